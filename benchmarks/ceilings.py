@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from txc.compiler.ceilings import copy_bandwidth, fma_peak
+from txc.compiler.tools.roofline import copy_bandwidth, fma_peak
 
 __all__ = ["Ceilings", "measure_ceilings"]
 

@@ -139,7 +139,7 @@ def first_call(peer: str, name: str) -> Callable[[], Any]:
 def forget(peer: str) -> Callable[[], Any]:
     """A function that makes a peer forget what it compiled."""
     if peer == "txc":
-        return importlib.import_module("txc.compiler.graph_code")._code.clear
+        return importlib.import_module("txc.compiler.driver.compile_cache")._code.clear
     return importlib.import_module("jax").clear_caches
 
 

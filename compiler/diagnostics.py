@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..dialects.registry import OpError
 
 if TYPE_CHECKING:
-    from .frontend.graph import Loc
+    from .frontend.trace.graph import Loc
 
 __all__ = ["TxcError", "at", "error_loc", "head_of", "is_pythons", "located", "user_loc"]
 
@@ -120,7 +120,7 @@ def error_loc(error: BaseException) -> Loc | None:
 
 def head_of(function: Callable[..., object]) -> Loc:
     """The line on which a function begins."""
-    from .frontend.graph import Loc
+    from .frontend.trace.graph import Loc
 
     code = function.__code__
     return Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__)
@@ -134,7 +134,7 @@ def _new_code(code: CodeType, module: str) -> tuple[CodeType, dict[int, Loc] | N
 
 def _new_place(code: CodeType, instruction: int, places: dict[int, Loc]) -> Loc:
     """A place that nobody asked for before."""
-    from .frontend.graph import Loc
+    from .frontend.trace.graph import Loc
 
     known = _positions.pop(id(code), None)
     if known is None or known[0] is not code:

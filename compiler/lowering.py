@@ -16,10 +16,10 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ..dialects import tx
 from ..dialects.attributes import OrderAttr, dims_attr, integer_attr, ir_tensor, order_attr, string_attr
-from ..dialects.dims import Dim, Sym, sym
-from ..dialects.index_map import IndexMap
+from ..dialects.dims.dims import Dim, Sym, sym
+from ..dialects.dims.index_map import IndexMap
 from ..dialects.ops.indexing import INDEX
-from .frontend import graph as g
+from .frontend.trace import graph as g
 
 __all__ = ["lower"]
 

@@ -1,7 +1,7 @@
 """The staircase: every stage of a compilation in order, from the expression graph to an object file.
 
-`run_stages` reads top to bottom.  Between any two steps stands the observer (`watch.py`), which keeps, dumps, prints,
-times and verifies what the step made.  Which passes run, and in which order, is decided here and nowhere else.
+`run_stages` reads top to bottom.  Between any two steps stands the observer (`instrumentation.py`), which keeps, dumps,
+prints, times and verifies what the step made.  Which passes run, and in which order, is decided here and nowhere else.
 """
 
 from __future__ import annotations
@@ -20,27 +20,28 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, tensor_of
-from ..dialects.dims import Dim, dim, packed_strides
-from ..dialects.matrix_unit import allowed_units, wants_tiles
+from ..dialects.dims.dims import Dim, dim, packed_strides
+from ..dialects.matrix_units import allowed_units, wants_tiles
 from ..dialects.verification import verify_distinct
-from ..passes.bufferize import BufferizePass
-from ..passes.canonicalize import CanonicalizePass
-from ..passes.costs import Machine
-from ..passes.eval_insertion import EvalInsertionPass
-from ..passes.fold_order import FoldOrderPass
-from ..passes.fusion import FusionPass
-from ..passes.layout_swap import LayoutSwapPass
-from ..passes.schedule_cpu import ScheduleCpuPass
-from ..passes.schedule_gpu import ScheduleGpuPass
-from ..passes.work import work_of
+from ..passes.cost.model import Machine
+from ..passes.cost.work import work_of
+from ..passes.fusion.fusion import FusionPass
+from ..passes.memory.bufferize import BufferizePass
+from ..passes.schedule.cpu.schedule import ScheduleCpuPass
+from ..passes.schedule.gpu.schedule import ScheduleGpuPass
+from ..passes.tensor.canonicalize import CanonicalizePass
+from ..passes.tensor.eval_insertion import EvalInsertionPass
+from ..passes.tensor.layout_swap import LayoutSwapPass
+from ..passes.tensor.reduction_order import FoldOrderPass
 from ..runtime.calibration import calibrated
-from ..runtime.loader import can_load
-from ..runtime.native_call import outside
-from .call_parameters import CallSignature, NotNative
-from .call_plan import CallPlan, make_plan, stored_inputs
-from .codegen.entry import emit_entry, entry_name
-from .codegen.llvm import emit_llvm
-from .codegen.machine import (
+from ..runtime.loader.loader import can_load
+from ..runtime.stub.native_call import outside
+from .call.parameters import CallSignature, NotNative
+from .call.plan import CallPlan, make_plan, stored_inputs
+from .call.signature import Signature
+from .codegen.call.python_stub import emit_entry, entry_name
+from .codegen.emit.module import emit_llvm
+from .codegen.target.llvm_backend import (
     compile_llvm,
     emit_asm,
     gpu_target,
@@ -49,16 +50,15 @@ from .codegen.machine import (
     load_object,
     native_target,
 )
-from .codegen.target import Target, object_name
-from .executable import BufferSpec, CodeSpec, Executable, load_native, loaded_for_once
-from .frontend.graph import Graph
+from .codegen.target.target import Target, object_name
+from .driver.executable import BufferSpec, CodeSpec, Executable, load_native, loaded_for_once
+from .driver.options import OptionError, Options
+from .frontend.trace.graph import Graph
+from .gpu.launch_plan import Plan
 from .gpu.outline import outline
-from .gpu.plan import Plan
+from .instrumentation import Observer, PassRecord, Watch
 from .lowering import lower
-from .options import OptionError, Options
-from .signature import Signature
 from .stages import STAGES, check_stage
-from .watch import Observer, PassRecord, Watch
 
 __all__ = [
     "PASSES", "Compiled", "Stages", "code_of", "compile_graph", "function_of", "machine_of", "parse_pass_options",
@@ -117,8 +117,8 @@ def run_stages(
     `strides` are those of the graph's tensor inputs at run time (None: packed).  The cost model's `machine` is, where
     the target is this machine, what was measured of it, else what is usual of its kind.  `replaced` may exchange a
     pass: tests of the bisector put in one that is wrong.  `completed` may add to the LLVM IR text what only the object
-    needs; it is also told the work (`passes/work.py`).  Code for no named target is for this process, and asks in long
-    loops whether a signal came.  Raises OptionError for unknown stages, passes and pass options.
+    needs; it is also told the work (`passes/cost/work.py`).  Code for no named target is for this process, and asks in
+    long loops whether a signal came.  Raises OptionError for unknown stages, passes and pass options.
     """
     options = options or Options.of()
     here = target is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 
-from .options import OptionError
+from .driver.options import OptionError
 
 __all__ = ["EXPORTS", "IR_STAGES", "STAGES", "check_stage"]
 

@@ -27,10 +27,10 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from .dims import Dim, dim, parse_dim
-from .index_map import IndexMap
+from .dims.dims import Dim, dim, parse_dim
+from .dims.index_map import IndexMap
 from .order import Order, parse_order
-from .scalar_program import ScalarProgram, parse_program
+from .scalar.program import ScalarProgram, parse_program
 from .types import DTYPES, DType, TensorType, tensor_type
 
 __all__ = [

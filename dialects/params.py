@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .dims import Dim, dim
+from .dims.dims import Dim, dim
 from .types import TensorType, dtype
 
 __all__ = [

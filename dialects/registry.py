@@ -20,8 +20,8 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from .dims import Dim, dim
-from .index_map import IndexMap
+from .dims.dims import Dim, dim
+from .dims.index_map import IndexMap
 from .order import FREE, Order, scan_order, sum_order
 from .params import (
     INHABITED,
@@ -40,7 +40,7 @@ from .params import (
     ints,
     mode,
 )
-from .scalar import ScalarBuilder, Value
+from .scalar.language import ScalarBuilder, Value
 from .types import DTYPES, DType, Interval, TensorType, dtype, tensor_type
 
 __all__ = [
@@ -444,7 +444,7 @@ class Structural(Op):
 
     `foreign` names the loop generator of an op that is no nest: fusion makes it a `kernel.foreign`.  `in_place` says
     that these loops may write the result where the operand is, which has its type.  `error` is what a call raises, by
-    its name in `runtime/failed_checks.py`, and its text, where an op with the `mode` `RAISE` has `failed`.
+    its name in `runtime/check_errors.py`, and its text, where an op with the `mode` `RAISE` has `failed`.
     """
 
     family = "structural"

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .dims import Dim, DimLike, dim
+from .dims.dims import Dim, DimLike, dim
 
 __all__ = ["DTYPES", "DType", "TensorType", "as_literal", "dtype", "tensor_type"]
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 import txc
-from txc.compiler.codegen.machine import make_target
-from txc.compiler.codegen.target import Target
-from txc.compiler.frontend.apply import apply
-from txc.compiler.frontend.graph import Graph
-from txc.compiler.options import Options
+from txc.compiler.codegen.target.llvm_backend import make_target
+from txc.compiler.codegen.target.target import Target
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.tensor.apply import apply
+from txc.compiler.frontend.trace.graph import Graph
 from txc.compiler.pipeline import run_stages
 from txc.dialects import ops as _ops  # noqa: F401  (fills the registry)
 from txc.dialects.registry import OPS, Map, Op, OpError, Reduction, Scan

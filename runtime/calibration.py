@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
+from .file_store import default_folder, open_store
 from .fingerprint import processor
-from .store import default_folder, open_store
 
 __all__ = ["calibrated", "keep_calibration"]
 

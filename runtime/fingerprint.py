@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from .store import sha256
+from .file_store import sha256
 
 __all__ = ["UnknownProcessor", "digest", "environment", "processor"]
 

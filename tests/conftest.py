@@ -68,7 +68,7 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Say why there is no GPU to test with."""
     if item.get_closest_marker("gpu") is not None:
-        from txc.runtime.cuda import find_devices
+        from txc.runtime.gpu.cuda import find_devices
 
         found, reason = find_devices()
         if not found:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.codegen.machine import host_target
+from txc.compiler.codegen.target.llvm_backend import host_target
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))

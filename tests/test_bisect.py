@@ -12,8 +12,8 @@ from xdsl.ir import Dialect
 from xdsl.parser import Parser
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
 
-from txc.compiler.bisect import Step, bisect, differing
 from txc.compiler.interpret.kernel import run
+from txc.compiler.tools.bisect import Step, bisect, differing
 from txc.dialects.attributes import DimAttr, DimsAttr, MapAttr, OrderAttr
 from txc.dialects.kernel import KERNEL
 from txc.dialects.loop import LOOP

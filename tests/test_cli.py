@@ -24,7 +24,7 @@ STAGES = ("graph", "tensor", "canonical", "layout", "evals", "fused", "buffers",
 
 def compile_(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run the command; no input may ever give a traceback."""
-    command = [sys.executable, "-m", "txc.compiler.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "txc.compiler.cli.main", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
     assert "Traceback" not in done.stderr, done.stderr
     return done
@@ -60,7 +60,7 @@ def test_emit_prints_the_stage(program: Path, stage: str, part: str):
 
 
 def test_emit_obj_is_an_object_file(program: Path):
-    command = [sys.executable, "-m", "txc.compiler.cli", str(program), "--emit=obj"]
+    command = [sys.executable, "-m", "txc.compiler.cli.main", str(program), "--emit=obj"]
     done = subprocess.run(command, capture_output=True, timeout=120)
     assert done.returncode == 0
     assert len(done.stdout) > 500

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.cli import main
-from txc.compiler.options import OptionError
-from txc.runtime import gdb
-from txc.runtime.loader import can_load
+from txc.compiler.cli.main import main
+from txc.compiler.driver.options import OptionError
+from txc.runtime.loader import gdb
+from txc.runtime.loader.loader import can_load
 
 SOFTMAX = Path(__file__).parent.parent / "examples" / "softmax.tx"
 loads_elf = pytest.mark.skipif(not can_load(b"\x7fELF"), reason="the loader is for ELF on processors it knows")
@@ -125,7 +125,7 @@ def test_the_cache_says_why_it_keeps_no_debug_information(tmp_path, monkeypatch)
 
 @loads_elf
 def test_gdb_sees_an_object_as_long_as_it_lives():
-    from txc.compiler.codegen.machine import load_object
+    from txc.compiler.codegen.target.llvm_backend import load_object
     from txc.compiler.pipeline import run_stages
 
     before = gdb.registered()

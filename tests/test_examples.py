@@ -180,7 +180,7 @@ def test_the_blurred_picture_is_a_picture(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_command_prints_the_accuracy():
     data = EXAMPLES / "data/digits.csv.gz"
-    command = [sys.executable, "-m", "txc.compiler.cli", "run", str(EXAMPLES / "digits_classifier.tx")]
+    command = [sys.executable, "-m", "txc.compiler.cli.main", "run", str(EXAMPLES / "digits_classifier.tx")]
     done = subprocess.run([*command, "--input", f"table=@{data}"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "accuracy = 0.96" in done.stdout

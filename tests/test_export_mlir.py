@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from txc.compiler.export_mlir import ExportError, export
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.pipeline import run_stages
 
 MLIR_OPT = next((path for name in ("mlir-opt-19", "mlir-opt") if (path := shutil.which(name))), None)

@@ -16,7 +16,7 @@ import pytest
 from filecheck.matcher import Matcher
 from filecheck.options import parse_argv_options
 
-from txc.compiler import cli, tx_opt
+from txc.compiler.cli import main, tx_opt
 
 FILES = Path(__file__).parent.parent / "filecheck"
 TESTS = sorted(path for path in FILES.rglob("*") if path.suffix in (".mlir", ".tx"))
@@ -28,7 +28,7 @@ def filecheck(arguments: list[str]) -> int:
 
 COMMANDS: dict[str, Callable[[list[str]], int | None]] = {
     "tx-opt": tx_opt.main,
-    "tensor-compile": cli.main,
+    "tensor-compile": main.main,
     "filecheck": filecheck,
 }
 

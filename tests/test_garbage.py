@@ -11,7 +11,7 @@ import pytest
 
 import txc
 from txc.compiler import pipeline
-from txc.compiler.garbage import seldom_collected
+from txc.compiler.driver.gc_throttle import seldom_collected
 
 
 @pytest.fixture(autouse=True)

@@ -18,15 +18,15 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.codegen.machine import gpu_target
-from txc.compiler.codegen.named_targets import named_target
-from txc.compiler.codegen.target import Target
-from txc.compiler.frontend.graph import Graph
-from txc.compiler.frontend.tx_errors import load_text
-from txc.compiler.frontend.tx_language import parse
+from txc.compiler.codegen.target.llvm_backend import gpu_target
+from txc.compiler.codegen.target.names import named_target
+from txc.compiler.codegen.target.target import Target
+from txc.compiler.frontend.trace.graph import Graph
+from txc.compiler.frontend.tx.errors import load_text
+from txc.compiler.frontend.tx.parser import parse
+from txc.compiler.instrumentation import Watch
 from txc.compiler.pipeline import run_stages
-from txc.compiler.watch import Watch
-from txc.passes.costs import Machine
+from txc.passes.cost.model import Machine
 
 from .test_result_bits import PROGRAMS, numbers
 

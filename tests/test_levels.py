@@ -15,20 +15,20 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from txc.compiler.bisect import differing
-from txc.compiler.codegen.machine import host_target
-from txc.compiler.executable import Executable, _empty
-from txc.compiler.frontend import regions
-from txc.compiler.frontend.apply import apply
-from txc.compiler.frontend.graph import Graph
-from txc.compiler.frontend.tensor import Tensor
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.codegen.target.llvm_backend import host_target
+from txc.compiler.driver.executable import Executable, _empty
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.staging import regions
+from txc.compiler.frontend.tensor.apply import apply
+from txc.compiler.frontend.tensor.tensor import Tensor
+from txc.compiler.frontend.trace.graph import Graph
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret import graph as graph_level
 from txc.compiler.interpret import kernel as kernel_level
 from txc.compiler.interpret import loops as loops_level
 from txc.compiler.interpret import tensor as tensor_level
-from txc.compiler.options import Options
 from txc.compiler.pipeline import compile_graph, run_stages
+from txc.compiler.tools.bisect import differing
 
 PROGRAMS = 8
 GRAPHS = 64

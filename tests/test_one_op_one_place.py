@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
 from txc.compiler.interpret.graph import run_graph
 from txc.compiler.stages import IR_STAGES
@@ -103,7 +103,7 @@ def test_the_exercises_are_documented(name):
 def test_no_other_file_names_the_exercise(name):
     """But for NumPy's functions with more arguments that are built on it (`np.trace`, `np.diagonal` with axes)."""
     folder = ROOT / "compiler" / "frontend"
-    adapters = [folder / "methods.py", folder / "numpy_functions" / "diagonals.py"]
+    adapters = [folder / "tensor" / "methods.py", folder / "numpy" / "functions" / "diagonals.py"]
     allowed = {ROOT / "dialects" / "ops" / f"{name}.py", *(adapters if name == "diagonal" else ())}
     for folder in ("compiler", "dialects", "passes", "runtime"):
         for path in (ROOT / folder).rglob("*.py"):
@@ -114,8 +114,8 @@ def test_no_other_file_names_the_exercise(name):
 NEW_OPS = '''
 """Three ops that nobody has seen."""
 import numpy as np
-from txc.dialects.index_map import IndexMap
-from txc.dialects.dims import iterators
+from txc.dialects.dims.index_map import IndexMap
+from txc.dialects.dims.dims import iterators
 from txc.dialects.registry import Map, Reduction, View, op
 
 @op
@@ -173,7 +173,7 @@ import sys
 import numpy as np
 import new_ops  # the one file
 import txc
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
 
 def program(x):

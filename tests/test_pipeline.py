@@ -10,13 +10,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import txc
-from txc.compiler.executable import Executable, GuardFailure
-from txc.compiler.frontend.graph import Graph
-from txc.compiler.options import OptionError, Options
+from txc.compiler.driver.executable import Executable, GuardFailure
+from txc.compiler.driver.options import OptionError, Options
+from txc.compiler.frontend.trace.graph import Graph
+from txc.compiler.instrumentation import PassError, Watch
 from txc.compiler.pipeline import compile_graph, function_of, run_stages
 from txc.compiler.stages import STAGES
-from txc.compiler.watch import PassError, Watch
-from txc.passes.canonicalize import CanonicalizePass
+from txc.passes.tensor.canonicalize import CanonicalizePass
 
 ROWS = "def rows(x: f32[n, m], y: f32[m]) -> f32[n]:\n    return (x + y.reshape([1, m]).broadcast([n, 1])).sum([1])\n"
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler import knobs
-from txc.compiler.ceilings import ceilings
+from txc.compiler.config import knobs
 from txc.compiler.interpret.loops import run as run_loops
 from txc.compiler.pipeline import run_stages
-from txc.passes.instrument import InstrumentPass
-from txc.runtime import perf_map
-from txc.runtime.loader import can_load
+from txc.compiler.tools.roofline import ceilings
+from txc.passes.cost.instrument import InstrumentPass
+from txc.runtime.loader import perf_map
+from txc.runtime.loader.loader import can_load
 
 F32, F64 = 4, 8
 

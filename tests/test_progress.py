@@ -118,7 +118,7 @@ def test_the_command_ends_with_status_130(tmp_path: Path) -> None:
         tmp_path,
         f"""
         import os, signal, sys, threading, time
-        from txc.compiler.cli import main
+        from txc.compiler.cli.main import main
 
         def stop():
             time.sleep(3)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.codegen.machine import host_target
+from txc.compiler.codegen.target.llvm_backend import host_target
 
 Array = np.ndarray[Any, Any]
 GOLDEN = Path(__file__).parent / "golden" / "result_bits.json"

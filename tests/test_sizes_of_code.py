@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.frontend.tx_language import parse
+from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import run_stages
 
 from .frontend.control import same

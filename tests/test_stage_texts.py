@@ -11,12 +11,12 @@ from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, math
 from xdsl.parser import Parser
 
+from txc.compiler.cli.universe import UNIVERSE
 from txc.compiler.export_mlir import export
-from txc.compiler.frontend.tx_errors import load_text
-from txc.compiler.frontend.tx_language import parse
+from txc.compiler.frontend.tx.errors import load_text
+from txc.compiler.frontend.tx.parser import parse
+from txc.compiler.instrumentation import Watch
 from txc.compiler.pipeline import run_stages
-from txc.compiler.universe import UNIVERSE
-from txc.compiler.watch import Watch
 
 FILES = sorted((Path(__file__).parent.parent / "examples").glob("*.tx"))
 FUNCTIONS = [(file, name) for file in FILES for name in parse(load_text(file), str(file)).functions]
@@ -63,10 +63,10 @@ def test_stock_mlir_opt_takes_the_export(file: Path, name: str, stage: str):
 #: Transposed products, whose LLVM IR has many symbols, and rows.
 PROGRAM = '''
 import hashlib
-from txc.compiler.frontend.tx_language import parse
+from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import run_stages
 from txc.compiler.stages import IR_STAGES
-from txc.compiler.watch import Watch
+from txc.compiler.instrumentation import Watch
 parsed = parse("""
 def turned(a: f32[m, k], b: f32[n, m]) -> f32[k, n]:
     return a.T @ b.T + 1

@@ -13,24 +13,24 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.utils.exceptions import VerifyException
 
 import txc
-from txc.compiler.codegen import machine
-from txc.compiler.codegen.llvm import EmitError
-from txc.compiler.codegen.named_targets import named_target
-from txc.compiler.codegen.target import Target
+from txc.compiler.codegen.emit.module import EmitError
+from txc.compiler.codegen.target import llvm_backend
+from txc.compiler.codegen.target.names import named_target
+from txc.compiler.codegen.target.target import Target
+from txc.compiler.driver.options import Options
 from txc.compiler.interpret import loops
 from txc.compiler.interpret.kernel import run as run_kernels
-from txc.compiler.options import Options
 from txc.compiler.pipeline import Stages, run_stages
 from txc.dialects.attributes import dims_attr
-from txc.dialects.dims import dim
+from txc.dialects.dims.dims import dim
 from txc.dialects.loop import TileFoldOp
 from txc.dialects.order import Order, parse_order
 
 RNG = np.random.default_rng(18)
 BF16 = ml_dtypes.bfloat16
-TILES = machine.make_target("", "x86-64-v4", "+amx-tile,+amx-bf16") if machine.host_target().is_x86 else None
+TILES = llvm_backend.make_target("", "x86-64-v4", "+amx-tile,+amx-bf16") if llvm_backend.host_target().is_x86 else None
 with_tiles = pytest.mark.skipif(
-    not machine.host_with_tiles().has("amx-bf16"),
+    not llvm_backend.host_with_tiles().has("amx-bf16"),
     reason="this processor, or its kernel, gives processes no tiles (AMX)",
 )
 on_x86 = pytest.mark.skipif(TILES is None, reason="the processors of other architectures have other units")
@@ -180,7 +180,7 @@ def test_what_has_no_leave_keeps_its_chain() -> None:
         ((a, b), "reassoc", TILES, True),
         ((a, b), "tf32", TILES, False),
         ((a, b), "bf16x6", TILES, False),  # these are bf16 already
-        ((a, b), "reassoc", machine.make_target("", "x86-64-v4"), False),
+        ((a, b), "reassoc", llvm_backend.make_target("", "x86-64-v4"), False),
         ((a, b), "reassoc", named_target("native").versions[0], False),  # for processes that may not have asked
     ):
         module = staged(product, *arrays, way=way, target=target, stop="fused").module
@@ -188,15 +188,15 @@ def test_what_has_no_leave_keeps_its_chain() -> None:
 
 
 def test_a_process_without_leave_has_no_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "tiles_permitted", lambda: False)
-    target = machine.host_with_tiles()
+    monkeypatch.setattr(llvm_backend, "tiles_permitted", lambda: False)
+    target = llvm_backend.host_with_tiles()
     assert "+amx" not in target.features
-    assert target.without_tiles == target == machine.host_target()
+    assert target.without_tiles == target == llvm_backend.host_target()
 
 
 def test_a_process_asks_only_where_tiles_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(machine, "tiles_permitted", lambda: asked.append(1) is None)
+    monkeypatch.setattr(llvm_backend, "tiles_permitted", lambda: asked.append(1) is None)
     graph = txc.jit(product).graph(*[drawn((64, 64), BF16)] * 2)
     for fastmath, times in ((frozenset[str](), 0), (frozenset({"tf32"}), 0), (frozenset({"reassoc"}), 1)):
         run_stages(graph, Options.of(fastmath=fastmath), stop_after="fused")
@@ -214,7 +214,9 @@ def test_machine_code() -> None:
     with pytest.raises(EmitError, match="bf16_tile is a matrix unit of processors with amx-bf16"):
         graph = txc.jit(product).graph(a, b)
         passes = "tx-fuse{matrix-units=bf16_tile}"
-        run_stages(graph, Options.of(passes=passes), target=machine.make_target("", "x86-64-v4"), stop_after="llvm")
+        run_stages(
+            graph, Options.of(passes=passes), target=llvm_backend.make_target("", "x86-64-v4"), stop_after="llvm"
+        )
 
 
 def test_orders_read_back() -> None:

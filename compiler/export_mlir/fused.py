@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from xdsl.dialects import func
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.dim_rules import linear_in
-from ...dialects.dims import Dim, Sym
-from ...dialects.index_map import IndexMap
+from ...dialects.dims.analysis import linear_in
+from ...dialects.dims.dims import Dim, Sym
+from ...dialects.dims.index_map import IndexMap
 from ...dialects.kernel import EmptyOp, ForOp, GenericOp, IfOp, ReadOp, RowsOp, WhileOp, shape_of
 from .text import ExportError, Text, element, free_symbols
 

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.attributes import BufferInfo, BufferType, DimAttr, scalar_type
-from ...dialects.dims import Dim, Sym, dim
+from ...dialects.dims.dims import Dim, Sym, dim
 from ...dialects.loop import (
     AllocOp,
     BarrierOp,
@@ -30,8 +30,8 @@ from ...dialects.loop import (
     ThreadsOp,
     WhileOp,
 )
-from .lanes import changes_places, export_vectors
 from .text import ExportError, Text, free_symbols
+from .vector import changes_places, export_vectors
 
 __all__ = ["export_loops"]
 

@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.attributes import BufferType, DimAttr, DimsAttr, MapAttr, scalar_dtype, scalar_type
-from ...dialects.body_builder import BodyBuilder
-from ...dialects.dims import Call, Dim, Sym
+from ...dialects.dims.dims import Call, Dim, Sym
 from ...dialects.kernel import CallOp, shape_of
 from ...dialects.loop import BindOp, IndexOp
 from ...dialects.registry import Map, find_op
+from ...dialects.scalar.builder import BodyBuilder
 
 __all__ = ["ExportError", "Text", "element", "free_symbols"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...dialects.dims import Dim
+from ...dialects.dims.dims import Dim
 from ..pipeline import code_of, run_stages
-from .code import GpuCode
+from .executable import GpuCode
 
 if TYPE_CHECKING:
-    from ..executable import CodeSpec
-    from ..frontend.graph import Graph
-    from ..options import Options
-    from ..watch import Watch
+    from ..driver.executable import CodeSpec
+    from ..driver.options import Options
+    from ..frontend.trace.graph import Graph
+    from ..instrumentation import Watch
 
 __all__ = ["compile_for_gpu"]
 

@@ -24,7 +24,7 @@ from ...dialects.attributes import (
     dims_attr,
     from_attr,
 )
-from ...dialects.dims import Dim, Sym
+from ...dialects.dims.dims import Dim, Sym
 from ...dialects.loop import (
     AllocOp,
     BindOp,
@@ -39,10 +39,10 @@ from ...dialects.loop import (
     WhileOp,
     YieldOp,
 )
-from ...dialects.loop_tensor_map import places_of_map
-from ...passes.gpu_loops import COMPARISONS, HOST_OPS, is_of_host
-from ..codegen.writer import EmitError
-from .plan import Bind, Compute, Describe, For, If, Kernel, Launch, Load, Plan, Step, Temporary, While
+from ...dialects.loop.tensor_map import places_of_map
+from ...passes.schedule.gpu.builder import COMPARISONS, HOST_OPS, is_of_host
+from ..codegen.emit.text import EmitError
+from .launch_plan import Bind, Compute, Describe, For, If, Kernel, Launch, Load, Plan, Step, Temporary, While
 
 __all__ = ["outline"]
 

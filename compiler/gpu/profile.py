@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...runtime.device_array import OnDevice
-from ...runtime.gpu_device import KernelLaunch
-from ..devices import SIMULATOR
-from ..executable import Executable, Prepared
-from ..profile import checked_repeats, copy_with_strides
-from .code import GpuCode
+from ...runtime.gpu.device_array import OnDevice
+from ...runtime.gpu.gpu_device import KernelLaunch
+from ..config.devices import SIMULATOR
+from ..driver.executable import Executable, Prepared
+from ..tools.profile import checked_repeats, copy_with_strides
+from .executable import GpuCode
 
 __all__ = ["GpuProfile", "KernelRuns", "profile_on_gpu"]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..bisect import Report, Step
-from ..bisect import bisect as bisect_steps
-from ..codegen.machine import host_target
-from ..frontend.graph import Graph
-from ..options import Options
+from ..codegen.target.llvm_backend import host_target
+from ..driver.options import Options
+from ..frontend.trace.graph import Graph
 from ..pipeline import compile_graph, run_stages
 from ..stages import IR_STAGES
+from ..tools.bisect import Report, Step
+from ..tools.bisect import bisect as bisect_steps
 from .graph import bind_inputs, run_graph
 from .stages import run_stage
 

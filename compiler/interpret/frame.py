@@ -17,11 +17,11 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.attributes import BufferType, DimsAttr, write_dims
-from ...dialects.dims import Dim, Sym, dim
+from ...dialects.dims.dims import Dim, Sym, dim
 from ...dialects.kernel import ReadOp
 from ...dialects.loop import AllocOp, BindOp, ClockOp, IndexOp, LoadOp, PrefetchOp, StoreOp, ThreadsOp
-from .bodies import InterpretError, Scalars
 from .memory import Arena, Memory, evaluate
+from .scalar_ops import InterpretError, Scalars
 
 __all__ = ["Frame", "naming"]
 

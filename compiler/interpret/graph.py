@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.dims import Dim, Sym, dim
-from ...dialects.index_map import IndexMap
+from ...dialects.dims.dims import Dim, Sym, dim
+from ...dialects.dims.index_map import IndexMap
 from ...dialects.registry import Op, OpError, View, apply_map
 from ...dialects.types import tensor_type
-from ..frontend.graph import Block, Graph, Guard, Node, Value
+from ..frontend.trace.graph import Block, Graph, Guard, Node, Value
 from .scalar import evaluate
 
 __all__ = ["bind_inputs", "run_graph"]

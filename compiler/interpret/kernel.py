@@ -14,14 +14,14 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.dims import Sym
+from ...dialects.dims.dims import Sym
 from ...dialects.kernel import EmptyOp, ForeignOp, ForOp, GenericOp, IfOp, RowsOp, ScatterOp, WhileOp, shape_of
-from .bodies import InterpretError, literal
-from .foreign import run_foreign
+from .custom import run_foreign
 from .frame import Frame, naming
 from .memory import Arena, Memory, evaluate, poisoned
-from .order import States, fold, scan
-from .program import enter, function_of
+from .reduction_order import States, fold, scan
+from .scalar_ops import InterpretError, literal
+from .setup import enter, function_of
 
 __all__ = ["run"]
 

@@ -14,8 +14,8 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.dims import Dim, dim, sym
-from ...dialects.index_map import unravel
+from ...dialects.dims.dims import Dim, dim, sym
+from ...dialects.dims.index_map import unravel
 from ...dialects.loop import (
     AsyncCopyOp,
     BarrierOp,
@@ -33,15 +33,15 @@ from ...dialects.loop import (
     TileFoldOp,
     WhileOp,
 )
-from ...dialects.loop_base import Ranged
-from ...dialects.loop_tile import ELEMENT, TILE
-from ...dialects.matrix_unit import GRANULE, LINE, Piece
+from ...dialects.loop.amx import ELEMENT, TILE
+from ...dialects.loop.base import Ranged
+from ...dialects.matrix_units import GRANULE, LINE, Piece
 from ...dialects.types import DTYPES
-from .bodies import InterpretError, literal
 from .frame import Frame, naming
 from .memory import Arena, evaluate
-from .order import fold, scan, unit_sum
-from .program import enter, function_of
+from .reduction_order import fold, scan, unit_sum
+from .scalar_ops import InterpretError, literal
+from .setup import enter, function_of
 
 __all__ = ["run"]
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ...dialects.attributes import BufferInfo
-from ...dialects.dims import Dim, Sym
+from ...dialects.dims.dims import Dim, Sym
 from ...dialects.types import DType
-from .bodies import InterpretError
+from .scalar_ops import InterpretError
 
 __all__ = ["Arena", "Memory", "argument_memory", "bind_symbols", "evaluate", "poisoned"]
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ...dialects.registry import Map, Op, OpError, Reduction, Scan, find_op
-from ...dialects.scalar import ComplexValue, ScalarBuilder, Value
+from ...dialects.scalar.language import ComplexValue, ScalarBuilder, Value
 from ...dialects.types import DType, dtype, tensor_type
-from ...runtime.fused_multiply_add import fma, round_to_odd
-from . import order as ordered
+from ...runtime.fma import fma, round_to_odd
+from . import reduction_order as ordered
 
 __all__ = ["NumpyScalarBuilder", "cast_array", "evaluate"]
 

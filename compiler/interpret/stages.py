@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ...dialects.attributes import BufferInfo, BufferType, from_attr
 from . import kernel, loops, tensor
 from .memory import bind_symbols, evaluate, poisoned
-from .program import function_of
+from .setup import function_of
 
 __all__ = ["run_stage"]
 

@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.attributes import from_attr, tensor_of
-from ...dialects.dims import Dim, Sym, dim
-from ...dialects.index_map import IndexMap
+from ...dialects.dims.dims import Dim, Sym, dim
+from ...dialects.dims.index_map import IndexMap
 from ...dialects.registry import apply_map
 from ...dialects.tx import ForOp, IfOp, InsertOp, TxOp, ViewOp, WhileOp, YieldOp
 from .scalar import evaluate

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from ..gamma_parts import F64, InDouble
 from ..registry import op
-from ..scalar import ScalarBuilder, Value
+from ..scalar.gamma import F64, InDouble
+from ..scalar.language import ScalarBuilder, Value
 from .bessel_order import released, scaled, waves
 
 #: Ai and -Ai' at 0 (DLMF 9.2.3, 9.2.4).

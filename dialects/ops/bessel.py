@@ -2,7 +2,8 @@
 
 Near 0 they are their power series; beyond, the modified ones are polynomials in 1/x, and the others Hankel's form,
 ``J = sqrt(2/(pi*x)) * (P*cos(chi) - Q*sin(chi))`` with ``chi = x - (2n + 1)*pi/4``, where P and Q are polynomials in
-1/x**2 (`dialects/bessel_fits.py`).  The cosine of the sum is taken apart, so that x itself is reduced exactly.
+1/x**2 (`dialects/scalar/bessel_coefficients.py`).  The cosine of the sum is taken apart, so that x itself is reduced
+exactly.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from functools import cache
 
 import numpy as np
 
-from .. import bessel_fits as fits
-from ..gamma_parts import InDouble
 from ..registry import op
-from ..scalar import ScalarBuilder, Value
+from ..scalar import bessel_coefficients as fits
+from ..scalar.gamma import InDouble
+from ..scalar.language import ScalarBuilder, Value
 
 EULER = 0.57721566490153286061
 

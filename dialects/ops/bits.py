@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..registry import Map, op
-from ..scalar import ScalarBuilder, Value
+from ..scalar.language import ScalarBuilder, Value
 from ..types import Interval
 
 WHOLE = frozenset({"bool", "int", "uint"})

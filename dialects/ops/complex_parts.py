@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..registry import Map, op
-from ..scalar import ComplexValue, ScalarBuilder, Value
+from ..scalar.language import ComplexValue, ScalarBuilder, Value
 from ..types import DType
 
 NUMBERS = frozenset({"int", "uint", "float", "complex"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..dims import dim
+from ..dims.dims import dim
 from ..registry import OpError, Param, Structural, int_param, op
 from ..types import TensorType
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dims import Dim, iterator
-from ..index_map import IndexMap
+from ..dims.dims import Dim, iterator
+from ..dims.index_map import IndexMap
 from ..registry import Composite, OpError, Param, View, dims_param, ints, op
 from ..types import TensorType
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..float_format import coefficients, format_of, two_product
 from ..registry import Map, op
-from ..scalar import ScalarBuilder, Value
+from ..scalar.float_bits import coefficients, format_of, two_product
+from ..scalar.language import ScalarBuilder, Value
 
 #: ``c**(-1/3)`` for ``1/6 <= c <= 16/81``, what ``a * y**3`` is for every estimate y.
 INVERSE32 = (-50.8430519, 39.654026, -12.6135216, 3.05325627)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dims import iterator, maximum, minimum
-from ..index_map import IndexMap
+from ..dims.dims import iterator, maximum, minimum
+from ..dims.index_map import IndexMap
 from ..registry import OpError, Param, View, int_param, op
 from ..types import TensorType
 

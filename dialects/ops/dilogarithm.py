@@ -11,9 +11,9 @@ from functools import cache
 
 import numpy as np
 
-from ..gamma_parts import F64, InDouble, bernoulli
 from ..registry import op
-from ..scalar import ScalarBuilder, Value
+from ..scalar.gamma import F64, InDouble, bernoulli
+from ..scalar.language import ScalarBuilder, Value
 
 #: Terms that are good to the last bit for ``|u| <= log(2)``.
 TERMS = 9

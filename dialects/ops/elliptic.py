@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from ..gamma_parts import F64, InDouble
 from ..registry import op
-from ..scalar import ScalarBuilder, Value
+from ..scalar.gamma import F64, InDouble
+from ..scalar.language import ScalarBuilder, Value
 
 #: Steps after which the mean of 1 and any square root of a float has all its bits; and of one from sqrt(1/2) to 1.
 STEPS, NEAR_STEPS = 15, 5

@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
-from ..float_format import coefficients, two_product
-from ..gamma_parts import F64, InDouble
 from ..registry import Map, op
-from ..scalar import ScalarBuilder, Value
+from ..scalar.float_bits import coefficients, two_product
+from ..scalar.gamma import F64, InDouble
+from ..scalar.language import ScalarBuilder, Value
 from .exponential import exp
 
 #: Where the one polynomial ends and the other begins, whose errors count little from there on.

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from ..gamma_parts import F64, InDouble
 from ..registry import op
-from ..scalar import ScalarBuilder, Value
+from ..scalar.gamma import F64, InDouble
+from ..scalar.language import ScalarBuilder, Value
 
 EULER = 0.57721566490153286061
 #: What rounding lost of it.

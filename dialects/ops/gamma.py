@@ -1,6 +1,6 @@
 """The gamma function, its logarithm and derivatives, and Hurwitz's zeta function.
 
-`dialects/gamma_parts.py` has the positive half of the line; the negative half is reflected.  The digamma function is
+`dialects/scalar/gamma.py` has the positive half of the line; the negative half is reflected.  The digamma function is
 brought to 10 by its recurrence and is asymptotic there; zeta is Euler and Maclaurin's formula from 10 on.
 """
 
@@ -12,9 +12,9 @@ from functools import cache
 
 import numpy as np
 
-from ..gamma_parts import F64, InDouble, bernoulli, cos_pi, gamma_factors, is_odd, log_gamma, sin_pi
 from ..registry import op
-from ..scalar import ScalarBuilder, Value
+from ..scalar.gamma import F64, InDouble, bernoulli, cos_pi, gamma_factors, is_odd, log_gamma, sin_pi
+from ..scalar.language import ScalarBuilder, Value
 
 #: The terms of a zeta function that are added one by one at most.
 DIRECT = 1 << 20

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dims import Dim, Sym, dim, iterators, sym
-from ..index_map import IndexMap
+from ..dims.dims import Dim, Sym, dim, iterators, sym
+from ..dims.index_map import IndexMap
 from ..registry import OpError, Param, Structural, axis, dims_param, find_op, mode, op
 from ..types import TensorType
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..gamma_parts import F64, InDouble
 from ..registry import op
-from ..scalar import ComplexValue, ScalarBuilder, Value
+from ..scalar.gamma import F64, InDouble
+from ..scalar.language import ComplexValue, ScalarBuilder, Value
 
 STEPS = 40
 #: From which negative real part on exponentials have few bits, and by how much it is less there.

@@ -1,6 +1,6 @@
 """The functions of `dialects/library/*.tx`, each an op: what is declared there, as text, is all that there is of one.
 
-The front end expands them (`compiler/frontend/library.py`); here only their declarations are read.
+The front end expands them (`compiler/frontend/tx/library.py`); here only their declarations are read.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..registry import Map, Reduction, op
-from ..scalar import ScalarBuilder, Value
+from ..scalar.language import ScalarBuilder, Value
 from ..types import DType
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import complex_functions
 from ..registry import INEXACT, Map, OpError, op
-from ..scalar import ComplexValue, ScalarBuilder, Value
+from ..scalar import complex
+from ..scalar.language import ComplexValue, ScalarBuilder, Value
 from ..types import Interval, TensorType, tensor_type
 
 ALL = frozenset({"bool", "int", "uint", "float"})
@@ -298,4 +298,4 @@ class Sign(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex_functions.sign(b, xs[0])
+        return complex.sign(b, xs[0])

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import complex_functions
-from ..float_format import fast_two_sum, format_of, power_of_two, two_product
 from ..registry import Map, op
-from ..scalar import ScalarBuilder, Value
+from ..scalar import complex
+from ..scalar.float_bits import fast_two_sum, format_of, power_of_two, two_product
+from ..scalar.language import ScalarBuilder, Value
 from ..types import DTYPES
 from .exponential import exp_of, ln2, reduce, scale_twice
 from .logarithm import exponent_and_fraction
@@ -163,4 +163,4 @@ class Pow(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex_functions.power(b, *xs)
+        return complex.power(b, *xs)

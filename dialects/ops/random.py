@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..registry import Map, op
-from ..scalar import ScalarBuilder, Value
+from ..scalar.language import ScalarBuilder, Value
 from ..types import DTYPES, DType
 
 U64 = DTYPES["u64"]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..registry import INEXACT, Composite, Map, Param, Reduction, axes, find_op, op
-from ..scalar import ComplexValue, ScalarBuilder, Value
+from ..scalar.language import ComplexValue, ScalarBuilder, Value
 from ..types import DTYPES, DType, dtype
 
 NUMBERS = frozenset({"int", "uint", "float"})

@@ -20,7 +20,8 @@ def _text(value: Any, _: Sequence[TensorType]) -> str:
 class Require(Structural):
     """The first operand; the call raises `error`, saying `text`, where the second, a bool, is false anywhere.
 
-    It is a check and no computation: `compiler/frontend/checks.py` takes it out of every graph that is compiled.
+    It is a check and no computation: `compiler/frontend/indexing/runtime_checks.py` takes it out of every graph that is
+    compiled.
     """
 
     arity = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..registry import Scan, op
-from ..scalar import ScalarBuilder, Value
+from ..scalar.language import ScalarBuilder, Value
 from ..types import DType
 
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dims import dim, iterators
-from ..index_map import IndexMap
+from ..dims.dims import dim, iterators
+from ..dims.index_map import IndexMap
 from ..registry import OpError, Param, Structural, axis, dtype_param, op
 from ..types import TensorType, tensor_type
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..dims import Dim, dim, iterator, iterators
-from ..index_map import IndexMap, unravel
+from ..dims.dims import Dim, dim, iterator, iterators
+from ..dims.index_map import IndexMap, unravel
 from ..registry import REQUIRED, OpError, Param, View, axes, axis, dims_param, float_param, ints, op
 from ..types import TensorType
 

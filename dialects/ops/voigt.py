@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from ..gamma_parts import F64, InDouble
 from ..registry import op
-from ..scalar import ScalarBuilder, Value
+from ..scalar.gamma import F64, InDouble
+from ..scalar.language import ScalarBuilder, Value
 
 POINTS = 13
 H = math.sqrt(math.pi / POINTS)

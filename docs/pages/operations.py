@@ -12,9 +12,9 @@ from typing import Any
 
 import txc
 from pages.ops import accuracy, dtypes, summary
-from txc.compiler.frontend import random
-from txc.compiler.frontend.elementwise import EXPRESSIONS
-from txc.compiler.frontend.methods import METHODS
+from txc.compiler.frontend.numpy import random
+from txc.compiler.frontend.scalars.custom_functions import EXPRESSIONS
+from txc.compiler.frontend.tensor.methods import METHODS
 from txc.dialects.registry import OPS
 from txc.dialects.types import DTYPES
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from txc.compiler.frontend.tx_names import FUNCTIONS as TX_FUNCTIONS
-from txc.compiler.frontend.ufunc_table import fold_of, scan_of
+from txc.compiler.frontend.numpy.ufunc_table import fold_of, scan_of
+from txc.compiler.frontend.tx.names import FUNCTIONS as TX_FUNCTIONS
 from txc.dialects.registry import OPS, REQUIRED, Op, Scan
 
 __all__ = ["FAMILIES", "PAGE", "accuracy", "dtypes", "page", "summary"]

@@ -6,12 +6,12 @@ import re
 import textwrap
 from dataclasses import dataclass, fields
 
-from txc.compiler.codegen.machine import make_target
-from txc.compiler.frontend.tx_language import parse
-from txc.compiler.options import Options
+from txc.compiler.codegen.target.llvm_backend import make_target
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import run_stages
-from txc.passes.costs import Machine
-from txc.passes.remarks import recorded
+from txc.passes.cost.model import Machine
+from txc.passes.cost.remarks import recorded
 
 __all__ = ["PAGE", "SECTIONS", "page"]
 
@@ -29,14 +29,14 @@ commutes and re-orders.
 
 ## The cost model
 
-`passes/costs.py` answers all questions of speed, in nanoseconds, from these constants of the machine. `tensor-compile
-calibrate` measures them, a module carries what differs (`tx.machine`), and they are part of the keys of the cache.
-Sizes that are no facts are taken to be 512. For a GPU it has constants of its own (`Machine.of_gpu`), of which none was
-measured.
+`passes/cost/model.py` answers all questions of speed, in nanoseconds, from these constants of the machine.
+`tensor-compile calibrate` measures them, a module carries what differs (`tx.machine`), and they are part of the keys of
+the cache. Sizes that are no facts are taken to be 512. For a GPU it has constants of its own (`Machine.of_gpu`), of
+which none was measured.
 
-`jit(autotune=True)` searches around them (`compiler/tuning.py`): at the first call it scales one constant after the
-other, compiles where that changes the loops, runs both forms in turns on the call's own arguments, and takes what is
-5% faster. What was found is kept in the cache folder for the graph, its facts and the number of threads;
+`jit(autotune=True)` searches around them (`compiler/tools/autotune.py`): at the first call it scales one constant after
+the other, compiles where that changes the loops, runs both forms in turns on the call's own arguments, and takes what
+is 5% faster. What was found is kept in the cache folder for the graph, its facts and the number of threads;
 `f.explain(…)` prints each trial. Results are the same bits, as of every other machine (`tests/calls/test_autotune.py`).
 
 | constant | usual | what it decides |
@@ -159,8 +159,8 @@ SECTIONS = (
         whole tensors. As LLVM's time grows faster than a long kernel, a group ends where the next nest would
         make it too long (`Costs.fits_kernel`). Off: `tx-fuse{rows=false}`. Rows that one contraction makes and
         another uses, attention's, take both along, unless `tx-fuse{panels="none"}`, and go by panels of several rows
-        (`passes/schedule_panels.py`); next to one contraction only, reading its other operand for so few rows at a
-        time costs more than the rows' way through memory.
+        (`passes/schedule/rows/attention_rows.py`); next to one contraction only, reading its other operand for so few
+        rows at a time costs more than the rows' way through memory.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:
@@ -176,8 +176,8 @@ SECTIONS = (
         four lines of neighbouring columns at a time; what nests hand each other of these is in memory of the
         thread's own. So threads wait for one another once, and nothing that one wrote is read by another. Where the
         second cache does not hold what is handed on of a band, or there are fewer columns than a line for each
-        thread, each nest goes over all of them after all (`passes/rows_apart.py`); that is decided when the loops
-        run. Off: `tx-fuse{across=false}`.
+        thread, each nest goes over all of them after all (`passes/schedule/rows/fission.py`); that is decided when the
+        loops run. Off: `tx-fuse{across=false}`.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:
@@ -203,7 +203,7 @@ SECTIONS = (
         """
         One long dim is cut into pieces that take as long as handing one to another thread, whole vectors of the
         widest element run along it, and short bodies are unrolled four times (`vector`, `unroll`). A call with
-        less work than one piece stays on its thread (`passes/work.py`). Of a large result only whole lines go past
+        less work than one piece stays on its thread (`passes/cost/work.py`). Of a large result only whole lines go past
         the caches; a row that begins within one has a loop up to the next before its own.
         """,
         """
@@ -363,8 +363,8 @@ SECTIONS = (
         over runs and over the places of one, and vectors along memory. A fold's elements are copied so, a block of
         its order at a time, to where they are side by side. Runs known to be shorter than two vectors stay as they
         are: where a number divides, as in repeated elements, as many vectors go together (`unroll`) as give each lane
-        a place of its own, and code loads rows, of which it shuffles (`compiler/codegen/llvm_spread.py`). Only loops
-        and places stand here.
+        a place of its own, and code loads rows, of which it shuffles (`compiler/codegen/emit/memory/shuffle_load.py`).
+        Only loops and places stand here.
         """,
         """
         def f(x: f32[n, c, m]) -> f32[c]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from txc.runtime.ptx_simulator.decode import TABLE
-from txc.runtime.ptx_simulator.special import SPECIAL_REGISTERS
+from txc.runtime.ptx_simulator.special_registers import SPECIAL_REGISTERS
 
 __all__ = ["PAGE", "page"]
 

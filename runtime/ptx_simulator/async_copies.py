@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .divergence import Path
 from .memory import Fault
-from .paths import Path
 from .types import Array
 
 __all__ = ["AsyncCopies"]

@@ -6,9 +6,9 @@ import numpy as np
 
 from .bulk_ops import bulk_copy
 from .decode import Decoding, Run, instruction
+from .divergence import Path
 from .memory import Fault
 from .memory_ops import effective
-from .paths import Path
 from .types import TYPES, Array
 from .warp_ops import spread
 

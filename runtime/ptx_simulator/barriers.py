@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .batch import Batch
 from .decode import Decoding
+from .divergence import Path
 from .memory import Fault
-from .paths import Path
-from .special import WARP
+from .resident_blocks import Batch
+from .special_registers import WARP
 from .syntax import Instruction
 from .types import TYPES, Array
 

@@ -7,10 +7,10 @@ import re
 import numpy as np
 
 from .decode import Decoding, Run
+from .divergence import Path
 from .memory import Fault
 from .memory_ops import effective
-from .paths import Path
-from .spaces import WINDOWS
+from .state_spaces import WINDOWS
 from .syntax import Address
 from .tensor_maps import BYTES, box_of, decoded
 from .types import TYPES, Array

@@ -9,9 +9,9 @@ import numpy as np
 
 from . import floating
 from .decode import Decoding, Run, instruction
-from .paths import Path
-from .spaces import WINDOWS
-from .special import special_register
+from .divergence import Path
+from .special_registers import special_register
+from .state_spaces import WINDOWS
 from .syntax import Immediate, Pair, Register, Special, Symbol, Vector
 from .types import TYPES, Array, Type, unsigned
 
@@ -179,7 +179,7 @@ def _unpack(d: Decoding, type_: Type, into: Vector) -> Run:
 
 @instruction("cvta", types="u32 u64", forms="to global const shared local param", section=f"{_MOVES}: cvta")
 def convert_address(d: Decoding) -> Run:
-    """Between a space's own addresses and generic ones, in which each space has a window (`spaces.py`)."""
+    """Between a space's own addresses and generic ones, in which each space has a window (`state_spaces.py`)."""
     type_ = d.type()
     to = d.flag("to")
     space = d.choice("global", "const", "shared", "local", "param")

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..gpu_device import DeviceError
-from .paths import Path
+from ..gpu.gpu_device import DeviceError
+from .divergence import Path
 from .syntax import Address, Immediate, Instruction, Negated, Operand, Register, Special, Symbol, Vector
 from .types import TYPES, Array, Type, unsigned
 

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..gpu_device import DeviceError, KernelLaunch, TensorMap
-from .batch import Batch, Launch
-from .calls import inlined
-from .counters import KernelCounts
-from .heap import Heap
+from ..gpu.gpu_device import DeviceError, KernelLaunch, TensorMap
+from .global_memory import Heap
+from .inlining import inlined
 from .parser import parse
+from .perf_counters import KernelCounts
 from .program import Program, make_program
+from .resident_blocks import Batch, Launch
 from .scheduler import Scheduler
 from .syntax import Module, Variable
 from .tensor_maps import encoded

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..fused_multiply_add import fma, round_to_odd
+from ..fma import fma, round_to_odd
 from .types import Array, Type
 
 __all__ = [

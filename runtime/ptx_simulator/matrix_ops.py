@@ -15,13 +15,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..fused_multiply_add import fma
+from ..fma import fma
 from . import floating
 from .decode import Decoding, Run, instruction
+from .divergence import Path, bits_of
 from .memory import Fault
 from .memory_ops import effective, taken_space
-from .paths import Path, bits_of
-from .special import WARP
+from .special_registers import WARP
 from .types import TYPES, Array, Type
 from .warp_ops import lanes_of, spread
 

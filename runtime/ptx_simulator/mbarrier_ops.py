@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .decode import Decoding, Run, instruction
+from .divergence import Path, bits_of
 from .memory_ops import drop_hints, effective, taken_space
-from .paths import Path, bits_of
 from .syntax import Symbol
 from .types import TYPES, Array
 from .warp_ops import spread

@@ -9,9 +9,9 @@ import numpy as np
 
 from . import floating
 from .decode import Decoding, Run, instruction
+from .divergence import Path, bits_of
 from .float_ops import packed
 from .memory import Fault
-from .paths import Path, bits_of
 from .syntax import Address, Register, Symbol
 from .types import Array, Type, unsigned
 

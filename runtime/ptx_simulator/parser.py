@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from ..gpu_device import DeviceError
+from ..gpu.gpu_device import DeviceError
 from .syntax import (
     Address,
     Function,

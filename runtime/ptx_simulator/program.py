@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..gpu_device import DeviceError
+from ..gpu.gpu_device import DeviceError
 from . import (  # noqa: F401
     async_ops,
     compare_ops,
@@ -24,8 +24,8 @@ from .barriers import Meeting, decode_barrier
 from .control_flow import live_registers, weak_topological_order
 from .decode import TABLE, Decoding, Pool, Run
 from .decode import instruction as entered
+from .divergence import Path, bits_of
 from .memory import Fault
-from .paths import Path, bits_of
 from .syntax import Function, Instruction, Symbol
 from .types import TYPES, Array, unsigned
 
@@ -91,7 +91,7 @@ class Program:
 
 @entered("bra", "brx", "ret", "exit", "call", forms="uni idx", section="Control Flow Instructions")
 def _control(d: Decoding) -> Run:
-    """Ends a block, or is put in by `calls.py`: there is no closure to make."""
+    """Ends a block, or is put in by `inlining.py`: there is no closure to make."""
     d.fail("no straight-line instruction")
 
 

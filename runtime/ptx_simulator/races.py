@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .divergence import Path
 from .memory import Fault
-from .paths import Path
-from .special import WARP
+from .special_registers import WARP
 from .types import Array
 
 if TYPE_CHECKING:
-    from .batch import Batch
+    from .resident_blocks import Batch
 
 __all__ = ["Races"]
 

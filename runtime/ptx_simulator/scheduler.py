@@ -12,13 +12,13 @@ from typing import NoReturn
 
 import numpy as np
 
-from ..gpu_device import DeviceError
+from ..gpu.gpu_device import DeviceError
 from .barriers import Barriers, Divergent
-from .batch import Batch
+from .divergence import Path, bits_of, meet
 from .memory import Fault
-from .paths import Path, bits_of, meet
 from .program import BasicBlock, Ending, Program
-from .special import WARP
+from .resident_blocks import Batch
+from .special_registers import WARP
 from .syntax import Instruction
 
 __all__ = ["Scheduler"]

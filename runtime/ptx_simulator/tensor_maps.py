@@ -11,8 +11,8 @@ from math import gcd, prod
 
 import numpy as np
 
-from ..gpu_device import TensorMap
-from .heap import Heap
+from ..gpu.gpu_device import TensorMap
+from .global_memory import Heap
 from .memory import Fault
 from .types import Array
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from .decode import Decoding, Run, instruction
+from .divergence import Path, bits_of
 from .memory import Fault
-from .paths import Path, bits_of
-from .special import WARP
+from .special_registers import WARP
 from .syntax import Pair
 from .types import TYPES, Array
 

@@ -22,10 +22,10 @@ import re
 import numpy as np
 
 from .decode import Decoding, Run, instruction
+from .divergence import Path, bits_of
 from .matrix_ops import accumulator, from_accumulator, gather_warp, product, whole_warps
 from .memory import Fault
-from .paths import Path, bits_of
-from .special import WARP
+from .special_registers import WARP
 from .types import TYPES, Array, Type
 from .warp_ops import spread
 

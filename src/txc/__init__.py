@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import graph, random, tensure
-    from .compiler.devices import device, devices, to_device
+    from .compiler.config.devices import device, devices, to_device
     from .compiler.diagnostics import TxcError
-    from .compiler.export import export
-    from .compiler.frontend.classes import TensorFixedSize, TensorMap, TensorRef
-    from .compiler.frontend.conversion import asarray
-    from .compiler.frontend.functional import cond, fori_loop, scan, while_loop
-    from .compiler.frontend.library import library
-    from .compiler.frontend.tensor import Tensor
-    from .compiler.frontend.tensor_format import TensorIOFormat
-    from .compiler.info import info
-    from .compiler.jit import jit
-    from .compiler.options import OptionError
-    from .compiler.tx_module import compile_source, load
-    from .compiler.vectorize import vectorize
+    from .compiler.aot.export import export
+    from .compiler.frontend.tensor.memory_tensors import TensorFixedSize, TensorMap, TensorRef
+    from .compiler.frontend.tensor.conversion import asarray
+    from .compiler.frontend.staging.functional import cond, fori_loop, scan, while_loop
+    from .compiler.frontend.tx.library import library
+    from .compiler.frontend.tensor.tensor import Tensor
+    from .compiler.frontend.tensor.format import TensorIOFormat
+    from .compiler.tools.info import info
+    from .compiler.driver.jit import jit
+    from .compiler.driver.options import OptionError
+    from .compiler.driver.tx_module import compile_source, load
+    from .compiler.driver.vectorize import vectorize
 
 __version__ = "0.1.0"
 __all__ = [
@@ -30,28 +30,28 @@ __all__ = [
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
 #: the front end nor the op registry, which are most of what importing all of txc costs.
 _MODULES = {
-    "OptionError": "options",
-    "Tensor": "frontend.tensor",
-    "TensorFixedSize": "frontend.classes",
-    "TensorIOFormat": "frontend.tensor_format",
-    "TensorMap": "frontend.classes",
-    "TensorRef": "frontend.classes",
+    "OptionError": "driver.options",
+    "Tensor": "frontend.tensor.tensor",
+    "TensorFixedSize": "frontend.tensor.memory_tensors",
+    "TensorIOFormat": "frontend.tensor.format",
+    "TensorMap": "frontend.tensor.memory_tensors",
+    "TensorRef": "frontend.tensor.memory_tensors",
     "TxcError": "diagnostics",
-    "asarray": "frontend.conversion",
-    "compile_source": "tx_module",
-    "cond": "frontend.functional",
-    "device": "devices",
-    "devices": "devices",
-    "export": "export",
-    "fori_loop": "frontend.functional",
-    "info": "info",
-    "jit": "jit",
-    "library": "frontend.library",
-    "load": "tx_module",
-    "scan": "frontend.functional",
-    "to_device": "devices",
-    "vectorize": "vectorize",
-    "while_loop": "frontend.functional",
+    "asarray": "frontend.tensor.conversion",
+    "compile_source": "driver.tx_module",
+    "cond": "frontend.staging.functional",
+    "device": "config.devices",
+    "devices": "config.devices",
+    "export": "aot.export",
+    "fori_loop": "frontend.staging.functional",
+    "info": "tools.info",
+    "jit": "driver.jit",
+    "library": "frontend.tx.library",
+    "load": "driver.tx_module",
+    "scan": "frontend.staging.functional",
+    "to_device": "config.devices",
+    "vectorize": "driver.vectorize",
+    "while_loop": "frontend.staging.functional",
 }
 
 
@@ -59,7 +59,7 @@ _MODULES = {
 _NAMESPACES = ("graph", "random", "tensure")
 
 
-#: The namespace of the Python array API standard, from `compiler/frontend/array_api/`.
+#: The namespace of the Python array API standard, from `compiler/frontend/api/array_api/`.
 _ARRAY_API = frozenset(
     """
     __array_api_version__ __array_namespace_info__ abs acos acosh add all any arange argmax argmin argsort asin asinh astype
@@ -81,7 +81,7 @@ def __getattr__(name: str) -> Any:
     if name in _NAMESPACES:
         return import_module(f".{name}", __name__)
     if name in _ARRAY_API:
-        found = globals()[name] = import_module(".compiler.frontend.array_api", __name__).find(name)
+        found = globals()[name] = import_module(".compiler.frontend.api.array_api", __name__).find(name)
         return found
     if name not in _MODULES:
         raise AttributeError(f"module 'txc' has no attribute {name!r}")

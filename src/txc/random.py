@@ -1,6 +1,6 @@
 """Random tensors of a shape: see `compiler.frontend.random`."""
 
-from .compiler.frontend.random import normal as normal
-from .compiler.frontend.random import uniform as uniform
+from .compiler.frontend.numpy.random import normal as normal
+from .compiler.frontend.numpy.random import uniform as uniform
 
 __all__ = ["normal", "uniform"]

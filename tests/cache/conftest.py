@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from txc.compiler import graph_code, pipeline
-from txc.compiler.cache import open_cache
-from txc.compiler.jit import Jitted, jit
-from txc.runtime import store as store_module
-from txc.runtime.loader import can_load
+from txc.compiler import pipeline
+from txc.compiler.cache.disk_cache import open_cache
+from txc.compiler.driver import compile_cache
+from txc.compiler.driver.jit import Jitted, jit
+from txc.runtime import file_store as store_module
+from txc.runtime.loader.loader import can_load
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -49,7 +50,7 @@ class Processes:
         monkeypatch.setattr(pipeline, "compile_graph", counted)
 
     def fresh(self, function: Callable[..., Any], **options: Any) -> Jitted:
-        self._monkeypatch.setattr(graph_code, "_code", {})
+        self._monkeypatch.setattr(compile_cache, "_code", {})
         return jit(function, **options)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.codegen.machine import host_target
-from txc.compiler.executable import BufferSpec, CodeSpec
-from txc.compiler.signature import InputSpec, Literal, NotPlain, Signature, plain_structure, structure_of_plain
-from txc.compiler.source_digest import Undigestible, digest_function
+from txc.compiler.cache.source_key import Undigestible, digest_function
+from txc.compiler.call.signature import InputSpec, Literal, NotPlain, Signature, plain_structure, structure_of_plain
+from txc.compiler.codegen.target.llvm_backend import host_target
+from txc.compiler.driver.executable import BufferSpec, CodeSpec
 
 from .conftest import python
 
@@ -47,9 +47,9 @@ def test_a_second_process_neither_stages_nor_compiles(tmp_path, folder):
     assert second[3] == "True"  # threads are for those who start some
     loaded = second[2].split()
     heavy = ("xdsl", "llvmlite", "ml_dtypes", "txc.dialects", "txc.passes", "txc.compiler.frontend")
-    unused = ("txc.runtime.pool", "txc.runtime.entry_code", "txc.compiler.call_parameters")
+    unused = ("txc.runtime.pool.pool", "txc.runtime.stub.code", "txc.compiler.call.parameters")
     assert [m for m in loaded if m.startswith((*heavy, *unused))] == []
-    assert {"txc.runtime.loader", "txc.compiler.cache"} <= set(loaded)
+    assert {"txc.runtime.loader.loader", "txc.compiler.cache.disk_cache"} <= set(loaded)
 
 
 def test_a_hit_gives_the_same_result_and_compiles_nothing(processes):
@@ -345,8 +345,8 @@ def test_named_tuples_are_read_back_by_where_their_class_is(monkeypatch):
     plain = json.loads(json.dumps(plain_structure(structure)))
     found = structure_of_plain(plain)
     assert found == structure and type(found) is InputSpec
-    monkeypatch.delattr("txc.compiler.signature.InputSpec")
-    with pytest.raises(NotPlain, match=r"the class txc.compiler.signature.InputSpec of a result is not there"):
+    monkeypatch.delattr("txc.compiler.call.signature.InputSpec")
+    with pytest.raises(NotPlain, match=r"the class txc.compiler.call.signature.InputSpec of a result is not there"):
         structure_of_plain(plain)
     with pytest.raises(NotPlain, match="a result of type InputSpec is not kept"):
         plain_structure(structure)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from txc.runtime.store import CacheWarning, Store, default_folder, open_store
+from txc.runtime.file_store import CacheWarning, Store, default_folder, open_store
 
 from .conftest import Processes, python
 
@@ -62,7 +62,7 @@ def test_every_flipped_byte_is_a_miss(store, folder):
 
 @pytest.mark.parametrize("kind", ["code", "source", "runtime"])
 def test_a_damaged_entry_is_compiled_again(processes, folder, kind):
-    from txc.runtime.pool import Pool
+    from txc.runtime.pool.pool import Pool
 
     Pool().stop()  # its code is kept too
     _right(processes)
@@ -243,7 +243,7 @@ KILLED = """
 import itertools, os, signal, sys
 import numpy as np
 import txc, txc.compiler.pipeline
-from txc.runtime.store import open_store
+from txc.runtime.file_store import open_store
 x = np.arange(12.0).reshape(3, 4)
 
 def f(x):
@@ -306,7 +306,7 @@ import sys
 import numpy as np
 import txc
 from txc.compiler import graph_code as module
-from txc.compiler.cache import open_cache
+from txc.compiler.cache.disk_cache import open_cache
 x = np.arange(12.0).reshape(3, 4)
 
 def f(x):

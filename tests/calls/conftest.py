@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import txc
-from txc.compiler import jit as jit_module
-from txc.runtime.native_layout import problem
+from txc.compiler.driver import jit as jit_module
+from txc.runtime.stub.cpython_layout import problem
 
 
 class Calls:

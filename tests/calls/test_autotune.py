@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler import tuning
-from txc.compiler.cli import main
-from txc.compiler.options import OptionError
-from txc.runtime.loader import can_load
+from txc.compiler.cli.main import main
+from txc.compiler.driver.options import OptionError
+from txc.compiler.tools import autotune
+from txc.runtime.loader.loader import can_load
 
 X = np.random.default_rng(7).standard_normal((70, 90)).astype(np.float32)
 
@@ -41,7 +41,7 @@ def picked(x, i):
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    monkeypatch.setattr(tuning, "_found", {})
+    monkeypatch.setattr(autotune, "_found", {})
     monkeypatch.setenv("TXC_CACHE_DIR", str(tmp_path / "cache"))
     yield
 
@@ -53,7 +53,7 @@ def judge(monkeypatch: pytest.MonkeyPatch, faster: bool) -> None:
         candidate.seconds(1)
         return (1e-3, 2e-3) if faster else (2e-3, 1e-3)
 
-    monkeypatch.setattr(tuning, "_compared", compared)
+    monkeypatch.setattr(autotune, "_compared", compared)
 
 
 def same_bits(made: Any, expected: Any) -> None:
@@ -68,7 +68,7 @@ def test_what_is_found_changes_loops_and_no_bit(function: Callable[..., Any], mo
     tuned = txc.jit(function, autotune=True)
     same_bits(tuned(X), txc.jit(function)(X))
     assert tuned.lower(X).as_text("loops") != txc.jit(function).lower(X).as_text("loops")
-    (found,) = tuning._found.values()
+    (found,) = autotune._found.values()
     assert found.figures and all(trial.taken for trial in found.trials)
     assert "handover" in dict(found.figures)
 
@@ -77,7 +77,7 @@ def test_nothing_is_taken_that_is_not_faster(monkeypatch: pytest.MonkeyPatch):
     judge(monkeypatch, faster=False)
     tuned = txc.jit(softmax, autotune=True)
     same_bits(tuned(X), txc.jit(softmax)(X))
-    (found,) = tuning._found.values()
+    (found,) = autotune._found.values()
     assert found.trials and not found.figures
     assert tuned.lower(X).as_text("loops") == txc.jit(softmax).lower(X).as_text("loops")
 
@@ -86,17 +86,17 @@ def test_nothing_is_taken_that_is_not_faster(monkeypatch: pytest.MonkeyPatch):
 def test_what_was_found_is_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     judge(monkeypatch, faster=True)
     txc.jit(softmax, autotune=True)(X)
-    (before,) = tuning._found.values()
+    (before,) = autotune._found.values()
     assert main(["cache", "info"]) == 0
     assert "         1 searches\n" in capsys.readouterr().out
 
-    def search(self: Any) -> tuning.Tuned:
+    def search(self: Any) -> autotune.Tuned:
         raise AssertionError("searched again")
 
-    tuning._found.clear()  # as another process has it
-    monkeypatch.setattr(tuning._Search, "run", search)
+    autotune._found.clear()  # as another process has it
+    monkeypatch.setattr(autotune._Search, "run", search)
     text = txc.jit(softmax, autotune=True).explain(X)
-    assert list(tuning._found.values()) == [before]
+    assert list(autotune._found.values()) == [before]
     taken = r"handover 512 taken: pieces of work for threads \(a call 1 ms, before 2 ms\)"
     assert re.search(taken, text)
 
@@ -119,7 +119,7 @@ def test_calls_that_fail_fail_as_without(monkeypatch: pytest.MonkeyPatch):
 def test_samples_are_of_calls():
     found = txc.jit(lambda x: x + 1, autotune=True)
     same_bits(found(X), X + 1)
-    for trial in next(iter(tuning._found.values())).trials:
+    for trial in next(iter(autotune._found.values())).trials:
         assert trial.seconds > 0 and trial.before > 0
 
 

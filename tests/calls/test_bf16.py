@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from txc.runtime import native_call
+from txc.runtime.stub import native_call
 
 BF16: Any = ml_dtypes.bfloat16
 X: Any = np.arange(12).reshape(3, 4).astype(BF16)

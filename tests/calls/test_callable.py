@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.jit import Jitted
-from txc.runtime.native_layout import TYPE_FLAGS, problem
+from txc.compiler.driver.jit import Jitted
+from txc.runtime.stub.cpython_layout import TYPE_FLAGS, problem
 
 X = np.arange(4.0)
 

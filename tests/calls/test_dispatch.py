@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.runtime import native_layout
+from txc.runtime.stub import cpython_layout
 
 FACTORS = [2.0, 3.0]
 
@@ -63,7 +63,7 @@ def test_a_captured_value_that_changed_is_the_reason(calls):
     assert "version 2: compiled because the facts were known, but scale = 2.0 no longer holds" in text
 
 
-@pytest.mark.skipif(bool(native_layout.problem()), reason="calls go through Python")
+@pytest.mark.skipif(bool(cpython_layout.problem()), reason="calls go through Python")
 @pytest.mark.parametrize(
     ("function", "args", "reason"),
     [
@@ -86,7 +86,7 @@ def test_calls_that_python_makes_say_why(function, args, reason):
 def test_info_says_how_calls_are_made(monkeypatch):
     text = str(txc.info())
     assert "numpy" in text and np.__version__ in text and "target" in text
-    if not native_layout.problem():
+    if not cpython_layout.problem():
         assert txc.info().native_entry and "calls    enter machine code" in text
     monkeypatch.setenv("TXC_NATIVE_ENTRY", "0")
     assert "calls    go through Python: TXC_NATIVE_ENTRY is 0" in str(txc.info())

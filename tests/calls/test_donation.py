@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.donation import DonationWarning
+from txc.compiler.driver.donation import DonationWarning
 
 from .test_results import f32
 

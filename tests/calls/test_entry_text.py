@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler import graph_code, pipeline
-from txc.compiler.call_parameters import NotNative
-from txc.compiler.call_plan import CallPlan, packed_order
-from txc.compiler.codegen.machine import undefined_symbols
-from txc.dialects.dims import dim, sym
-from txc.runtime.native_call import outside
-from txc.runtime.native_layout import problem
+from txc.compiler import pipeline
+from txc.compiler.call.parameters import NotNative
+from txc.compiler.call.plan import CallPlan, packed_order
+from txc.compiler.codegen.target.llvm_backend import undefined_symbols
+from txc.compiler.driver import compile_cache
+from txc.dialects.dims.dims import dim, sym
+from txc.runtime.stub.cpython_layout import problem
+from txc.runtime.stub.native_call import outside
 
 pytestmark = pytest.mark.skipif(bool(problem()), reason="calls go through Python")
 
@@ -36,7 +37,7 @@ def made(monkeypatch, function, *args):
         return found[-1]
 
     monkeypatch.setenv("TXC_CACHE_DIR", "0")
-    monkeypatch.setattr(graph_code, "_code", {})
+    monkeypatch.setattr(compile_cache, "_code", {})
     monkeypatch.setattr(pipeline, "emit_entry", noted)
     monkeypatch.setattr(pipeline, "compile_llvm", kept)
     txc.jit(function)(*args)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.cli import main
+from txc.compiler.cli.main import main
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.options import OptionError
+from txc.compiler.driver.options import OptionError
 
 
 def smoothed(x, y):

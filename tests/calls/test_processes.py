@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from txc.runtime.native_layout import problem
+from txc.runtime.stub.cpython_layout import problem
 
 ROOT = Path(__file__).parent.parent.parent
 needs_entries = pytest.mark.skipif(bool(problem()), reason="calls go through Python")
@@ -59,7 +59,7 @@ def test_code_is_entered_directly_once_it_was_called_again(tmp_path):
             return f.explain_compile().count("enter machine code") - waiting, waiting
 
         SCALE = 2.0  # the very object of the first of the three calls, each of which has a version of its own
-        print(*said(), "txc.runtime.entry_code" in sys.modules, "llvmlite" in sys.modules, "xdsl" in sys.modules)
+        print(*said(), "txc.runtime.stub.code" in sys.modules, "llvmlite" in sys.modules, "xdsl" in sys.modules)
         for _ in range(3):
             assert np.array_equal(f(X, n=5)["a"], X * SCALE + TABLE)
         print(len(calls), *said())
@@ -76,14 +76,14 @@ def test_code_is_entered_directly_once_it_was_called_again(tmp_path):
 
 def test_without_known_layouts_python_makes_every_call(tmp_path):
     """A probe that fails costs speed only, and `txc.info` and `explain_compile` say so."""
-    text = (ROOT / "runtime" / "native_layout.py").read_text(encoding="utf-8")
+    text = (ROOT / "runtime" / "stub" / "cpython_layout.py").read_text(encoding="utf-8")
     assert "ARRAY_DATA, ARRAY_RANK" in text
     program = """
         print(txc.info())
         print(f.explain_compile())
     """
     sabotage = """
-        import txc.runtime.native_layout as layout
+        import txc.runtime.stub.cpython_layout as layout
         layout.ARRAY_RANK = 28
     """
     path = tmp_path / "program.py"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.runtime.native_layout import problem
+from txc.runtime.stub.cpython_layout import problem
 
 X = np.arange(4, dtype=np.float32)
 

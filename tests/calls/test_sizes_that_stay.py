@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler import sizes, versions
-from txc.runtime.native_layout import problem
+from txc.compiler.driver import size_specialization, specializations
+from txc.runtime.stub.cpython_layout import problem
 
 pytestmark = pytest.mark.skipif(bool(problem()), reason="no native entries, which gather the evidence")
 EVIDENCE = 1 << 12
@@ -21,8 +21,8 @@ EVIDENCE = 1 << 12
 def little_evidence(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A version's calls are looked at after 4096 iterations, a millisecond instead of a quarter of a second."""
     monkeypatch.setenv("TXC_NATIVE_ENTRY", "1")
-    monkeypatch.setattr(versions, "EVIDENCE", EVIDENCE)
-    monkeypatch.setattr("txc.compiler.jit.EVIDENCE", EVIDENCE)
+    monkeypatch.setattr(specializations, "EVIDENCE", EVIDENCE)
+    monkeypatch.setattr("txc.compiler.driver.jit.EVIDENCE", EVIDENCE)
     yield
 
 
@@ -80,7 +80,7 @@ def test_no_more_than_four():
     f = txc.jit(softmax)
     for m in range(2, 9):
         repeat(f, rows(200, m), calls=120)
-    assert len(reasons(f)) == 1 + sizes.MOST
+    assert len(reasons(f)) == 1 + size_specialization.MOST
     np.testing.assert_allclose(f(rows(200, 8)), softmax(rows(200, 8)), rtol=1e-6)
 
 
@@ -130,4 +130,4 @@ def test_several_threads_make_one_version():
     for t in threads:
         t.join()
     assert wrong == []
-    assert 2 <= len(reasons(f)) <= 1 + sizes.MOST
+    assert 2 <= len(reasons(f)) <= 1 + size_specialization.MOST

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import txc
-from txc.runtime.native_layout import problem
+from txc.runtime.stub.cpython_layout import problem
 
 pytestmark = pytest.mark.skipif(bool(problem()), reason="calls go through Python")
 

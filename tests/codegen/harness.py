@@ -19,12 +19,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect
 from xdsl.parser import Parser
 
-from txc.compiler.codegen.function import symbols_of
-from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import LoadedObject, compile_llvm, host_target, load_object, unexpected_symbols
-from txc.compiler.codegen.target import Target
+from txc.compiler.codegen.emit.function import symbols_of
+from txc.compiler.codegen.emit.module import emit_llvm
+from txc.compiler.codegen.target.llvm_backend import (
+    LoadedObject,
+    compile_llvm,
+    host_target,
+    load_object,
+    unexpected_symbols,
+)
+from txc.compiler.codegen.target.target import Target
 from txc.dialects.attributes import BufferInfo, BufferType, DimAttr, DimsAttr, OrderAttr
-from txc.dialects.dims import Dim, Sym, dim
+from txc.dialects.dims.dims import Dim, Sym, dim
 from txc.dialects.kernel import KERNEL
 from txc.dialects.loop import LOOP
 from txc.dialects.order import Order

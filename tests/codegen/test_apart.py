@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import make_target
+from txc.compiler.codegen.emit.module import emit_llvm
+from txc.compiler.codegen.target.llvm_backend import make_target
 
 from .harness import function, load, loop, parallel, parse, run, store
 

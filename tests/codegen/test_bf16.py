@@ -1,4 +1,4 @@
-"""Rounding to bfloat16 by the processor's instruction (`llvm_bf16.py`): the bits that integers give."""
+"""Rounding to bfloat16 by the processor's instruction (`codegen/cpu/bf16_round.py`): the bits that integers give."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import host_target, make_target
-from txc.compiler.codegen.target import Target
+from txc.compiler.codegen.emit.module import emit_llvm
+from txc.compiler.codegen.target.llvm_backend import host_target, make_target
+from txc.compiler.codegen.target.target import Target
 
 from .harness import function, load, loop, parse, run, store
 

@@ -11,13 +11,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 import txc
 from txc.compiler import pipeline
-from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import compile_llvm, host_target, load_object, make_target
-from txc.compiler.options import OptionError
+from txc.compiler.codegen.emit.module import emit_llvm
+from txc.compiler.codegen.target.llvm_backend import compile_llvm, host_target, load_object, make_target
+from txc.compiler.driver.options import OptionError
 from txc.dialects.attributes import dims_attr
 from txc.dialects.loop import StoreOp
-from txc.passes.schedule_cpu import ScheduleCpuPass
-from txc.runtime.call import NativeFunction
+from txc.passes.schedule.cpu.schedule import ScheduleCpuPass
+from txc.runtime.native_function import NativeFunction
 
 from .harness import function, load, loop, parallel, parse, store
 

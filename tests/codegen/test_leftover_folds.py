@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import make_target
+from txc.compiler.codegen.emit.module import emit_llvm
+from txc.compiler.codegen.target.llvm_backend import make_target
 
 from .harness import function, load, loop, parse, reduce, run, store
 

@@ -9,8 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import make_target
+from txc.compiler.codegen.emit.module import emit_llvm
+from txc.compiler.codegen.target.llvm_backend import make_target
 from txc.dialects.types import DTYPES
 
 from .harness import chunks_of, function, load, loop, parallel, parse, run, same_bits, store

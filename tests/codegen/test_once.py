@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from txc.compiler.codegen.machine import make_target
-from txc.compiler.frontend.tx_language import parse
+from txc.compiler.codegen.target.llvm_backend import make_target
+from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import run_stages
 
 MAP = "def f(x: f32[n]) -> f32[n]:\n    return exp(x) + 1.0\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import host_target, make_target
+from txc.compiler.codegen.emit.module import emit_llvm
+from txc.compiler.codegen.target.llvm_backend import host_target, make_target
 from txc.compiler.interpret.loops import run as interpret
 
 from .harness import function, load, parse, run_module

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler import graph_code
-from txc.compiler.codegen import llvm_reduce
+from txc.compiler.codegen.emit.loops import reduce
+from txc.compiler.driver import compile_cache
 
 
 @pytest.fixture(autouse=True)
 def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of 96 elements; what is compiled for them is kept nowhere."""
-    monkeypatch.setattr(llvm_reduce, "POSITIONS", 96)
-    monkeypatch.setattr(graph_code, "_code", {})
+    monkeypatch.setattr(reduce, "POSITIONS", 96)
+    monkeypatch.setattr(compile_cache, "_code", {})
     monkeypatch.setenv("TXC_CACHE_DIR", "0")
 
 

@@ -1,4 +1,4 @@
-"""Exponentials whose last step is one instruction (`compiler/codegen/llvm_powers.py`) have the bits of the others."""
+"""Exponentials whose last step is one instruction (`compiler/codegen/cpu/scalef.py`) have the bits of the others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.codegen.machine import host_target, make_target
+from txc.compiler.codegen.target.llvm_backend import host_target, make_target
 from txc.compiler.interpret.scalar import NumpyScalarBuilder
 from txc.compiler.pipeline import run_stages
 from txc.dialects.registry import Map, find_op

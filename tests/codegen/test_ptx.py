@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.codegen.machine import make_target
+from txc.compiler.codegen.target.llvm_backend import make_target
 from txc.compiler.pipeline import run_stages
 
 from .ptxas import may_spill, needs_ptxas, spills

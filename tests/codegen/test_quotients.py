@@ -1,4 +1,4 @@
-"""Quotients by an inverse and a correction (`compiler/codegen/llvm_quotients.py`) are those of the processor."""
+"""Quotients by an inverse and a correction (`compiler/codegen/cpu/reciprocal_divide.py`) are those of the processor."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.codegen.llvm_quotients import inverse_of
-from txc.compiler.codegen.machine import host_target
+from txc.compiler.codegen.cpu.reciprocal_divide import inverse_of
+from txc.compiler.codegen.target.llvm_backend import host_target
 from txc.compiler.interpret.scalar import NumpyScalarBuilder
 
 

@@ -1,4 +1,4 @@
-"""Square roots by an estimate and steps (`compiler/codegen/llvm_roots.py`) are those of the processor, bit for bit."""
+"""Square roots by an estimate and steps (`compiler/codegen/cpu/newton_sqrt.py`) are the processor's, to the bit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.codegen.llvm_roots import stepped_root
-from txc.compiler.codegen.machine import host_target
+from txc.compiler.codegen.cpu.newton_sqrt import stepped_root
+from txc.compiler.codegen.target.llvm_backend import host_target
+from txc.compiler.driver.options import Options
 from txc.compiler.interpret.scalar import NumpyScalarBuilder
-from txc.compiler.options import Options
 from txc.compiler.pipeline import run_stages
-from txc.passes.costs import Machine
+from txc.passes.cost.model import Machine
 
 
 def root(x: Any) -> Any:

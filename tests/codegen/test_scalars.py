@@ -13,15 +13,15 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
 
-from txc.compiler.codegen.machine import host_target, make_target
-from txc.compiler.codegen.target import Target
+from txc.compiler.codegen.target.llvm_backend import host_target, make_target
+from txc.compiler.codegen.target.target import Target
 from txc.compiler.interpret.scalar import NumpyScalarBuilder
 from txc.dialects.attributes import BufferInfo, DimsAttr, buffer_type
-from txc.dialects.body_builder import BodyBuilder
-from txc.dialects.dims import dim, sym
+from txc.dialects.dims.dims import dim, sym
 from txc.dialects.loop import ForOp, LoadOp, StoreOp, YieldOp
 from txc.dialects.registry import OPS, Map, find_op
-from txc.dialects.scalar import Value
+from txc.dialects.scalar.builder import BodyBuilder
+from txc.dialects.scalar.language import Value
 from txc.dialects.types import DTYPES, DType, dtype
 
 from .harness import run_module, same_bits

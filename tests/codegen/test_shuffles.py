@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import host_target, make_target
-from txc.compiler.codegen.writer import EmitError
+from txc.compiler.codegen.emit.module import emit_llvm
+from txc.compiler.codegen.emit.text import EmitError
+from txc.compiler.codegen.target.llvm_backend import host_target, make_target
 from txc.compiler.interpret.loops import run as interpret
 
 from .harness import function, load, loop, parse, run_module, store

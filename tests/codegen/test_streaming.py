@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import emit_asm, host_target, make_target
-from txc.passes.costs import Costs
+from txc.compiler.codegen.emit.module import emit_llvm
+from txc.compiler.codegen.target.llvm_backend import emit_asm, host_target, make_target
+from txc.passes.cost.model import Costs
 
 from .harness import function, load, loop, parallel, parse, run, store
 

@@ -7,15 +7,21 @@ import pytest
 from xdsl.dialects import func
 
 import txc
-from txc.compiler import knobs
-from txc.compiler.codegen import machine
-from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import TargetError, compile_llvm, host_target, load_object, make_target
-from txc.compiler.codegen.target import Target
-from txc.compiler.codegen.writer import EmitError
+from txc.compiler.codegen.emit.module import emit_llvm
+from txc.compiler.codegen.emit.text import EmitError
+from txc.compiler.codegen.target import llvm_backend
+from txc.compiler.codegen.target.llvm_backend import (
+    TargetError,
+    compile_llvm,
+    host_target,
+    load_object,
+    make_target,
+)
+from txc.compiler.codegen.target.target import Target
+from txc.compiler.config import knobs
 from txc.compiler.pipeline import machine_of
 from txc.dialects.order import parse_order
-from txc.passes.costs import Machine
+from txc.passes.cost.model import Machine
 
 from .harness import function, load, loop, ordered_sum, parallel, parse, reduce, run, same_bits, store
 
@@ -61,7 +67,7 @@ def test_lanes_without_masks(vector: int) -> None:
 @pytest.mark.skipif(not host_target().is_x86, reason="the levels are x86's")
 def test_a_knob_names_a_lower_level_for_this_machines_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TXC_TARGET", "x86-64-v2")
-    assert host_target() == machine.host_with_tiles() == make_target(cpu="x86-64-v2") == make_target(cpu="native")
+    assert host_target() == llvm_backend.host_with_tiles() == make_target(cpu="x86-64-v2") == make_target(cpu="native")
     assert machine_of(host_target()) == Machine.of_cpu(128, 16)
     f = txc.jit(lambda x: np.sqrt(x) + 1)
     x = np.arange(40, dtype=np.float32)
@@ -70,13 +76,13 @@ def test_a_knob_names_a_lower_level_for_this_machines_code(monkeypatch: pytest.M
     assert "xmm" in f.lower(x).as_text("asm") and "ymm" not in f.lower(x).as_text("asm")
     assert "x86-64-v2" in txc.info().target
     monkeypatch.setenv("TXC_TARGET", "native")
-    assert host_target() == machine.native_target()
+    assert host_target() == llvm_backend.native_target()
 
 
 def test_a_level_that_the_processor_does_not_have_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     triple = "x86_64-unknown-linux-gnu"
     third = make_target(triple, "x86-64-v3")
-    monkeypatch.setattr(machine, "native_target", lambda: Target(triple, "haswell", third.features))
+    monkeypatch.setattr(llvm_backend, "native_target", lambda: Target(triple, "haswell", third.features))
     monkeypatch.setenv("TXC_TARGET", "x86-64-v4")
     with pytest.raises(TargetError) as raised:
         host_target()
@@ -86,7 +92,7 @@ def test_a_level_that_the_processor_does_not_have_is_refused(monkeypatch: pytest
     )
     monkeypatch.setenv("TXC_TARGET", "x86-64-v3")
     assert host_target() == third
-    monkeypatch.setattr(machine, "native_target", lambda: Target("aarch64-unknown-linux-gnu", "generic"))
+    monkeypatch.setattr(llvm_backend, "native_target", lambda: Target("aarch64-unknown-linux-gnu", "generic"))
     with pytest.raises(TargetError, match="TXC_TARGET=x86-64-v3: this processor is of aarch64; it takes native"):
         host_target()
     monkeypatch.setenv("TXC_TARGET", "v3")

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from txc.dialects.dim_rules import bounds_over, constant_bound, divisors, expand_mods, linear_in, period, simplify
-from txc.dialects.dims import Dim, Sym, dim, iterator, maximum, minimum, parse_dim, sym
+from txc.dialects.dims.analysis import (
+    bounds_over,
+    constant_bound,
+    divisors,
+    expand_mods,
+    linear_in,
+    period,
+    simplify,
+)
+from txc.dialects.dims.dims import Dim, Sym, dim, iterator, maximum, minimum, parse_dim, sym
 
 NAMES = ("n", "m", "x.0", "$s")
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.compiler.c_signature import C_TYPES, CArray, CScalar, CSignature
-from txc.compiler.codegen.named_targets import named_target
-from txc.compiler.export import Exported, export_graph
-from txc.dialects.dims import Dim
+from txc.compiler.aot.c_signature import C_TYPES, CArray, CScalar, CSignature
+from txc.compiler.aot.export import Exported, export_graph
+from txc.compiler.codegen.target.names import named_target
+from txc.dialects.dims.dims import Dim
 
 __all__ = ["Machine", "call_from_c", "exported", "reference", "same_bits", "sizes_of"]
 

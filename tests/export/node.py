@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.compiler.c_signature import CArray, CScalar
-from txc.compiler.export import Exported
+from txc.compiler.aot.c_signature import CArray, CScalar
+from txc.compiler.aot.export import Exported
 
 from .harness import sizes_of
 

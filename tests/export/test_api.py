@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.c_signature import ExportError
-from txc.compiler.cli import main
-from txc.compiler.codegen.named_targets import named_target
-from txc.compiler.codegen.writer import EmitError
-from txc.compiler.export import export_graph
-from txc.compiler.frontend.declared import declared_graph
+from txc.compiler.aot.c_signature import ExportError
+from txc.compiler.aot.export import export_graph
+from txc.compiler.cli.main import main
+from txc.compiler.codegen.emit.text import EmitError
+from txc.compiler.codegen.target.names import named_target
+from txc.compiler.frontend.staging.annotations import declared_graph
 
 from .examples import EXAMPLES
 from .harness import Machine, call_from_c, same_bits
@@ -46,7 +46,7 @@ def noted(x):
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
-    given = [sys.executable, "-m", "txc.compiler.cli", *map(str, arguments)]
+    given = [sys.executable, "-m", "txc.compiler.cli.main", *map(str, arguments)]
     done = subprocess.run(given, capture_output=True, text=True, timeout=120, check=False)
     assert "Traceback" not in done.stderr, done.stderr
     return done

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.codegen.machine import unexpected_symbols
-from txc.compiler.export import write_export
+from txc.compiler.aot.export import write_export
+from txc.compiler.codegen.target.llvm_backend import unexpected_symbols
 from txc.dialects.types import DTYPES
 
 from .examples import CASES, EXAMPLES, case

@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "bin").mkdir()
     txc = f'PYTHONPATH="{ROOT / "src"}" exec "{sys.executable}"'
     for name, command in {
-        "tensor-compile": f"{txc} -m txc.compiler.cli",
+        "tensor-compile": f"{txc} -m txc.compiler.cli.main",
         "python3-with-txc": txc,
         "python3": f'exec "{sys.executable}"',
     }.items():

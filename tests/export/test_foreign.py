@@ -10,16 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.compiler.codegen.machine import compile_llvm, host_target, undefined_symbols, unexpected_symbols
-from txc.compiler.codegen.named_targets import named_target
-from txc.compiler.codegen.target import TargetError
-from txc.compiler.export import Exported, export_graph
-from txc.compiler.frontend.apply import apply
-from txc.compiler.frontend.graph import Graph
-from txc.compiler.frontend.trace import Trace
-from txc.compiler.graph_code import compiled
+from txc.compiler.aot.export import Exported, export_graph
+from txc.compiler.codegen.target.llvm_backend import (
+    compile_llvm,
+    host_target,
+    undefined_symbols,
+    unexpected_symbols,
+)
+from txc.compiler.codegen.target.names import named_target
+from txc.compiler.codegen.target.target import TargetError
+from txc.compiler.driver.compile_cache import compiled
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.tensor.apply import apply
+from txc.compiler.frontend.trace.graph import Graph
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret import kernel as kernel_level
-from txc.compiler.options import Options
 from txc.compiler.pipeline import run_stages
 from txc.dialects.registry import OPS, REQUIRED, Map, Reduction
 from txc.dialects.types import DTYPES

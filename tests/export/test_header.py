@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.c_signature import ExportError, check_symbol
-from txc.compiler.export import Exported, write_export
+from txc.compiler.aot.c_signature import ExportError, check_symbol
+from txc.compiler.aot.export import Exported, write_export
 from txc.dialects.types import DTYPES
 
 from .examples import CASES, case

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from txc.compiler.c_signature import ExportError
-from txc.compiler.codegen.c_pool import POOL_SYMBOLS
-from txc.compiler.codegen.machine import TargetError, unexpected_symbols
-from txc.compiler.codegen.named_targets import named_target
-from txc.compiler.export import Exported, export_graph
+from txc.compiler.aot.c_signature import ExportError
+from txc.compiler.aot.export import Exported, export_graph
+from txc.compiler.codegen.call.c_pool import POOL_SYMBOLS
+from txc.compiler.codegen.target.llvm_backend import TargetError, unexpected_symbols
+from txc.compiler.codegen.target.names import named_target
 
 from .examples import case
 from .harness import FLAGS, Machine

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from txc.compiler.codegen.machine import host_target, unexpected_symbols
+from txc.compiler.codegen.target.llvm_backend import host_target, unexpected_symbols
 
 from .examples import case
 from .harness import Machine, call_from_c, exported, reference, same_bits

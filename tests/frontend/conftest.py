@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.compiler.frontend.graph import Graph, Literal
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.frontend.trace.graph import Graph, Literal
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.graph import run_graph
 
 

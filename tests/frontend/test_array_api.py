@@ -16,8 +16,9 @@ from hypothesis.extra import numpy as hnp
 
 import txc as xp
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend import array_api, evaluation
-from txc.compiler.frontend.array_api import elementwise
+from txc.compiler.frontend.api import array_api
+from txc.compiler.frontend.api.array_api import elementwise
+from txc.compiler.frontend.lazy import evaluate
 from txc.compiler.interpret.graph import run_graph
 
 DTYPES = ["bool", "int8", "int32", "int64", "uint8", "uint32", "float32", "float64", "complex64", "complex128"]
@@ -31,7 +32,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     def computed(value: Any, integers: Any = None) -> np.ndarray:
         if value.node.leaf is not None:
             return np.array(value.node.leaf)
-        graph = evaluation.lazy_graph([value])
+        graph = evaluate.lazy_graph([value])
         return np.asarray(run_graph(graph, {i.name: i.source for i in graph.inputs})[0])
 
     for module in ("evaluation", "memory"):

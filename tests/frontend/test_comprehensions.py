@@ -12,7 +12,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.staging import Runtime
+from txc.compiler.frontend.staging.staging import Runtime
 
 from .control import every_stage, same
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.dialects.index_map import product
-from txc.runtime.failed_checks import CHECKS, LEAST, MOST, packed, unpacked
+from txc.dialects.dims.index_map import product
+from txc.runtime.check_errors import CHECKS, LEAST, MOST, packed, unpacked
 
 from .control import every_stage, same
 

@@ -13,7 +13,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.jumps import stop_of, structured
+from txc.compiler.frontend.staging.break_lowering import stop_of, structured
 
 from .control import every_stage, same
 

@@ -14,19 +14,19 @@ import pytest
 import txc
 from txc import tensure
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.executable import Executable
-from txc.compiler.frontend import evaluation, forms, known_calls, recipes
-from txc.compiler.frontend.conversion import asarray
-from txc.compiler.frontend.tensor import Tensor
-from txc.compiler.frontend.unmade import Unmade
+from txc.compiler.driver.executable import Executable
+from txc.compiler.frontend.lazy import eval_cache, evaluate, op_templates, structural_key
+from txc.compiler.frontend.lazy.deferred import Unmade
+from txc.compiler.frontend.tensor.conversion import asarray
+from txc.compiler.frontend.tensor.tensor import Tensor
 
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_calls, "_calls", {})
-    monkeypatch.setattr(known_calls, "OFTEN", 0)
-    monkeypatch.setattr(recipes, "_recipes", {})
-    forms.forget()
+    monkeypatch.setattr(eval_cache, "_calls", {})
+    monkeypatch.setattr(eval_cache, "OFTEN", 0)
+    monkeypatch.setattr(op_templates, "_recipes", {})
+    structural_key.forget()
 
 
 def numbers(*shape: int, seed: int = 0, dtype: str = "f4") -> np.ndarray:
@@ -35,7 +35,7 @@ def numbers(*shape: int, seed: int = 0, dtype: str = "f4") -> np.ndarray:
 
 def no_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on expressions must be known."""
-    monkeypatch.setattr(evaluation, "lazy_graph", None)
+    monkeypatch.setattr(evaluate, "lazy_graph", None)
 
 
 def chain(x: Any, y: Any) -> Any:
@@ -145,13 +145,13 @@ def test_what_was_evaluated_is_found_without_a_walk(monkeypatch):
     wanted, _ = np.asarray(f(x, y)), np.asarray(f(x, y))
     again = f(x, y)
     looked: list[Any] = []
-    monkeypatch.setattr(forms, "form_of", lambda value: looked.append(value))
+    monkeypatch.setattr(structural_key, "form_of", lambda value: looked.append(value))
     np.testing.assert_array_equal(np.asarray(again), wanted)
     assert not looked
 
 
 def test_what_comes_often_is_prepared_once(monkeypatch):
-    monkeypatch.setattr(known_calls, "OFTEN", 2)
+    monkeypatch.setattr(eval_cache, "OFTEN", 2)
     prepared: list[Any] = []
     original = Executable.repeated
     monkeypatch.setattr(Executable, "repeated", lambda self, given: (prepared.append(given), original(self, given))[1])
@@ -161,7 +161,7 @@ def test_what_comes_often_is_prepared_once(monkeypatch):
 
 
 def test_an_expression_of_many_arrays(monkeypatch):
-    monkeypatch.setattr(forms, "MOST_LEAVES", 3)
+    monkeypatch.setattr(structural_key, "MOST_LEAVES", 3)
     arrays = [numbers(4, seed=i) for i in range(6)]
     for _ in range(2):
         for count in range(1, 7):
@@ -170,7 +170,7 @@ def test_an_expression_of_many_arrays(monkeypatch):
                 t = t + asarray(a)
             np.testing.assert_allclose(np.asarray(t), np.sum(arrays[:count], 0), rtol=1e-5)
             assert (t.latest.form is None) == (count > 3) or t.memory is not None
-        assert sum(1 for key in known_calls._calls) == 2
+        assert sum(1 for key in eval_cache._calls) == 2
 
 
 def test_threads_that_meet_the_same_arrays():
@@ -209,12 +209,12 @@ def test_what_the_environment_says_selects_code(monkeypatch):
 
 
 def test_calls_and_recipes_are_forgotten_in_the_end(monkeypatch):
-    monkeypatch.setattr(known_calls, "MOST", 2)
-    monkeypatch.setattr(recipes, "MOST", 3)
-    monkeypatch.setattr(forms, "MOST", 4)
+    monkeypatch.setattr(eval_cache, "MOST", 2)
+    monkeypatch.setattr(op_templates, "MOST", 3)
+    monkeypatch.setattr(structural_key, "MOST", 4)
     for i in range(9):
         np.testing.assert_array_equal(np.asarray(asarray(X[:, : i % 4 + 1]) * 2), X[:, : i % 4 + 1] * 2)
-        assert len(known_calls._calls) <= 2 and len(recipes._recipes) <= 3 and len(forms._forms) <= 4
+        assert len(eval_cache._calls) <= 2 and len(op_templates._recipes) <= 3 and len(structural_key._forms) <= 4
 
 
 def test_arrays_are_free_when_expressions_are():

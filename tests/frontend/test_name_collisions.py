@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.cli import main
+from txc.compiler.cli.main import main
 from txc.compiler.diagnostics import TxcError
 
 NAMES = ["i0", "i1", "d0", "d2", "iv0", "max", "min", "ñ", "größe", "s0", "b0", "t0", "floor", "int", "range", "N" * 80]

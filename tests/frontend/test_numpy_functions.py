@@ -10,9 +10,9 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend import creation
-from txc.compiler.frontend.numpy_functions.families import FUNCTIONS
-from txc.compiler.frontend.ufunc_table import recognised
+from txc.compiler.frontend.numpy import creation
+from txc.compiler.frontend.numpy.functions.all import FUNCTIONS
+from txc.compiler.frontend.numpy.ufunc_table import recognised
 
 RNG = np.random.default_rng(17)
 X = RNG.standard_normal((4, 5))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.frontend.apply import apply
+from txc.compiler.frontend.tensor.apply import apply
 
 from .control import every_stage
 

@@ -11,12 +11,12 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.numpy_dispatch import _handler
+from txc.compiler.frontend.methods_table import _methods
+from txc.compiler.frontend.numpy.dispatch import _handler
+from txc.compiler.frontend.numpy.ufunc_table import recognised
 from txc.compiler.frontend.refusals import COMPILING, GROUPS, instead
-from txc.compiler.frontend.staging_builtins import REPLACED
-from txc.compiler.frontend.tensor_functions import _methods
-from txc.compiler.frontend.tx_language import parse
-from txc.compiler.frontend.ufunc_table import recognised
+from txc.compiler.frontend.staging.builtins import REPLACED
+from txc.compiler.frontend.tx.parser import parse
 
 LISTED = {*COMPILING, *(name for group in GROUPS for name in group.names)}
 #: Classes of objects, and decorators: what they make is Python's, in compiled functions too.

@@ -10,8 +10,8 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend import regions
-from txc.compiler.frontend.context import require
+from txc.compiler.frontend.staging import regions
+from txc.compiler.frontend.trace.context import require
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((6, 7))

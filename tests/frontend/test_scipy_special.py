@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.frontend.numpy_functions.families import FUNCTIONS
+from txc.compiler.frontend.numpy.functions.all import FUNCTIONS
 from txc.dialects import ops as _ops  # noqa: F401
 from txc.dialects.registry import OPS, Map
 

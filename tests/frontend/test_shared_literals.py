@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.frontend.trace.trace import Trace
 
 X = np.linspace(-2, 2, 12).reshape(3, 4)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.runtime.failed_checks import Check, index_check
+from txc.runtime.check_errors import Check, index_check
 
 from .control import every_stage, same
 

@@ -11,7 +11,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.graph import Graph
+from txc.compiler.frontend.trace.graph import Graph
 
 X = np.arange(12.0).reshape(3, 4) - 4
 SCALE = 3.0

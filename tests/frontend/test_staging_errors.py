@@ -14,7 +14,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend import staging_control
+from txc.compiler.frontend.staging import control_flow
 
 X = np.arange(12.0).reshape(3, 4) - 4
 
@@ -238,7 +238,7 @@ ERRORS = [
 
 
 def test_an_endless_iterator(monkeypatch):
-    monkeypatch.setattr(staging_control, "LIMIT", 20)
+    monkeypatch.setattr(control_flow, "LIMIT", 20)
     with pytest.raises(TxcError, match="a loop goes round more than 20 times while the function is compiled"):
         txc.jit(draws_from_all_numbers)(X)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend import creation
-from txc.compiler.frontend.tensor import Tensor
+from txc.compiler.frontend.numpy import creation
+from txc.compiler.frontend.tensor.tensor import Tensor
 from txc.compiler.interpret.graph import GuardFailed
 
 RNG = np.random.default_rng(3)

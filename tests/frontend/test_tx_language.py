@@ -7,7 +7,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.tx_language import parse
+from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.interpret.graph import run_graph
 
 HEAD = "def f(x: f32[n], k: i64):\n"

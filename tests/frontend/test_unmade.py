@@ -11,21 +11,21 @@ import pytest
 import txc
 from txc import tensure
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend import evaluation, forms, known_calls, recipes
-from txc.compiler.frontend.conversion import asarray
-from txc.compiler.frontend.evaluation import lazy_graph
-from txc.compiler.frontend.graph import Node
-from txc.compiler.frontend.unmade import Unmade
+from txc.compiler.frontend.lazy import eval_cache, evaluate, op_templates, structural_key
+from txc.compiler.frontend.lazy.deferred import Unmade
+from txc.compiler.frontend.lazy.evaluate import lazy_graph
+from txc.compiler.frontend.tensor.conversion import asarray
+from txc.compiler.frontend.trace.graph import Node
 
 X, Y = np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(12, dtype=np.float32).reshape(3, 4) + 2
 
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_calls, "_calls", {})
-    monkeypatch.setattr(known_calls, "OFTEN", 0)
-    monkeypatch.setattr(recipes, "_recipes", {})
-    forms.forget()
+    monkeypatch.setattr(eval_cache, "_calls", {})
+    monkeypatch.setattr(eval_cache, "OFTEN", 0)
+    monkeypatch.setattr(op_templates, "_recipes", {})
+    structural_key.forget()
 
 
 def test_what_was_evaluated_before_has_no_nodes(monkeypatch: pytest.MonkeyPatch):
@@ -75,7 +75,7 @@ def test_an_expression_through_a_view_is_known_at_once(monkeypatch: pytest.Monke
         return np.asarray(x[1] + x.sum(0) * x[2])
 
     wanted = f()
-    monkeypatch.setattr(evaluation, "lazy_graph", None)
+    monkeypatch.setattr(evaluate, "lazy_graph", None)
     np.testing.assert_array_equal(f(), wanted)
 
 

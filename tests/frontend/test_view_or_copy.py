@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import txc
+from txc.compiler.call.facts import stride_fact
+from txc.compiler.call.signature import BoxedOutput, ViewOutput
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.facts import stride_fact
-from txc.compiler.frontend.view_or_copy import RULES, Rule
+from txc.compiler.frontend.tensor.view_or_copy import RULES, Rule
 from txc.compiler.interpret.graph import run_graph
-from txc.compiler.signature import BoxedOutput, ViewOutput
-from txc.dialects.dims import parse_dim
-from txc.runtime.array_view import array_view
-from txc.runtime.failed_checks import unpacked
+from txc.dialects.dims.dims import parse_dim
+from txc.runtime.buffers.array_view import array_view
+from txc.runtime.check_errors import unpacked
 
 BASE = np.arange(1.0, 97.0)
 #: Arguments by layout: each call makes a fresh array.

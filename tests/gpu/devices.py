@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from txc.compiler.knobs import SIMULATED_GPU
+from txc.compiler.config.knobs import SIMULATED_GPU
 
 __all__ = ["GPUS", "ON_HOPPER", "on_gpus", "sampled"]
 

@@ -13,19 +13,19 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 import txc
-from txc.compiler.codegen.machine import gpu_target
-from txc.compiler.executable import Executable
-from txc.compiler.facts import stride_fact
-from txc.compiler.gpu.code import GpuCode
-from txc.compiler.gpu.plan import If, Launch, Step
-from txc.compiler.graph_code import compiled
+from txc.compiler.call.facts import stride_fact
+from txc.compiler.codegen.target.llvm_backend import gpu_target
+from txc.compiler.driver.compile_cache import compiled
+from txc.compiler.driver.executable import Executable
+from txc.compiler.driver.options import Options
+from txc.compiler.gpu.executable import GpuCode
+from txc.compiler.gpu.launch_plan import If, Launch, Step
 from txc.compiler.interpret import loops
-from txc.compiler.options import Options
 from txc.compiler.pipeline import run_stages
-from txc.dialects.dims import iterators
-from txc.dialects.index_map import IndexMap, identity_map
+from txc.dialects.dims.dims import iterators
+from txc.dialects.dims.index_map import IndexMap, identity_map
 from txc.dialects.loop import BulkCopyOp, MatrixFoldOp, TensorMapOp
-from txc.runtime.gpu_device import DeviceError
+from txc.runtime.gpu.gpu_device import DeviceError
 
 from .devices import ON_HOPPER
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.devices import gpu_device
+from txc.compiler.config.devices import gpu_device
 from txc.runtime.ptx_simulator import PtxSimulator
-from txc.runtime.ptx_simulator.counters import SECTOR, KernelCounts
+from txc.runtime.ptx_simulator.perf_counters import SECTOR, KernelCounts
 
 RNG = np.random.default_rng(4)
 

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler import devices
-from txc.compiler.devices import gpu_device
-from txc.runtime import cuda, cuda_library
-from txc.runtime.cuda_device import CudaDevice
-from txc.runtime.device_array import DeviceArray
-from txc.runtime.dlpack import take
-from txc.runtime.gpu_device import DeviceError
+from txc.compiler.config import devices
+from txc.compiler.config.devices import gpu_device
+from txc.runtime.gpu import cuda, cuda_library
+from txc.runtime.gpu.cuda_device import CudaDevice
+from txc.runtime.gpu.device_array import DeviceArray
+from txc.runtime.gpu.dlpack import take
+from txc.runtime.gpu.gpu_device import DeviceError
 
 from ..runtime.fake_cuda import FakeDriver, FakeLibrary, SimulatedDriver
 
@@ -45,7 +45,7 @@ def found_with(monkeypatch: pytest.MonkeyPatch, driver: Any) -> None:
     monkeypatch.setitem(sys.modules, "pycuda", None if driver is None else SimpleNamespace(driver=driver))
     monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
     monkeypatch.setattr(devices, "_gpus", {})
-    monkeypatch.setattr("txc.compiler.graph_code._code", {})
+    monkeypatch.setattr("txc.compiler.driver.compile_cache._code", {})
     cuda.open_device.cache_clear()
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.devices import gpu_device
-from txc.runtime import device_array
-from txc.runtime.device_array import DeviceArray
+from txc.compiler.config.devices import gpu_device
+from txc.runtime.gpu import device_array
+from txc.runtime.gpu.device_array import DeviceArray
 from txc.runtime.ptx_simulator import PtxSimulator
 
 X = np.random.default_rng(0).standard_normal((7, 9))

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.bisect import differing
-from txc.passes.schedule_cpu import FOREIGN
+from txc.compiler.tools.bisect import differing
+from txc.passes.schedule.cpu.schedule import FOREIGN
 
 from .devices import on_gpus
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.compiler.bisect import differing
-from txc.compiler.codegen.machine import host_target
-from txc.compiler.frontend.apply import apply
-from txc.compiler.graph_code import compiled
-from txc.compiler.options import Options
+from txc.compiler.codegen.target.llvm_backend import host_target
+from txc.compiler.driver.compile_cache import compiled
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.tensor.apply import apply
+from txc.compiler.tools.bisect import differing
 from txc.dialects.registry import Map, Op, Reduction, Scan, View
 from txc.dialects.types import DTYPES
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler import devices, knobs
-from txc.compiler.codegen.machine import TargetError
-from txc.compiler.devices import Device, device_here
-from txc.compiler.jit import Lowered
-from txc.runtime.gpu_device import DeviceError
+from txc.compiler.codegen.target.llvm_backend import TargetError
+from txc.compiler.config import devices, knobs
+from txc.compiler.config.devices import Device, device_here
+from txc.compiler.driver.jit import Lowered
+from txc.runtime.gpu.gpu_device import DeviceError
 from txc.runtime.ptx_simulator import PtxModule, PtxSimulator
 
 from .devices import GPUS

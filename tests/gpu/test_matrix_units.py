@@ -14,17 +14,17 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 import txc
-from txc.compiler.codegen.machine import gpu_target
-from txc.compiler.devices import gpu_device
+from txc.compiler.codegen.target.llvm_backend import gpu_target
+from txc.compiler.config.devices import gpu_device
+from txc.compiler.driver.options import Options
 from txc.compiler.interpret import loops
 from txc.compiler.interpret.kernel import run as run_kernels
-from txc.compiler.options import Options
 from txc.compiler.pipeline import Stages, run_stages
 from txc.dialects.attributes import integer_attr
 from txc.dialects.loop import AsyncCopyOp, MatrixFoldOp, ParallelOp
 from txc.dialects.order import Order, parse_order
 from txc.runtime.ptx_simulator import PtxSimulator
-from txc.runtime.ptx_simulator.counters import SECTOR, KernelCounts
+from txc.runtime.ptx_simulator.perf_counters import SECTOR, KernelCounts
 
 from .devices import ON_HOPPER
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.codegen.machine import gpu_target
-from txc.compiler.devices import gpu_device
-from txc.compiler.options import Options
+from txc.compiler.codegen.target.llvm_backend import gpu_target
+from txc.compiler.config.devices import gpu_device
+from txc.compiler.driver.options import Options
 from txc.compiler.pipeline import run_stages
 from txc.runtime.ptx_simulator import PtxSimulator
-from txc.runtime.ptx_simulator.counters import SECTOR
+from txc.runtime.ptx_simulator.perf_counters import SECTOR
 
 from .devices import GPUS
 

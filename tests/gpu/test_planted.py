@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.executable import Executable
-from txc.compiler.facts import stride_fact
-from txc.compiler.gpu.code import GpuCode
-from txc.compiler.graph_code import compiled
-from txc.compiler.options import Options
-from txc.runtime.gpu_device import DeviceError
+from txc.compiler.call.facts import stride_fact
+from txc.compiler.driver.compile_cache import compiled
+from txc.compiler.driver.executable import Executable
+from txc.compiler.driver.options import Options
+from txc.compiler.gpu.executable import GpuCode
+from txc.runtime.gpu.gpu_device import DeviceError
 
 
 def smooth(x: Any) -> Any:

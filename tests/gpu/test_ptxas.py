@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.codegen.machine import gpu_target
-from txc.compiler.options import Options
+from txc.compiler.codegen.target.llvm_backend import gpu_target
+from txc.compiler.driver.options import Options
 from txc.compiler.pipeline import run_stages
 
 from ..codegen.ptxas import may_spill, needs_ptxas, spills

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.bisect import differing
+from txc.compiler.tools.bisect import differing
 from txc.dialects.registry import OPS, Op
 
 from ..ops.generated import MAPS, REDUCTIONS, SCANS, VIEWS

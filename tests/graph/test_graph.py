@@ -264,7 +264,7 @@ def test_the_front_end_computes_nothing():
         "int8", "integer", "ndarray", "ones", "resize", "stack", "ufunc", "uint16", "uint32", "uint64", "uint8",
         "zeros",
     }  # fmt: skip
-    folder = Path(graph.__file__).resolve().parents[0] / "compiler" / "frontend" / "graph_api"
+    folder = Path(graph.__file__).resolve().parents[0] / "compiler" / "frontend" / "api" / "tf_graph"
     files = sorted(folder.glob("*.py"))
     assert len(files) > 5
     for file in files:

@@ -10,9 +10,9 @@ from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import f32, i1, i8, i32, i64
 from xdsl.ir import Block
 
-from txc.compiler.interpret.bodies import InterpretError, Scalars, literal
-from txc.dialects.body_builder import scalar_constant
+from txc.compiler.interpret.scalar_ops import InterpretError, Scalars, literal
 from txc.dialects.kernel import CallOp
+from txc.dialects.scalar.builder import scalar_constant
 from txc.dialects.types import DTYPES
 
 NAN = math.nan

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from txc.compiler.interpret.bodies import InterpretError
 from txc.compiler.interpret.kernel import run
+from txc.compiler.interpret.scalar_ops import InterpretError
 
 
 def nest(

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from txc.compiler.interpret.bodies import InterpretError
 from txc.compiler.interpret.kernel import run
+from txc.compiler.interpret.scalar_ops import InterpretError
 
 SUM = """
 func.func @f(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">> {

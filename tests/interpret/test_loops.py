@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from txc.compiler.interpret.bodies import InterpretError
 from txc.compiler.interpret.loops import run
+from txc.compiler.interpret.scalar_ops import InterpretError
 
 MATRIX = '!loop.buffer<"f32[n, m] by [m, 1]">'
 VECTOR = '!loop.buffer<"f32[n] by [1]">'

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import txc
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
 
 

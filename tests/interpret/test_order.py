@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from txc.compiler.interpret.order import fold
+from txc.compiler.interpret.reduction_order import fold
 from txc.dialects.order import Order, parse_order
 
 

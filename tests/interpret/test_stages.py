@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect, steps_of
-from txc.compiler.options import Options
 from txc.compiler.stages import IR_STAGES
 
 

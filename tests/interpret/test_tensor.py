@@ -9,9 +9,9 @@ from xdsl.parser import Parser
 from txc.compiler.interpret.tensor import run
 from txc.dialects.tx import tx_dialect
 from txc.dialects.verification import check_dominance, verify_distinct
-from txc.passes.canonicalize import CanonicalizePass
-from txc.passes.eval_insertion import EvalInsertionPass
-from txc.passes.layout_swap import LayoutSwapPass
+from txc.passes.tensor.canonicalize import CanonicalizePass
+from txc.passes.tensor.eval_insertion import EvalInsertionPass
+from txc.passes.tensor.layout_swap import LayoutSwapPass
 
 T = 'tensor<?x?xf32, #tx.dims<"n, m">>'
 C = 'tensor<?x?xf32, #tx.dims<"m, n">>'

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from txc.compiler.executable import Executable
-from txc.compiler.facts import StrideFact
-from txc.compiler.frontend.trace import Trace
-from txc.compiler.graph_code import compiled
-from txc.compiler.options import Options
+from txc.compiler.call.facts import StrideFact
+from txc.compiler.driver.compile_cache import compiled
+from txc.compiler.driver.executable import Executable
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.trace.trace import Trace
 from txc.dialects.registry import OPS, Map, Op, Reduction, Scan, View
 from txc.dialects.types import DTYPES
 

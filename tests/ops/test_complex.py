@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.bisect import differing
-from txc.compiler.frontend.apply import apply
+from txc.compiler.frontend.tensor.apply import apply
+from txc.compiler.tools.bisect import differing
 from txc.dialects.registry import OPS, Scan
 from txc.dialects.types import DTYPES
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
 
 RNG = np.random.default_rng(4)

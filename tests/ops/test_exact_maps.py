@@ -9,8 +9,8 @@ from xdsl.ir import Block
 from txc.compiler.interpret.scalar import NumpyScalarBuilder
 from txc.dialects import ops as _ops  # noqa: F401
 from txc.dialects.attributes import scalar_type
-from txc.dialects.body_builder import BodyBuilder
 from txc.dialects.registry import OPS, Map, OpError
+from txc.dialects.scalar.builder import BodyBuilder
 from txc.dialects.types import DTYPES, tensor_type
 
 INTEGERS = [f"{kind}{bits}" for kind in "iu" for bits in (8, 16, 32, 64)]

@@ -11,7 +11,7 @@ import scipy.fft
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.passes.fft_lengths import by_powers, passes_take, primitive_root
+from txc.passes.schedule.fft.plan import by_powers, passes_take, primitive_root
 
 from ..codegen.harness import chunks_of
 
@@ -205,7 +205,7 @@ def test_the_language_has_transforms():
 
 @pytest.mark.parametrize("shape", [(2, 48), (2, 37), (3, 7), (1, 88)])
 def test_every_stage_gives_the_same_bits(shape: tuple[int, int]):
-    from txc.compiler.frontend.trace import Trace
+    from txc.compiler.frontend.trace.trace import Trace
     from txc.compiler.interpret.bisect import bisect
 
     x = numbers(shape, np.complex64)

@@ -11,7 +11,7 @@ import pytest
 
 from txc.compiler.interpret.scalar import cast_array
 from txc.dialects.types import DTYPES
-from txc.runtime.fused_multiply_add import fma
+from txc.runtime.fma import fma
 
 
 def nearest(exact: Fraction, digits: int, lowest: int, highest: int) -> float:

@@ -13,10 +13,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from txc.compiler.bisect import differing
-from txc.compiler.facts import StrideFact, stride_fact
-from txc.compiler.frontend.apply import apply
-from txc.compiler.options import Options
+from txc.compiler.call.facts import StrideFact, stride_fact
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.tensor.apply import apply
+from txc.compiler.tools.bisect import differing
 from txc.dialects.registry import OPS, Op, Reduction, Scan, View
 from txc.dialects.types import DTYPES, dtype, tensor_type
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from txc import TxcError
-from txc.compiler.frontend.apply import apply, as_tensor
+from txc.compiler.frontend.tensor.apply import apply, as_tensor
 from txc.dialects.registry import OPS, Map, Op, Reduction, Scan, View
 from txc.dialects.types import DTYPES
 

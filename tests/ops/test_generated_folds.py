@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.compiler.frontend.apply import apply
-from txc.compiler.options import Options
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.tensor.apply import apply
 from txc.dialects.registry import Map, Reduction, Scan
 from txc.dialects.types import DTYPES
 

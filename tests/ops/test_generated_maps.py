@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from txc.compiler.frontend.apply import apply
-from txc.compiler.options import Options
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.tensor.apply import apply
 from txc.dialects.registry import Map
 from txc.dialects.types import DTYPES
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.compiler.bisect import differing
-from txc.compiler.frontend.apply import apply
-from txc.compiler.frontend.emit import resolved
-from txc.compiler.options import Options
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.tensor.apply import apply
+from txc.compiler.frontend.trace.emit import resolved
+from txc.compiler.tools.bisect import differing
 from txc.dialects.registry import View
 from txc.dialects.types import DTYPES, tensor_type
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
 
 T = np.arange(12, dtype=np.float32).reshape(3, 4)

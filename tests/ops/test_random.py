@@ -8,8 +8,8 @@ import scipy.special
 import scipy.stats
 
 import txc
-from txc.compiler.frontend.random import LINE
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.frontend.numpy.random import LINE
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
 from txc.dialects.ops.random import Philox
 

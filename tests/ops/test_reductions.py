@@ -12,7 +12,7 @@ import txc
 from txc.compiler.interpret.scalar import NumpyScalarBuilder
 from txc.dialects import ops as _ops  # noqa: F401
 from txc.dialects.registry import OPS, OpError, Reduction
-from txc.dialects.scalar import Value
+from txc.dialects.scalar.language import Value
 from txc.dialects.types import DTYPES, dtype, tensor_type
 
 States = tuple[Value, ...]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
-from txc.dialects.scalar_program import parse_program
+from txc.dialects.scalar.program import parse_program
 
 Y, X = np.mgrid[-1.2:1.2:23j, -2:0.6:37j]
 LIMIT = 30

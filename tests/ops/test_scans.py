@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
 
 A = np.array([[1, 2, 3], [4, 5, 6]], np.int64)

@@ -10,13 +10,13 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.apply import apply
-from txc.compiler.frontend.trace import Trace
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.tensor.apply import apply
+from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
-from txc.compiler.options import Options
-from txc.passes import sort_buckets, sort_positions
-from txc.passes.costs import Machine
-from txc.passes.sort_digits import LONG
+from txc.passes.cost.model import Machine
+from txc.passes.schedule.sort import argsort32, samplesort
+from txc.passes.schedule.sort.radix import LONG
 
 DTYPES = ["?", "i1", "u1", "i2", "u4", "i8", "u8", "f2", "bf16", "f4", "f8", "c8", "c16"]
 #: Sizes on both sides of those where digits get wider, and of none.
@@ -185,7 +185,7 @@ def few_of_equal_high_bits(n: int) -> np.ndarray:
 
 def test_wide_positions_of_a_bucket_without_room(monkeypatch: pytest.MonkeyPatch):
     """Of what goes into a heap nothing is known but where it begins."""
-    monkeypatch.setattr(sort_buckets, "ROOM", 0)
+    monkeypatch.setattr(samplesort, "ROOM", 0)
     f = txc.jit(lambda x: np.argsort(x)[::-1], passes=BY_NETWORKS)
     for n in (5000, 40_001):
         for x in (of_equal_high_bits((n,), 1000), few_of_equal_high_bits(n), numbers("f8", (n,))):
@@ -194,7 +194,7 @@ def test_wide_positions_of_a_bucket_without_room(monkeypatch: pytest.MonkeyPatch
 
 def test_equal_numbers_where_a_bucket_ends(monkeypatch: pytest.MonkeyPatch):
     """Small buckets, most of which have no two that are equal."""
-    monkeypatch.setattr(sort_buckets, "bucket_elements", lambda *_: 64)
+    monkeypatch.setattr(samplesort, "bucket_elements", lambda *_: 64)
     f = txc.jit(lambda x: np.argsort(x) + 1, passes=BY_NETWORKS)
     x = few_of_equal_high_bits(140_003)
     np.testing.assert_array_equal(f(x), positions(x, 0) + 1)
@@ -232,7 +232,7 @@ def test_buckets_of_any_number_of_threads():
 
 def test_rows_have_as_many_parts_as_the_second_cache_asks_for(monkeypatch: pytest.MonkeyPatch):
     """Of a cache that holds little there are as many as there can be, and of a short row fewer, the last one short."""
-    monkeypatch.setattr(sort_buckets, "HELD", 1 / 256)
+    monkeypatch.setattr(samplesort, "HELD", 1 / 256)
     for n in (5000, 30_011, 300_001):
         x = numbers("i4", (n,))
         f = txc.jit(lambda x: np.sort(x)[1:], passes=BY_NETWORKS)
@@ -242,7 +242,7 @@ def test_rows_have_as_many_parts_as_the_second_cache_asks_for(monkeypatch: pytes
 @pytest.mark.parametrize("name", ["i4", "f8"])
 def test_a_bucket_without_room_is_sorted_as_a_heap(name: str, monkeypatch: pytest.MonkeyPatch):
     """No bucket has room, so the least of each are counted, and others go into a heap."""
-    monkeypatch.setattr(sort_buckets, "ROOM", 0)
+    monkeypatch.setattr(samplesort, "ROOM", 0)
     f = txc.jit(lambda x: np.sort(x)[::-1], passes=BY_NETWORKS)
     for n in (5000, 9000, 40_001):
         x = numbers(name, (n,))
@@ -250,7 +250,7 @@ def test_a_bucket_without_room_is_sorted_as_a_heap(name: str, monkeypatch: pytes
 
 
 def test_rows_with_more_elements_than_positions_go_by_digits(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sort_positions, "MOST", LONG)
+    monkeypatch.setattr(argsort32, "MOST", LONG)
     f = txc.jit(lambda x: np.argsort(x), passes=BY_NETWORKS)
     for n in (LONG, LONG + 1, 2 * LONG):
         x = numbers("f4", (n,))

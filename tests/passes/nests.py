@@ -13,15 +13,15 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
-from txc.compiler.codegen.llvm import emit_llvm
-from txc.compiler.codegen.machine import compile_llvm, host_target, load_object
+from txc.compiler.cli.universe import UNIVERSE
+from txc.compiler.codegen.emit.module import emit_llvm
+from txc.compiler.codegen.target.llvm_backend import compile_llvm, host_target, load_object
 from txc.compiler.interpret import kernel as kernel_interpreter
 from txc.compiler.interpret import loops as loops_interpreter
-from txc.compiler.universe import UNIVERSE
 from txc.dialects.attributes import from_attr
-from txc.dialects.dims import Sym
-from txc.passes.schedule_cpu import ScheduleCpuPass
-from txc.runtime.call import NativeFunction
+from txc.dialects.dims.dims import Sym
+from txc.passes.schedule.cpu.schedule import ScheduleCpuPass
+from txc.runtime.native_function import NativeFunction
 
 __all__ = ["Scheduled", "function", "nest", "scheduled"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.passes.costs import Costs, Machine
+from txc.passes.cost.model import Costs, Machine
 
 
 def neighbours(x: Any) -> Any:

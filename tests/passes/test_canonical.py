@@ -13,7 +13,7 @@ from xdsl.parser import Parser
 
 import txc
 from txc.dialects.tx import tx_dialect
-from txc.passes.canonicalize import CanonicalizePass
+from txc.passes.tensor.canonicalize import CanonicalizePass
 
 
 def views_of_views(x: Any) -> Any:

@@ -12,18 +12,18 @@ import pytest
 from xdsl.ir import Operation
 
 import txc
-from txc.compiler import calibration
-from txc.compiler.cache import code_key
-from txc.compiler.codegen.machine import host_target
-from txc.compiler.options import Options
+from txc.compiler.cache.disk_cache import code_key
+from txc.compiler.codegen.target.llvm_backend import host_target
+from txc.compiler.driver.options import Options
 from txc.compiler.pipeline import compile_graph, run_stages
-from txc.dialects.dims import dim, sym
+from txc.compiler.tools import calibrate
+from txc.dialects.dims.dims import dim, sym
 from txc.dialects.kernel import GenericOp
-from txc.passes.costs import WORK_UNITS, Costs, Machine, Work
-from txc.passes.remarks import recorded
-from txc.passes.work import operations_and_chain, work_at_point
-from txc.runtime.call import LIGHT
-from txc.runtime.loader import can_load
+from txc.passes.cost.model import WORK_UNITS, Costs, Machine, Work
+from txc.passes.cost.remarks import recorded
+from txc.passes.cost.work import operations_and_chain, work_at_point
+from txc.runtime.loader.loader import can_load
+from txc.runtime.native_function import LIGHT
 
 X = np.ones((4, 5), np.float32)
 
@@ -236,7 +236,7 @@ def test_what_is_measured_is_kept_and_is_part_of_the_keys(tmp_path: Path, monkey
         return made.name
 
     before, usual = key(), compile_graph(graph).executable([X], (), 1)
-    machine = calibration.calibrate(quick=True)
+    machine = calibrate.calibrate(quick=True)
     assert all(getattr(machine, f.name) > 0 for f in fields(Machine) if f.name != "ahead_from")
     assert machine.ahead_from == Machine.of_cpu(512, 32, host_target().cpu).ahead_from
     assert machine != Machine() and key() != before
@@ -248,8 +248,8 @@ def test_what_is_measured_is_kept_and_is_part_of_the_keys(tmp_path: Path, monkey
 
 def test_figures_that_cannot_be_kept_are_an_error(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TXC_CACHE_DIR", "0")
-    with pytest.raises(calibration.CalibrationError, match="no folder to keep the figures in: set TXC_CACHE_DIR"):
-        calibration.calibrate(quick=True)
+    with pytest.raises(calibrate.CalibrationError, match="no folder to keep the figures in: set TXC_CACHE_DIR"):
+        calibrate.calibrate(quick=True)
 
 
 def test_figures_of_other_versions_do_not_count():

@@ -1,4 +1,7 @@
-"""Folds that make the row they read (`passes/joined_folds.py`): the same bits, and a whole row, at every length."""
+"""A reduction that makes the row it reads has the same bits, and a whole row, at every length.
+
+See `passes/schedule/rows/fuse_map_into_reduction.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ import numpy as np
 import pytest
 
 import txc
+from txc.compiler.driver.options import Options
 from txc.compiler.interpret.loops import run as run_loops
-from txc.compiler.options import Options
 from txc.compiler.pipeline import run_stages
 
 RNG = np.random.default_rng(4)

@@ -9,12 +9,12 @@ from itertools import pairwise
 
 import pytest
 
-from txc.compiler.frontend.tx_language import parse
+from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import function_of, run_stages
 from txc.dialects.kernel import GenericOp, RowsOp
-from txc.passes.costs import Costs
-from txc.passes.instrument import kernels_of
-from txc.passes.work import operations_of
+from txc.passes.cost.instrument import kernels_of
+from txc.passes.cost.model import Costs
+from txc.passes.cost.work import operations_of
 
 
 def kernels(head: str, line: str, times: int, last: str) -> list[str]:

@@ -13,11 +13,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from txc.compiler.frontend.tx_language import parse
+from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import compile_graph, function_of, run_stages
-from txc.dialects.dims import Sym
-from txc.passes.instrument import kernels_of
-from txc.passes.kernel_figures import kernel_figures
+from txc.dialects.dims.dims import Sym
+from txc.passes.cost.instrument import kernels_of
+from txc.passes.cost.kernel_stats import kernel_figures
 
 #: A statement: what it defines, from which values, and how; `{0}`, `{1}` stand for these.
 Statement = tuple[str, tuple[str, ...], str]

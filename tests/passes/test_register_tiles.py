@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.dialects.dims import dim, sym
-from txc.passes.register_tiles import RegisterTile, register_tile
+from txc.dialects.dims.dims import dim, sym
+from txc.passes.schedule.matmul.register_tile import RegisterTile, register_tile
 
 product = txc.jit(lambda a, b: a @ b)
 AVX512, AVX2 = (16, 32), (8, 16)

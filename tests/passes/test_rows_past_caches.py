@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.passes.costs import Costs
+from txc.passes.cost.model import Costs
 
 Array = np.ndarray[Any, Any]
 

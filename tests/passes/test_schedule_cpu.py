@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
-from txc.dialects.dims import Sym
+from txc.dialects.dims.dims import Sym
 from txc.dialects.loop import AllocOp, BindOp, IndexOp, ParallelOp
 
 from .nests import Scheduled, function, nest, scheduled

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from txc.passes.sort_grid import cleaning, sorting
+from txc.passes.schedule.sort.network import cleaning, sorting
 
 
 def sorted_by(network: Sequence[tuple[int, int]], rows: np.ndarray) -> np.ndarray:

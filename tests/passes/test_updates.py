@@ -1,4 +1,7 @@
-"""Updates in place in one sweep (`passes/schedule_updates.py`): the bits of two, whatever rows, reach and threads."""
+"""Updates in place in one sweep have the bits of two, whatever rows, reach and threads.
+
+See `passes/schedule/stencil/in_place.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import txc
+from txc.compiler.driver.options import Options
 from txc.compiler.interpret.loops import run as run_loops
-from txc.compiler.options import Options
 from txc.compiler.pipeline import run_stages
 
 from .layouts import as_tuple

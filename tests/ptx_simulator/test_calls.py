@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from txc.runtime.gpu_device import DeviceError
+from txc.runtime.gpu.gpu_device import DeviceError
 from txc.runtime.ptx_simulator import PtxSimulator
 
 from .harness import kernel, run

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from txc.runtime.gpu_device import DeviceError
+from txc.runtime.gpu.gpu_device import DeviceError
 from txc.runtime.ptx_simulator import PtxSimulator
 
 from .harness import kernel, launch, line_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.runtime.gpu_device import DeviceError, TensorMap
+from txc.runtime.gpu.gpu_device import DeviceError, TensorMap
 from txc.runtime.ptx_simulator import PtxSimulator
 from txc.runtime.ptx_simulator.tensor_maps import decoded, encoded
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from txc.runtime.gpu_device import DeviceError
+from txc.runtime.gpu.gpu_device import DeviceError
 
 from .harness import kernel, launch
 

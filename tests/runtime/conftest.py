@@ -9,7 +9,7 @@ import llvmlite.binding as llvm
 import pytest
 from llvmlite.binding.executionengine import ExecutionEngine
 
-from txc.runtime.pool import Pool
+from txc.runtime.pool.pool import Pool
 
 MAX_CHUNKS = 40
 MAX_THREADS = 5

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from txc.runtime.cuda_library import PROTOTYPES
-from txc.runtime.gpu_device import TensorMap
+from txc.runtime.gpu.cuda_library import PROTOTYPES
+from txc.runtime.gpu.gpu_device import TensorMap
 from txc.runtime.ptx_simulator import PtxModule, PtxSimulator
 from txc.runtime.ptx_simulator.tensor_maps import decoded, encoded
 

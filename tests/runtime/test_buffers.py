@@ -11,10 +11,10 @@ import pytest
 from numpy._core.multiarray import get_handler_name
 
 import txc
-from txc.runtime import buffers
-from txc.runtime.buffers import empty, kept_bytes
-from txc.runtime.buffers_ir import CLASSES
-from txc.runtime.loader import can_load
+from txc.runtime.buffers import buffer_pool
+from txc.runtime.buffers.buffer_pool import empty, kept_bytes
+from txc.runtime.buffers.buffer_pool_ir import CLASSES
+from txc.runtime.loader.loader import can_load
 
 pytestmark = pytest.mark.skipif(not can_load(b"\x7fELF"), reason="needs our loader")
 F32 = np.dtype(np.float32)
@@ -33,7 +33,7 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch):
 #: What the kernel knows of the memory of a result: the process is fresh, so no block is used again.
 ASKS_FOR_HUGE_PAGES = """
 import numpy as np
-from txc.runtime.buffers import empty
+from txc.runtime.buffers.buffer_pool import empty
 
 place = empty((1 << 22,), np.dtype("f4")).ctypes.data + (1 << 22)
 inside = False
@@ -123,7 +123,7 @@ def test_too_much_is_a_memory_error():
 
 
 def test_resizing_and_zeros_work_on_such_memory():
-    handler = buffers._handler()
+    handler = buffer_pool._handler()
     assert handler is not None
     before = handler.set(handler.capsule)
     try:

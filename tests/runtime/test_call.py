@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from txc.runtime import native_layout
-from txc.runtime.call import address_of
+from txc.runtime.native_function import address_of
+from txc.runtime.stub import cpython_layout
 
 
 @pytest.fixture(autouse=True)
@@ -20,9 +20,9 @@ def asked_again() -> Iterator[None]:
 
 @pytest.mark.parametrize("problem", ["", "objects lie elsewhere"])
 def test_addresses(problem: str, monkeypatch: pytest.MonkeyPatch):
-    if not problem and native_layout.problem():
-        pytest.skip(native_layout.problem())
-    monkeypatch.setattr(native_layout, "problem", lambda: problem)
+    if not problem and cpython_layout.problem():
+        pytest.skip(cpython_layout.problem())
+    monkeypatch.setattr(cpython_layout, "problem", lambda: problem)
     base = np.zeros((3, 4))
     arrays = [base, base[1:, ::-1], base.T, np.zeros((), np.float32), np.empty((0, 2)), np.zeros(5, np.bool_)[3:]]
     assert [address_of()(a) for a in arrays] == [a.ctypes.data for a in arrays]

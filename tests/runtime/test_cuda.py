@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.runtime import cuda, cuda_library
-from txc.runtime.cuda_device import STAGING_BYTES, CudaDevice
-from txc.runtime.gpu_device import DeviceError, KernelLaunch
+from txc.runtime.gpu import cuda, cuda_library
+from txc.runtime.gpu.cuda_device import STAGING_BYTES, CudaDevice
+from txc.runtime.gpu.gpu_device import DeviceError, KernelLaunch
 
 from .fake_cuda import FakeDriver, FakeLibrary
 

@@ -4,8 +4,8 @@ import ctypes
 
 import pytest
 
-from txc.runtime import kept_code
-from txc.runtime.loader import can_load
+from txc.runtime.loader import code_cache
+from txc.runtime.loader.loader import can_load
 
 SOURCE = """
 @counter = global i64 40
@@ -25,9 +25,9 @@ TWICE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(lambda n: 2 * n)
 def test_each_loader_links_functions_and_variables(monkeypatch, ours):
     if ours and not can_load(b"\x7fELF"):
         pytest.skip("our loader is for ELF on processors it knows")
-    monkeypatch.setattr(kept_code, "can_load", lambda _: ours)
+    monkeypatch.setattr(code_cache, "can_load", lambda _: ours)
     symbols = {"outside": ctypes.cast(TWICE, ctypes.c_void_p).value or 0}
-    found = [kept_code.load_kept("test", lambda: SOURCE, ("next", "counter"), symbols) for _ in range(2)]
+    found = [code_cache.load_kept("test", lambda: SOURCE, ("next", "counter"), symbols) for _ in range(2)]
     for addresses in found:  # each copy has memory of its own
         assert ctypes.CFUNCTYPE(ctypes.c_int64)(addresses["next"])() == 82
         assert ctypes.c_int64.from_address(addresses["counter"]).value == 41

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.frontend import forms, known_calls
-from txc.compiler.frontend.conversion import asarray
-from txc.runtime import light_call, native_layout
+from txc.compiler.frontend.lazy import eval_cache, structural_key
+from txc.compiler.frontend.tensor.conversion import asarray
+from txc.runtime.stub import cpython_layout, fast_call
 
 _CODE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p, ctypes.c_void_p)
 
@@ -22,7 +22,7 @@ class _Kept:
     pass
 
 
-@pytest.mark.skipif(bool(native_layout.problem()), reason="no object has a layout that is known")
+@pytest.mark.skipif(bool(cpython_layout.problem()), reason="no object has a layout that is known")
 @pytest.mark.parametrize("count", [0, 1, 5])
 @pytest.mark.parametrize("status", [0, 7, -1])
 def test_code_gets_addresses_and_its_status_comes_back(count: int, status: int):
@@ -35,7 +35,7 @@ def test_code_gets_addresses_and_its_status_comes_back(count: int, status: int):
     native = _CODE(code)
     kept = _Kept()
     alive = weakref.ref(kept)
-    call = light_call.light_call(ctypes.cast(native, ctypes.c_void_p).value or 0, 64, 4096, kept)
+    call = fast_call.light_call(ctypes.cast(native, ctypes.c_void_p).value or 0, 64, 4096, kept)
     assert call is not None
     arrays = [np.arange(3 + i)[i:] for i in range(count)]
     assert [call(*arrays), call(*arrays)] == [status, status]
@@ -50,11 +50,11 @@ def test_code_gets_addresses_and_its_status_comes_back(count: int, status: int):
 
 @pytest.mark.parametrize("known", [True, False])
 def test_lazy_expressions_with_it_and_without(monkeypatch: pytest.MonkeyPatch, known: bool):
-    forms.forget()
-    monkeypatch.setattr(known_calls, "_calls", {})
-    monkeypatch.setattr(known_calls, "OFTEN", 1)
+    structural_key.forget()
+    monkeypatch.setattr(eval_cache, "_calls", {})
+    monkeypatch.setattr(eval_cache, "OFTEN", 1)
     if not known:
-        monkeypatch.setattr(light_call, "problem", lambda: "this is a test")
+        monkeypatch.setattr(fast_call, "problem", lambda: "this is a test")
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
     for i in range(4):
         a, b = x + i, (x * 2).T

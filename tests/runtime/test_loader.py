@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from txc.compiler.codegen.machine import compile_llvm, host_target, make_target
-from txc.runtime.elf import read_elf
-from txc.runtime.loader import LoadedObject, LoaderError, can_load, library_symbols, link
-from txc.runtime.relocate import MACHINES, Place
+from txc.compiler.codegen.target.llvm_backend import compile_llvm, host_target, make_target
+from txc.runtime.loader.elf import read_elf
+from txc.runtime.loader.elf_relocations import MACHINES, Place
+from txc.runtime.loader.loader import LoadedObject, LoaderError, can_load, library_symbols, link
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -257,7 +257,7 @@ def test_bad_relocations_are_refused(offset, layout, value, message):
 FUZZ = """
 import sys, random
 from pathlib import Path
-from txc.runtime.loader import LoadedObject, LoaderError, library_symbols
+from txc.runtime.loader.loader import LoadedObject, LoaderError, library_symbols
 data, names = Path(sys.argv[1]).read_bytes(), sys.argv[2].split()
 symbols = {**library_symbols(), "outside": 4096, "given": 8192}
 right, refused = 0, 0

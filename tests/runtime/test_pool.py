@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 import llvmlite.binding as llvm
 import pytest
 
-from txc.runtime import pool as pool_module
-from txc.runtime.pool import Pool, get_pool
-from txc.runtime.pool_ir import source
-from txc.runtime.pool_layout import COUNT_BITS, MAX_WORKERS, SLICE_LIMIT, State
+from txc.runtime.pool import pool as pool_module
+from txc.runtime.pool.ir import source
+from txc.runtime.pool.layout import COUNT_BITS, MAX_WORKERS, SLICE_LIMIT, State
+from txc.runtime.pool.pool import Pool, get_pool
 
 STRESS_REGIONS = int(os.environ.get("TXC_STRESS_REGIONS", "200000"))
 EPOCH_BITS = 64 - 2 * COUNT_BITS

@@ -5,7 +5,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from txc.runtime import pool as pool_module
+from txc.runtime.pool import pool as pool_module
 
 # Only ends a hung test; no result depends on it.
 PATIENCE = 60
@@ -13,7 +13,7 @@ PATIENCE = 60
 
 def run_script(body: str) -> None:
     """Runs *body* in a new interpreter, which must exit with status 0, by itself, and say nothing."""
-    package_folder = Path(pool_module.__file__).parent.parent.parent
+    package_folder = Path(pool_module.__file__).parents[3]
     prologue = f"import sys; sys.path.insert(0, {str(package_folder)!r})\n"
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", prologue + textwrap.dedent(body)],
@@ -28,7 +28,7 @@ def test_exit_while_workers_sleep() -> None:
     run_script(
         """
         import time
-        from txc.runtime.pool import get_pool
+        from txc.runtime.pool.pool import get_pool
         pool = get_pool()
         pool.ensure(4)
         while pool.stats().sleeping < 3:
@@ -40,7 +40,7 @@ def test_exit_while_workers_sleep() -> None:
 def test_exit_while_workers_are_awake() -> None:
     run_script(
         """
-        from txc.runtime.pool import Pool
+        from txc.runtime.pool.pool import Pool
         Pool(spins=1 << 20).ensure(4)
         """
     )
@@ -50,7 +50,7 @@ def test_exit_while_a_daemon_thread_runs_regions() -> None:
     run_script(
         """
         import ctypes, threading
-        from txc.runtime.pool import get_pool
+        from txc.runtime.pool.pool import get_pool
         pool = get_pool()
         call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2)(pool.parallel_address)
         chunk = ctypes.cast(ctypes.pythonapi.Py_GetVersion, ctypes.c_void_p)
@@ -78,7 +78,7 @@ def test_regions_after_the_pool_was_stopped_at_exit() -> None:
             if (seen, pool.ensure(3)) != ([(0, 0), (1, 0), (2, 0)], 1):
                 print(seen)
         atexit.register(late)  # before the pool registers its own, hence called after it
-        from txc.runtime.pool import get_pool
+        from txc.runtime.pool.pool import get_pool
         pool = get_pool()
         pool.ensure(3)
         call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 2)(pool.parallel_address)
@@ -87,4 +87,4 @@ def test_regions_after_the_pool_was_stopped_at_exit() -> None:
 
 
 def test_importing_the_pool_does_not_import_llvm() -> None:
-    run_script("import txc.runtime.pool; assert not any(name.startswith('llvmlite') for name in sys.modules)")
+    run_script("import txc.runtime.pool.pool; assert not any(name.startswith('llvmlite') for name in sys.modules)")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from txc.runtime import threads
-from txc.runtime.threads import available_cpus, cgroup_quota, default_threads
+from txc.runtime.pool import threads
+from txc.runtime.pool.threads import available_cpus, cgroup_quota, default_threads
 
 
 @pytest.mark.parametrize(("text", "expected"), [("1", 1), ("3", 3), (" 12 ", 12), ("007", 7)])

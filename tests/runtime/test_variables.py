@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from txc.runtime.variables import variable
+from txc.runtime.environment import variable
 
 
 @pytest.mark.parametrize("plain", [False, True])

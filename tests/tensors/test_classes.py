@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.frontend.evaluation import lazy_graph
+from txc.compiler.frontend.lazy.evaluate import lazy_graph
 from txc.compiler.pipeline import run_stages
 from txc.dialects.kernel import GenericOp
 
@@ -34,7 +34,7 @@ def test_sizes_and_elements(make, layout):
 
 
 def test_element_access_compiles_nothing(monkeypatch):
-    monkeypatch.setattr("txc.compiler.graph_code.call_of", None)
+    monkeypatch.setattr("txc.compiler.driver.compile_cache.call_of", None)
     t = txc.Tensor("i32", (3, 3)).set_zero()
     t[1, 2] = 7
     t[0] = np.array([1, 2, 3], np.int32)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.devices import Device, device_here
+from txc.compiler.config.devices import Device, device_here
 
 X = np.random.default_rng(1).standard_normal((40, 50))
 
 
 def test_the_device_of_a_block_is_that_of_this_thread(monkeypatch):
     used = []
-    from txc.compiler.executable import Executable
+    from txc.compiler.driver.executable import Executable
 
     run = Executable.run
     monkeypatch.setattr(

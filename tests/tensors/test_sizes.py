@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler import graph_code
+from txc.compiler.driver import compile_cache
 
 EXPRESSIONS = {
     "map": (lambda x, y: (x + y * 2).exp(), lambda x, y: np.exp(x + y * 2)),
@@ -27,13 +27,13 @@ EXPRESSIONS = {
 def compilations(monkeypatch) -> list[str]:
     """The graphs that are compiled from now on."""
     made: list[str] = []
-    original = graph_code._loaded_or_made
+    original = compile_cache._loaded_or_made
 
     def noted(graph, *rest):
         made.append(str(graph))
         return original(graph, *rest)
 
-    monkeypatch.setattr(graph_code, "_loaded_or_made", noted)
+    monkeypatch.setattr(compile_cache, "_loaded_or_made", noted)
     return made
 
 

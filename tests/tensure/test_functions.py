@@ -11,9 +11,9 @@ import pytest
 
 import txc
 from txc import tensure as m
-from txc.compiler.frontend.evaluation import lazy_graph
-from txc.compiler.frontend.tensure.storage import LONGEST
-from txc.compiler.options import Options
+from txc.compiler.driver.options import Options
+from txc.compiler.frontend.api.tensure.storage import LONGEST
+from txc.compiler.frontend.lazy.evaluate import lazy_graph
 from txc.compiler.pipeline import run_stages
 
 #: OPS.md's list.

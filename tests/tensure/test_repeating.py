@@ -9,14 +9,14 @@ import pytest
 
 from txc import tensure as m
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend import forms, recipes
-from txc.compiler.frontend.tensure import repeating
+from txc.compiler.frontend.api.tensure import call_cache
+from txc.compiler.frontend.lazy import op_templates, structural_key
 
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recipes, "_recipes", {})
-    forms.forget()
+    monkeypatch.setattr(op_templates, "_recipes", {})
+    structural_key.forget()
 
 
 def numbers(seed: int, *shape: int) -> np.ndarray:
@@ -26,7 +26,7 @@ def numbers(seed: int, *shape: int) -> np.ndarray:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The functions that were called on such expressions as before, from now on."""
     found: list[Any] = []
-    original = recipes.value_again
+    original = op_templates.value_again
 
     def noted(head: Any, values: Any, inner: int) -> Any:
         made = original(head, values, inner)
@@ -34,7 +34,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             found.append(head)
         return made
 
-    monkeypatch.setattr(repeating.recipes, "value_again", noted)
+    monkeypatch.setattr(call_cache.recipes, "value_again", noted)
     return found
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 import txc
 from txc.compiler.diagnostics import TxcError, is_pythons
-from txc.compiler.frontend.tensor import Tensor
+from txc.compiler.frontend.tensor.tensor import Tensor
 from txc.dialects.types import dtype
 
 from .generate import PRELUDE, Program

@@ -1,0 +1,1 @@
+"""Ahead of time: object files, shared libraries and C headers."""

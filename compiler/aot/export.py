@@ -1,0 +1,185 @@
+"""Export: a function as an object file, a shared library and a C header, with no Python and no txc at run time.
+
+``export(f, "softmax", "x: f32[n, m], beta: f32")`` writes ``softmax.so`` and ``softmax.h``.  The object holds the
+compiled code of each version (`--target x86-64-v2+v3` asks for two) and, around it, the functions that C calls
+(`codegen/c_entry.py`); the header says how (`c_header.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..codegen.call.c_pool import emit_pool
+from ..codegen.call.c_stub import Version, emit_entry
+from ..codegen.target.llvm_backend import compile_linked
+from ..codegen.target.names import NamedTarget, named_target
+from ..driver.options import Options
+from ..frontend.trace.graph import Graph
+from ..instrumentation import Watch
+from ..pipeline import function_of, run_stages
+from ..stages import EXPORTS
+from .c_header import c_header
+from .c_signature import CSignature, ExportError, c_signature, check_symbol
+from .linker import link_shared
+
+__all__ = ["THREADS", "Exported", "export", "export_graph", "write_export"]
+
+
+#: Whose threads run parallel loops: those of the program that calls, or also a pool in the object.
+THREADS = ("host", "pool")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """An object file that C can link, its header, and the target both are for."""
+
+    signature: CSignature
+    object: bytes
+    header: str
+    target: NamedTarget
+
+
+def export_graph(
+    graph: Graph,
+    target: NamedTarget,
+    options: Options | None = None,
+    *,
+    symbol: str = "",
+    threads: str = "host",
+    layouts: Sequence[str] = (),
+    doc: str = "",
+    watch: Watch | None = None,
+) -> Exported:
+    """Compile a graph of packed arguments for C.
+
+    `symbol` is the exported function's name (default: the graph's), `threads` one of `THREADS`, `layouts` those of the
+    results.  Raises ExportError for what C cannot call, TargetError for what the target cannot run.
+    """
+    if threads not in THREADS:
+        raise ExportError(f"there are no threads {threads!r}", f"there are {', '.join(THREADS)}")
+    symbol = check_symbol(symbol or graph.name)
+    if graph.demands:
+        raise ExportError(
+            f"{graph.name} raises errors, as its data decide, and code that C calls raises none",
+            "look at what it is given before the call",
+        )
+    if target.versions[0].is_gpu:
+        raise ExportError(f"C calls no code of {target.name}", "--emit=ptx shows what there is")
+    options = options or Options.of()
+    kept = ",".join(filter(None, (options.passes, "tx-swap-layout{keep-results=true}")))
+    # Nobody who calls it from C would look at what the checks of indices note.
+    options = options._replace(passes=kept, check_bounds=False)
+    versions: list[Version] = []
+    texts: list[str] = []
+    outputs: tuple[int, ...] = ()
+    for each in target.versions:
+        named = replace(graph, name=f"{symbol}.{each.cpu or each.arch}")
+        stages = run_stages(named, options, stop_after="llvm", watch=watch, target=each)
+        assert stages.module is not None and stages.llvm is not None
+        facts = _facts(function_of(stages.module))
+        outputs = facts["tx.outputs"]
+        texts.append(stages.llvm)
+        versions.append(Version(named.name, each, facts["tx.symbols"], facts["tx.arena"], facts["tx.thread_arena"]))
+    memory = [d for v in versions for d in (v.arena, v.thread_arena)]
+    signature = c_signature(graph, symbol, outputs, memory, layouts, doc)
+    texts.insert(0, emit_entry(signature, versions))
+    if threads == "pool":
+        signature = replace(signature, pool=True)
+        texts.append(emit_pool(signature, target.versions[0]))
+    data = compile_linked(texts, signature.symbols, target.versions[0])
+    return Exported(signature, data, c_header([signature], target.name), target)
+
+
+def _facts(function: Any) -> dict[str, Any]:
+    from ...dialects.attributes import from_attr
+
+    names = ("tx.outputs", "tx.symbols", "tx.arena", "tx.thread_arena")
+    return {name: from_attr(function.attributes[name]) for name in names}
+
+
+def write_export(exported: Exported, emit: str, output: Path) -> list[Path]:
+    """Write the object, library or header, and beside the first two the header; what was written.
+
+    `output` without the form's suffix gets it.  ExportError where a file cannot be written or nothing can link.
+    """
+    suffix = EXPORTS[emit]
+    path = output if output.suffix == suffix else output.with_name(output.name + suffix)
+    header = path.with_suffix(".h")
+    try:
+        if emit == "obj":
+            path.write_bytes(exported.object)
+        elif emit == "so":
+            link_shared(exported.object, path, exported.target)
+        header.write_text(exported.header, encoding="ascii")
+    except OSError as error:
+        raise ExportError(f"cannot write {error.filename or path}: {error.strerror or error}") from None
+    return [header] if emit == "header" else [path, header]
+
+
+def export(
+    function: Any,
+    output: str | Path,
+    signature: str | None = None,
+    *,
+    emit: str = "so",
+    target: str = "native",
+    cpu: str = "",
+    symbol: str = "",
+    threads: str = "host",
+) -> list[Path]:
+    """Write a function for C: an object (``emit="obj"``), a shared library (``"so"``) or the header alone; the paths.
+
+    `function` is one of a `.tx` module, or a ``@txc.jit`` function with the types of its parameters in `signature`,
+    written as in `.tx`: ``"x: f32[n, m], beta: f32"``; arrays that it captures become part of the object.
+    `target`, `cpu` and `threads` are those of the command line.  Raises ExportError, or TxcError where the function
+    does not compile for these types.
+    """
+    if emit not in EXPORTS:
+        raise ExportError(f"there is no form {emit!r} to export", f"there are {', '.join(EXPORTS)}")
+    source = _Source.of(function, signature)
+    made = export_graph(
+        source.graph,
+        named_target(target, cpu),
+        source.options,
+        symbol=symbol,
+        threads=threads,
+        layouts=source.layouts,
+        doc=source.doc,
+    )
+    return write_export(made, emit, Path(output))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What is to be exported."""
+
+    graph: Graph
+    options: Options
+    layouts: tuple[str, ...]
+    doc: str
+
+    @staticmethod
+    def of(function: Any, signature: str | None) -> _Source:
+        from ..driver.jit import Jitted
+        from ..driver.tx_module import CompiledTx
+        from ..frontend.staging.annotations import declared_graph
+
+        if isinstance(function, CompiledTx):
+            if signature is not None:
+                raise ExportError(f"{function.__name__} has its types from its .tx file", "leave the signature out")
+            layouts = tuple(r.layout for r in function.function.results or ())
+            return _Source(function.graph, function.compile_options, layouts, function.__doc__ or "")
+        if isinstance(function, Jitted):
+            if signature is None:
+                raise ExportError(
+                    f"{function.__wrapped__.__name__} has no types: an exported function serves one signature",
+                    'give it, for example signature="x: f32[n, m], beta: f32"',
+                )
+            graph = declared_graph(function.__wrapped__, signature)
+            return _Source(graph, function.compile_options, (), function.__wrapped__.__doc__ or "")
+        raise ExportError(
+            f"a {type(function).__name__} cannot be exported", "pass a function of a .tx module, or one of @txc.jit"
+        )

@@ -1,0 +1,1 @@
+"""The persistent cache and the keys of what is in it."""

@@ -1,0 +1,258 @@
+"""What a call of a compiled function does, as plain data: arguments to check, dims to compute, results to make.
+
+`codegen/entry.py` writes a native entry from it.  It holds no xDSL and nothing of this process: Python objects that a
+call compares with or gives back are numbered, and the callable keeps them (`driver/jit.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from ...dialects.dims.dims import Dim, Sym, dim, parse_dim
+from ...dialects.types import DType, dtype
+from ...runtime.check_errors import Check
+from ..frontend.trace.graph import Graph, Input
+from .facts import StrideFact
+from .parameters import CallSignature, NotNative, Parameter, object_count
+from .signature import (
+    ROOM,
+    BoxedOutput,
+    GivenOutput,
+    ListOutput,
+    NumberOutput,
+    Signature,
+    SizedOutput,
+    ViewOutput,
+    ZippedOutput,
+    is_named,
+)
+
+__all__ = ["CallPlan", "InputPlan", "OutputPlan", "Structure", "ViewPlan", "make_plan", "stored_inputs"]
+
+
+@dataclass(frozen=True)
+class InputPlan:
+    """An input of the graph, in its order.
+
+    `kind`: ``array``; ``float``, ``complex`` and ``bool`` (Python's); ``scalar`` (NumPy's, of `dtype`); ``int``
+    (Python's, the value of `dims[0]`).  `stored` arrays are written in place; `hidden` ones are captured, not passed;
+    `compared` ones are taken to be different objects.
+    """
+
+    name: str
+    kind: Literal["array", "float", "complex", "bool", "scalar", "int"]
+    dtype: DType | None
+    dims: tuple[Dim, ...]
+    fact: StrideFact = ("packed",)
+    strides: tuple[Dim, ...] = ()
+    stored: bool = False
+    hidden: bool = False
+    compared: bool = False
+
+
+@dataclass(frozen=True)
+class OutputPlan:
+    """A new array.  `order` lists its dims from the slowest in memory to the fastest."""
+
+    dtype: DType
+    dims: tuple[Dim, ...]
+    strides: tuple[Dim, ...]
+    order: tuple[int, ...]
+    #: Whether it is an array though its rank is 0.
+    boxed: bool = False
+
+
+class ViewPlan(NamedTuple):
+    """A result in the memory of a buffer.  Strides and offset are in bytes."""
+
+    buffer: int
+    dtype: DType
+    dims: tuple[Dim, ...]
+    strides: tuple[Dim, ...]
+    offset: Dim
+    read_only: bool
+
+
+#: The returned value: ``("buffer", i)``, ``("number", i)`` where it is Python's, ``("boxed", i)`` where it is an array
+#: of rank 0, ``("view", i)`` with the number of a `ViewPlan`, ``("object", i)``,
+#: ``("tuple" or "list", parts)``, ``("dict", keys, parts)`` with keys that are numbers of objects, and
+#: ``("named", class, parts)`` with one for the class of a named tuple.
+Structure: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class CallPlan:
+    """Everything about a call.  Buffers are numbered: array-like inputs first, then `outputs`.
+
+    Objects are numbered: captured arrays, what arguments must be (`Form`), then parts of the result.
+    `work` estimates the iterations that the kernel runs; None: no bound is known.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    inputs: tuple[InputPlan, ...]
+    #: Symbols that no argument may show, and what they are.
+    substitutions: tuple[tuple[Sym, Dim], ...]
+    guards: tuple[tuple[Dim, str, Dim], ...]
+    symbols: tuple[Dim, ...]
+    outputs: tuple[OutputPlan, ...]
+    structure: Structure
+    arena: Dim
+    thread_arena: Dim
+    work: Dim | None
+    #: What the last output speaks of (`runtime/check_errors.py`), its sizes as dims.
+    checks: tuple[Check, ...] = ()
+    views: tuple[ViewPlan, ...] = ()
+
+
+def make_plan(
+    graph: Graph,
+    signature: CallSignature,
+    *,
+    symbols: Sequence[Dim],
+    strides: Sequence[tuple[Dim, ...]],
+    outputs: Sequence[int],
+    made: Sequence[tuple[DType, tuple[Dim, ...], tuple[Dim, ...]]],
+    arena: Dim,
+    thread_arena: Dim,
+    work: Dim | None,
+) -> CallPlan:
+    """The plan of a compiled graph.
+
+    `strides` are those of the inputs that are arrays or scalars; `outputs` says which buffer each output of
+    the graph is, `made` the dtype, dims and strides of the buffers after the inputs.  NotNative where an element type
+    or a result is of a kind that entries do not know.
+    """
+    parameters = signature.parameters
+    given = iter(zip(signature.facts, strides, strict=True))
+    stored = stored_inputs(graph, outputs)
+    inputs = []
+    buffer = 0
+    for source in graph.inputs:
+        if source.value is None:
+            assert source.symbol is not None
+            if source.name.startswith(ROOM):
+                raise NotNative("a size that values decide has no bound")
+            inputs.append(InputPlan(source.name, "int", None, (source.symbol,)))
+            continue
+        fact, steps = next(given)
+        inputs.append(_input(source, fact, steps, buffer in stored, buffer in graph.compared))
+        buffer += 1
+    objects = len([i for i in inputs if i.hidden]) + sum(object_count(p.form) for p in parameters)
+    fresh = [_output(d, dims, steps) for d, dims, steps in made]
+    if not all(check.text.isascii() for check in graph.checks):
+        raise NotNative("the text of an error is not ASCII")
+    if any(o < buffer and o in _scalars(inputs) for o in outputs):
+        raise NotNative("a scalar argument is a result")
+    numbering = _Numbering(outputs, objects)
+    structure = numbering.structure(graph.structure)
+    fresh = [replace(made, boxed=buffer + n in numbering.boxed) for n, made in enumerate(fresh)]
+    views = [_view(view, outputs) for view in Signature.of(graph).views]
+    return CallPlan(
+        graph.name,
+        parameters,
+        tuple(inputs),
+        tuple(graph.table.substitutions.items()),
+        tuple((g.lhs, g.relation, g.rhs) for g in graph.table.guards),
+        tuple(symbols),
+        tuple(fresh),
+        structure,
+        arena,
+        thread_arena,
+        work,
+        tuple(check._replace(size=dim(check.size)) for check in graph.checks),
+        tuple(views),
+    )
+
+
+def _view(view: ViewOutput, outputs: Sequence[int]) -> ViewPlan:
+    kind, number = view.base
+    return ViewPlan(
+        number if kind == "input" else outputs[number],
+        dtype(view.element),
+        tuple(map(parse_dim, view.dims)),
+        tuple(map(parse_dim, view.strides)),
+        parse_dim(view.offset),
+        view.read_only,
+    )
+
+
+def stored_inputs(graph: Graph, outputs: Sequence[int]) -> frozenset[int]:
+    """The buffers that are inputs and are written: an argument that is only handed back is not."""
+    inputs = [i for i in graph.inputs if i.value is not None]
+    return frozenset(o for value, o in zip(graph.outputs, outputs) if o < len(inputs) and value is not inputs[o].value)
+
+
+def _input(source: Input, fact: StrideFact, strides: tuple[Dim, ...], stored: bool, compared: bool) -> InputPlan:
+    assert source.value is not None
+    type_ = source.value.type
+    if source.layout != "row":
+        raise NotNative(f"{source.name} is a column-major tensor")
+    kind: Any = "array"
+    if source.kind == "scalar":
+        kind = source.weak or "scalar"
+        if type_.dtype.name == "bf16":
+            raise NotNative(f"{source.name} is a scalar of bf16, which is no type of NumPy's own")
+    return InputPlan(source.name, kind, type_.dtype, type_.dims, fact, strides, stored, source.hidden, compared)
+
+
+def _scalars(inputs: Sequence[InputPlan]) -> set[int]:
+    buffers = [i for i in inputs if i.kind != "int"]
+    return {n for n, i in enumerate(buffers) if i.kind != "array"}
+
+
+def _output(element: DType, dims: tuple[Dim, ...], strides: tuple[Dim, ...]) -> OutputPlan:
+    return OutputPlan(element, dims, strides, packed_order(dims, strides))
+
+
+def packed_order(dims: Sequence[Dim], strides: Sequence[Dim]) -> tuple[int, ...]:
+    """The order of dims, slowest first, for which packed memory has these strides.  NotNative where there is none."""
+    left, order = list(range(len(dims))), []
+    running = dim(1)
+    while left:
+        fits = [d for d in reversed(left) if strides[d] is running]
+        if not fits:
+            raise NotNative("a result is not packed in memory")
+        # Of dims with equal strides all but one have size 1: that one must come last.
+        chosen = next((d for d in fits if dims[d].const == 1), fits[0])
+        order.append(chosen)
+        left.remove(chosen)
+        running = running * dims[chosen]
+    return tuple(reversed(order))
+
+
+class _Numbering:
+    """Turns a graph's structure into a plan's; objects are numbered as `call_parameters.result_objects` lists them."""
+
+    def __init__(self, outputs: Sequence[int], first: int):
+        self.outputs, self.next = outputs, first
+        #: The buffers of rank 0 that callers get as arrays.
+        self.boxed: set[int] = set()
+
+    def structure(self, x: Any) -> Structure:
+        if isinstance(x, GivenOutput):
+            raise NotNative("arguments share memory")
+        if isinstance(x, ViewOutput):
+            return ("view", x.number)
+        if isinstance(x, BoxedOutput):
+            self.boxed.add(self.outputs[x])
+            return ("boxed", self.outputs[x])
+        if isinstance(x, SizedOutput):
+            raise NotNative("an array whose size values decide")
+        if isinstance(x, (ListOutput, ZippedOutput)):
+            raise NotNative("a list as long as the call says")
+        if isinstance(x, int) and not isinstance(x, bool):
+            return ("number" if isinstance(x, NumberOutput) else "buffer", self.outputs[x])
+        if isinstance(x, dict):
+            keys = tuple(self._object() for _ in x)
+            return ("dict", keys, tuple(self.structure(v) for v in x.values()))
+        if isinstance(x, (tuple, list)):
+            made_by = ("named", self._object()) if is_named(x) else ("tuple" if isinstance(x, tuple) else "list",)
+            return (*made_by, tuple(self.structure(v) for v in x))
+        return ("object", self._object())
+
+    def _object(self) -> int:
+        self.next += 1
+        return self.next - 1

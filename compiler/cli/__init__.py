@@ -1,0 +1,1 @@
+"""The commands `tensor-compile` and `tx-opt`."""

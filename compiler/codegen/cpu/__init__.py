@@ -1,0 +1,1 @@
+"""LLVM IR of CPU functions."""

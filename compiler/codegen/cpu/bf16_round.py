@@ -1,0 +1,77 @@
+"""Rounding vectors of f32 to bfloat16 by the processor's own instruction, where it has AVX512-BF16.
+
+``vcvtneps2bf16`` rounds to nearest even and makes NaNs quiet as `llvm_convert` does by integers, in one operation
+instead of seven.  But numbers below the normal ones are zeros for it, whatever the mode that the thread is in, so
+vectors with any of them are rounded by integers ("VCVTNEPS2BF16" in Intel's manual).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ....dialects.scalar.language import Value
+from ....dialects.types import DTYPES
+from ..emit.values.registers import Reg
+
+if TYPE_CHECKING:
+    from ..emit.values.scalar import ScalarWriter
+
+__all__ = ["rounded_to_bf16"]
+
+BF16, BOOL = DTYPES["bf16"], DTYPES["bool"]
+#: Lanes of the vectors that the instruction takes; of twice as many it takes halves.
+_WIDTHS = (8, 16)
+#: What ``vfpclassps`` calls the numbers below the normal ones.
+_DENORMAL = 0x20
+
+
+def rounded_to_bf16(writer: ScalarWriter, x: Reg) -> Reg | None:
+    """The f32s as bf16; None where the target, or vectors of this length, have no instruction for it."""
+    target = writer.target
+    if x.width not in (*_WIDTHS, 2 * _WIDTHS[-1]) or not (target.has("avx512bf16") and target.has("avx512vl")):
+        return None
+    b = writer.builder
+    fast = writer.apply((x,), BF16, lambda width, r: _rounded(writer, width, r))
+    below = writer.apply((x,), BOOL, lambda width, r: _below(writer, width, r))
+    return b.rare(
+        Value(b, below, BOOL), lambda: Value(b, writer.cast_by_conversion(x, BF16), BF16), Value(b, fast, BF16)
+    ).ref
+
+
+def _rounded(writer: ScalarWriter, width: int, register: str) -> str:
+    def one(width: int, register: str) -> str:
+        name = f"llvm.x86.avx512bf16.cvtneps2bf16.{32 * width}"
+        writer.declare(name, f"<{width} x bfloat>", [f"<{width} x float>"])
+        made = writer.ins(f"call <{width} x bfloat> @{name}(<{width} x float> {register})")
+        return writer.to("bitcast", width, made, "bfloat", "i16")
+
+    return _by_halves(writer, width, register, "i16", one)
+
+
+def _below(writer: ScalarWriter, width: int, register: str) -> str:
+    """Which lanes are below the normal numbers, and no zeros."""
+
+    def one(width: int, register: str) -> str:
+        name = f"llvm.x86.avx512.fpclass.ps.{32 * width}"
+        writer.declare(name, f"<{width} x i1>", [f"<{width} x float>", "i32"])
+        return writer.ins(f"call <{width} x i1> @{name}(<{width} x float> {register}, i32 {_DENORMAL})")
+
+    return _by_halves(writer, width, register, "i1", one)
+
+
+def _by_halves(writer: ScalarWriter, width: int, register: str, scalar: str, one: Callable[[int, str], str]) -> str:
+    """What `one` gives of a vector of f32, or of its halves where it takes none so long."""
+    if width in _WIDTHS:
+        return one(width, register)
+    half = width // 2
+    low, high = (
+        one(half, _shuffled(writer, width, "float", register, "poison", range(first, first + half)))
+        for first in (0, half)
+    )
+    return _shuffled(writer, half, scalar, low, high, range(width))
+
+
+def _shuffled(writer: ScalarWriter, width: int, scalar: str, a: str, b: str, order: range) -> str:
+    ty, places = f"<{width} x {scalar}>", ", ".join(f"i32 {i}" for i in order)
+    return writer.ins(f"shufflevector {ty} {a}, {ty} {b}, <{len(order)} x i32> <{places}>")

@@ -1,0 +1,1 @@
+"""LLVM IR that all targets share."""

@@ -1,0 +1,1 @@
+"""Loops, reductions and scans as LLVM IR."""

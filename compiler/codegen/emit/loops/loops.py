@@ -1,0 +1,619 @@
+"""Loops: plain, in lanes (with their remainders), parallel chunks, branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import gcd
+from typing import Any
+
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from .....dialects.attributes import BufferInfo
+from .....dialects.dims.analysis import constant_bound, linear_in
+from .....dialects.dims.dims import Dim, Sym, dim
+from .....dialects.kernel import CallOp
+from .....dialects.loop import (
+    AllocOp,
+    BindOp,
+    ForOp,
+    IfOp,
+    IndexOp,
+    LoadOp,
+    MergeOp,
+    ParallelOp,
+    PartitionOp,
+    PrefetchOp,
+    ReduceOp,
+    ScanOp,
+    StoreOp,
+    WhileOp,
+    YieldOp,
+)  # fmt: skip
+from .....dialects.types import DTYPES
+from ...cpu.reciprocal_divide import inverses_before
+from ..debug_info import Place
+from ..memory.access import MemoryWriter
+from ..polling import OFTEN, STRIP, instructions, loop_instructions
+from ..text import EmitError, llvm_type, vector_type
+from ..values.registers import ComplexReg, Lane, Reg, union
+
+__all__ = ["LoopWriter", "emitted_cost"]
+
+BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
+#: From this cost on (`emitted_cost`) a loop has one masked body instead of one for whole vectors and one for the rest.
+LONG_BODY = 40
+#: Below this cost a body has a copy of its own for whole vectors that several copies left over: those without
+#: approximations.
+SHORT_BODY = 25
+#: From so many copies of a body on there is a loop with a quarter of them for what is left over.
+MANY_COPIES = 8
+#: So many vectors of sums, of several rows each, have a loop with half of them for what is left over.
+WIDE_TILE = 4
+#: So many vectors of folds go one by one: they wait less for their own sums than copies cost that do nothing.
+ALONE = 2
+
+
+class LoopWriter(MemoryWriter):
+    """Adds regions, `for`, `if`, `while`, and calls what `llvm_reduce` and `llvm` add."""
+
+    def __init__(self, module: Any):
+        super().__init__(module)
+        self.values: dict[SSAValue, Reg] = {}
+        self._bound_here: list[Sym] = []
+        self._place: Place | None = None
+        self._handlers: dict[type[Operation], Callable[[Any], None]] = {
+            LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, ScanOp: self.scan,
+            IndexOp: self._index, PrefetchOp: self.prefetch,
+            BindOp: self._bind, AllocOp: self.allocate, MergeOp: self.merge_runs,
+            PartitionOp: self.partition, ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
+            CallOp: self._call_op, scf.WhileOp: self._while_in_lanes, func.ReturnOp: lambda op: None,
+        }  # fmt: skip
+
+    def unknown_value(self, value: SSAValue) -> Reg:
+        raise EmitError(f"{value} is used before it is defined")
+
+    def value(self, value: SSAValue) -> Reg:
+        found = self.values.get(value)
+        return found if found is not None else self.unknown_value(value)
+
+    def reduce(self, op: ReduceOp) -> None:
+        raise NotImplementedError
+
+    def scan(self, op: ScanOp) -> None:
+        raise NotImplementedError
+
+    def merge_runs(self, op: MergeOp) -> None:
+        raise NotImplementedError
+
+    def partition(self, op: PartitionOp) -> None:
+        raise NotImplementedError
+
+    def parallel(self, op: ParallelOp) -> None:
+        raise NotImplementedError
+
+    def allocate(self, op: AllocOp) -> None:
+        raise NotImplementedError
+
+    def polled(self, block: Block, arguments: Sequence[Reg] = ()) -> list[Reg]:
+        """`region` of an iteration, which begins with a poll if it is long."""
+        if self.can_poll and not self.lanes and instructions(block) >= OFTEN:
+            self.poll()
+        return self.region(block, arguments)
+
+    def strip(self, block: Block) -> int:
+        """How many iterations of that block go between two polls; 0: each polls, or none does."""
+        length = instructions(block)
+        return int(STRIP // length) if self.can_poll and not self.lanes and length < OFTEN else 0
+
+    def region(self, block: Block, arguments: Sequence[Reg] = ()) -> list[Reg]:
+        """Emit a block's operations; the registers that it yields."""
+        for argument, reg in zip(block.args, arguments):
+            self.values[argument] = reg
+        scopes, bound = len(self.scopes), self._bound_here
+        self._bound_here = []
+        result: list[Reg] = []
+        values, handlers = self.values, self._handlers
+        debug, place = self.module.debug is not None, self._place
+        for op in block.ops:
+            if debug:
+                self.place(op)
+            handler = handlers.get(type(op))
+            if handler is not None:
+                handler(op)
+            elif isinstance(op, YieldOp | scf.YieldOp | scf.ConditionOp):
+                result = [self.value(v) for v in op.operands]
+            elif op.name.startswith(("arith.", "math.")):
+                values[op.results[0]] = self.arithmetic(op, [self.value(o) for o in op.operands])
+            elif op.name.startswith("complex."):
+                values[op.results[0]] = _complex_part(op, [self.value(o) for o in op.operands])
+            else:
+                self.other(op)
+        del self.scopes[scopes:]
+        for symbol in self._bound_here:
+            self.symbols.pop(symbol, None)
+            self.varying_symbols.pop(symbol, None)
+        self._bound_here = bound
+        self._go_to(place)
+        return result
+
+    def place(self, op: Operation) -> None:
+        """What follows comes from the op's line; from the line of what is around it where it has none."""
+        loc = op.attributes.get("loc")
+        if isinstance(loc, StringAttr):
+            self._go_to(Place.of(loc.data))
+
+    def _go_to(self, place: Place | None) -> None:
+        if place is not None and place != self._place:
+            self.out.append(place)
+            self._place = place
+
+    def other(self, op: Operation) -> None:
+        raise EmitError(f"no machine code is known for {op.name} on this target")
+
+    def _load(self, op: LoadOp) -> None:
+        self.values[op.result] = self.load(op)
+
+    def _store(self, op: StoreOp) -> None:
+        self.store(op, self.value(op.value))
+
+    def _index(self, op: IndexOp) -> None:
+        self.values[op.result] = self.varying(op.expr.data)
+
+    def _call_op(self, op: CallOp) -> None:
+        self.values[op.result] = self.arithmetic(op, [self.value(o) for o in op.operands])
+
+    def _while_in_lanes(self, op: scf.WhileOp) -> None:
+        first = [self.value(v) for v in op.operands]
+        lanes = union([*(r.lanes for r in first), *self._lanes_within(op)])
+        wide = self.spread_all(first, lanes)
+
+        def before(carried: list[Reg]) -> tuple[Reg, list[Reg]]:
+            more, *passed = self.region(op.before_region.block, carried)
+            return more, passed
+
+        every = self._polls_every(op.before_region.block, op.after_region.block)
+        passed = self.loop_in_lanes(wide, before, lambda regs: self.region(op.after_region.block, regs), every)
+        self.values.update(zip(op.results, passed))
+
+    def _lanes_within(self, op: scf.WhileOp) -> Iterator[tuple[Lane, ...]]:
+        """The lane dims of what a loop takes from outside."""
+        for inner in op.walk():
+            if isinstance(inner, IndexOp | LoadOp):
+                yield self.lanes
+            yield from (self.value(v).lanes for v in inner.operands if not op.is_ancestor(v.owner))
+
+    def _bind(self, op: BindOp) -> None:
+        symbol, value = Sym(op.symbol.data), self.value(op.value)
+        if value.uniform:
+            self.push_scope()
+            self.define(symbol, value.regs[0])
+        else:
+            self.varying_symbols[symbol] = value
+        self._bound_here.append(symbol)
+
+    # Loops
+
+    def counted(
+        self,
+        symbol: Sym,
+        lower: str,
+        upper: str,
+        step: str,
+        body: Callable[[list[Reg]], list[Reg]],
+        inits: Sequence[Reg] = (),
+        *,
+        trips: int | None = None,
+        bound: Dim | None = None,
+        multiple: int = 1,
+        until: bool = False,
+        strip: int = 0,
+    ) -> tuple[str, list[Reg]]:
+        """A loop with `symbol` as its iterator, carrying `inits`; where it stopped, and the last carried values.
+
+        With `until` the body gives a condition besides, the last value, which ends the loop.
+        `trips` is their number where known; `bound` the iterator's upper bound if the lower is not negative, `multiple`
+        a number that divides the iterator.  After each `strip` of iterations it polls, unless that is 0.
+        """
+        saved = self.symbols.get(symbol), self.bounds.get(symbol), self.multiples.get(symbol)
+        if trips == 0:
+            return lower, list(inits)
+        strip = strip if trips is None or trips > strip else 0
+        stop = first_stop = self._strip_end(lower, upper, step, strip) if strip else upper
+        before, first = self.block, list(inits)
+        phis: list[Any] = []
+        loop, after = self.label("loop"), self.label("done")
+        iv, carried = lower, first
+        if trips != 1:
+            if trips is None:
+                self.branch_if(self.ins(f"icmp slt i64 {lower}, {upper}"), loop, after)
+            else:
+                self.branch(loop)
+            self.start(loop)
+            iv = self.fresh()
+            stop = self.fresh() if strip else upper
+            carried = [Reg(r.lanes, [self.fresh() for _ in r.regs], r.dtype) for r in first]
+            self.out.append(phis)
+        depth = len(self.scopes)
+        self.push_scope()
+        self.frames.append({})
+        self.define(symbol, iv)
+        if bound is not None:
+            self.bounds[symbol] = bound
+        else:
+            self.bounds.pop(symbol, None)
+        self.multiples[symbol] = multiple
+        given = body(carried)
+        last = [Reg(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
+        self.frames.pop()
+        del self.scopes[depth:]
+        self._restore(symbol, *saved)
+        if trips == 1:
+            return self.add(lower, step), last
+        next_ = self.ins(f"add nsw i64 {iv}, {step}")
+        latch = self.block
+        more = self.ins(f"icmp slt i64 {next_}, {stop}")
+        if until:
+            more = self.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {more}")
+        entries, end_of_loop = [latch], latch
+        if strip:
+            end_of_loop, polling = self.label("strip"), self.label("poll")
+            self.branch_if(more, loop, end_of_loop)
+            self.start(end_of_loop)
+            rest = self.ins(f"icmp slt i64 {next_}, {upper}")
+            if until:
+                rest = self.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {rest}")
+            self.branch_if(rest, polling, after)
+            self.start(polling)
+            self.poll()
+            next_stop = self._strip_end(next_, upper, step, strip)
+            entries.append(self.block)
+            phis.append(
+                f"  {stop} = phi i64 [{first_stop}, %{before}], [{stop}, %{latch}], [{next_stop}, %{self.block}]"
+            )
+            self.branch(loop)
+        else:
+            self.branch_if(more, loop, after)
+
+        def phi(name: str, type_: str, start: str, end: str) -> None:
+            later = "".join(f", [{end}, %{entry}]" for entry in entries)
+            phis.append(f"  {name} = phi {type_} [{start}, %{before}]{later}")
+
+        phi(iv, "i64", lower, next_)
+        for c, start, end in zip(carried, first, last):
+            for name, s, e in zip(c.regs, self.constants(start), self.constants(end)):
+                phi(name, self.register_type(c), s, e)
+        self.start(after)
+        if trips is not None:
+            return next_, last
+        stopped = self.ins(f"phi i64 [{lower}, %{before}], [{next_}, %{end_of_loop}]")
+        return stopped, self.join(first, before, last, end_of_loop)
+
+    def _strip_end(self, start: str, upper: str, step: str, strip: int) -> str:
+        """Where a strip ends that begins at `start`.  It may wrap, in which case strips are shorter."""
+        ahead = self.mul(step, str(strip))
+        return self.intrinsic("smin", "i64", "i64", [("i64", self.ins(f"add i64 {start}, {ahead}")), ("i64", upper)])
+
+    def join(self, a: Sequence[Reg], from_a: str, b: Sequence[Reg], from_b: str) -> list[Reg]:
+        """Phis of registers of the same form, at the start of a block with two predecessors."""
+        result = []
+        for x, y in zip(a, b):
+            ty = self.register_type(x)
+            pairs = zip(self.constants(x), self.constants(y))
+            result.append(
+                Reg(x.lanes, [self.ins(f"phi {ty} [{p}, %{from_a}], [{q}, %{from_b}]") for p, q in pairs], x.dtype)
+            )
+        return result
+
+    def register_type(self, reg: Reg) -> str:
+        return vector_type(reg.width, llvm_type(reg.dtype))
+
+    def constants(self, reg: Reg) -> list[str]:
+        """Its registers as operands, constants spelled for its width."""
+        return [self.lit(r, reg.width, llvm_type(reg.dtype)) for r in reg.regs]
+
+    def _restore(self, symbol: Sym, value: tuple[str, int] | None, bound: Dim | None, multiple: int | None) -> None:
+        for table, old in ((self.symbols, value), (self.bounds, bound), (self.multiples, multiple)):
+            if old is None:
+                table.pop(symbol, None)  # type: ignore[arg-type]
+            else:
+                table[symbol] = old  # type: ignore[index,assignment]
+
+    def for_loop(self, op: ForOp) -> None:
+        lower, upper, step = op.lower.data, op.upper.data, op.step.data
+        bound = upper if lower.nonneg else None
+        if op.lanes > 1 and not self._needs_order(op.block, lanes_beside=True):
+            vector = op.vector.value.data if self.vector is None else 1
+            if vector * op.unroll.value.data > 1:
+                self.inverses = inverses_before(self, op.block)
+                self._lanes_loop(op, vector, op.unroll.value.data, bound)
+                self.inverses = {}
+                return
+        extent = (upper - lower).const
+        trips = None if extent is None or step.const is None else max(0, -(-extent // step.const))
+        inits = self.spread_all(map(self.value, op.inits), self.lanes)
+        _, outs = self.counted(
+            op.symbol, self.index(lower), self.index(upper), self.index(step),
+            lambda carried: self.polled(op.block, carried), inits, trips=trips if op.until is None else None,
+            bound=bound, multiple=gcd(self.multiple(lower), self.multiple(step)), until=op.until is not None,
+            strip=0 if loop_instructions(op) <= STRIP else self.strip(op.block),
+        )  # fmt: skip
+        self.values.update(zip(op.outs, outs))
+
+    def _needs_order(self, block: Block, lanes_beside: bool = False) -> bool:
+        """Whether a body cannot run in lanes: it branches, or a reduction in it has lanes of its own.
+
+        With `lanes_beside` these are kept in memory, beside each other.
+        """
+        for op in block.walk():
+            if isinstance(op, IfOp | WhileOp | AllocOp | ScanOp | MergeOp | PartitionOp):
+                return True
+            if (
+                not lanes_beside
+                and isinstance(op, ReduceOp)
+                and op.order.data.kind == "tree"
+                and op.order.data.lanes > 1
+            ):
+                return True
+            if isinstance(op, ForOp | ReduceOp | ParallelOp):
+                symbol = block.parent_op().symbol  # type: ignore[union-attr]
+                if symbol in op.lower.data.symbols() | op.upper.data.symbols():
+                    return True
+        return False
+
+    def _lanes_loop(self, op: ForOp, width: int, unroll: int, bound: Dim | None) -> None:
+        """A main loop of ``width * unroll`` iterations at once, then a masked or a scalar remainder."""
+        lower, upper, symbol = op.lower.data, op.upper.data, op.symbol
+        extent = (upper - lower).const
+        if extent is not None:
+            unroll = max(1, min(unroll, -(-extent // width)))
+        elif width == 1 and (most := constant_bound(upper - lower)) is not None and most <= unroll:
+            self._one_step(op, most, bound)
+            return
+        full = width * unroll
+        masked = width > 1 and self.target.has_masks and self._maskable(op.block)
+        depth = len(self.lanes)
+        few = extent is None and (most := constant_bound(upper - lower)) is not None and most < 2 * width
+        if masked and unroll == 1 and (few or ((extent is None or extent % width) and self._worth_one_copy(op))):
+            trips = None if extent is None else -(-extent // width)
+            self._under_mask(op, self.index(lower), Lane(symbol, width, 1, depth), trips, bound, whole_too=not few)
+            return
+        if extent is not None and not masked and extent < width:
+            width = unroll = full = 1
+        start, end = self.index(lower), self.index(upper)
+        main_trips = None if extent is None else max(0, extent) // full
+        if extent is None:
+            trip = self.index(upper - lower)
+            main_end = self.add(start, self.whole(trip, full))
+        else:
+            main_end = self.add(start, str(max(0, extent) // full * full))
+
+        def body(lane: Lane | None) -> Callable[[list[Reg]], list[Reg]]:
+            return lambda _: self._in_lanes(op, lane)
+
+        multiple = gcd(self.multiple(lower), full)
+        stopped, _ = self.counted(
+            symbol, start, main_end, str(full), body(Lane(symbol, width, unroll, depth)), trips=main_trips, bound=bound,
+            multiple=multiple,
+        )  # fmt: skip
+        left = None if extent is None else max(0, extent) % full
+        if full == 1 or left == 0:
+            return
+        # What is left over of many copies is long: fewer go through most of it.  Short bodies afford a copy of their
+        # own for the whole vectors, and masked stores cost as much as ten others.
+        short = emitted_cost(op.block) < SHORT_BODY
+        for fewer in [n for n in (self._some(op, unroll, masked), 1 if masked and short else 0) if n]:
+            if fewer * width < full:
+                full = fewer * width
+                some_end = self.add(stopped, self.whole(self.sub(end, stopped), full))
+                trips = None if left is None else left // full
+                stopped, _ = self.counted(
+                    symbol, stopped, some_end, str(full), body(Lane(symbol, width, fewer, depth)), trips=trips,
+                    bound=bound,
+                )  # fmt: skip
+                left = None if left is None else left % full
+        if full == 1 or left == 0:
+            return
+        if 1 < width < full and not self.lanes and self._folds(op):
+            least = ALONE * width + 1 if masked else width
+            if left is None or left >= least:
+                lane = Lane(symbol, width, full // width, depth)
+                stopped = self._at_once(op, stopped, end, lane, left, least, bound)
+                if left is not None:
+                    return
+        if not masked:
+            self.counted(symbol, stopped, end, "1", body(None), bound=bound, trips=left)
+            return
+        rest = None if left is None else -(-left // width)
+        lane = Lane(symbol, width, 1, depth)
+        if full == width and rest is None:
+            # At most one more step: no loop.
+            inside, after = self.label("tail"), self.label("done")
+            self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
+            self.start(inside)
+            self._under_mask(op, stopped, lane, 1, bound)
+            self.branch(after)
+            self.start(after)
+            return
+        # Where a body is long, as a tile of sums is, the vectors left over matter.
+        self._under_mask(op, stopped, lane, rest, bound, whole_too=full > width)
+
+    def _in_lanes(self, op: ForOp, lane: Lane | None) -> list[Reg]:
+        """The body, in the lanes around and one more."""
+        outside = self.lanes
+        if lane is not None:
+            self.lanes = (*outside, lane)
+        self.region(op.block)
+        self.lanes = outside
+        return []
+
+    def _under_mask(
+        self, op: ForOp, first: str, lane: Lane, trips: int | None, bound: Dim | None, whole_too: bool = False
+    ) -> None:
+        """The iterations from `first` on, a vector at a time, under a mask; `whole_too`: not all of them are partial.
+
+        One body then serves both, which differ in their stores.
+        """
+        end = self.index(op.upper.data)
+
+        def body(_: list[Reg]) -> list[Reg]:
+            left = self.sub(end, self.symbols[op.symbol][0])
+            self.mask, self.rest = self.lanes_below(left, lane.width), left if whole_too else None
+            self.left = left
+            self._in_lanes(op, lane)
+            self.mask = self.rest = self.left = None
+            return []
+
+        self.counted(op.symbol, first, end, str(lane.width), body, trips=trips, bound=bound)
+
+    def _worth_one_copy(self, op: ForOp) -> bool:
+        """Whether a body is so long that a second copy would cost more than branches do; without gathers."""
+        return emitted_cost(op.block) >= LONG_BODY and self.goes_in_rows(op.block, op.symbol)
+
+    def _some(self, op: ForOp, unroll: int, masked: bool) -> int:
+        """How many copies go through what is left over of `unroll` before they come one by one; 0: none do.
+
+        Half of a tile of sums: one alone would wait for its own.
+        """
+        if unroll >= MANY_COPIES:
+            return unroll // 4
+        return unroll // 2 if masked and self._folds(op) and self.lanes and unroll >= WIDE_TILE else 0
+
+    def _folds(self, op: ForOp) -> bool:
+        """Whether each iteration is a fold, whose steps wait for one another."""
+        return any(isinstance(inner, ReduceOp) for inner in op.block.ops)
+
+    def _at_once(
+        self, op: ForOp, first: str, end: str, lane: Lane, left: int | None, least: int, bound: Dim | None
+    ) -> str:
+        """What is left over of whole vectors and a part of one, in one step; where it ended.
+
+        `left` iterations, if that is known, and fewer than the lanes; fewer than `least` are left to others.  Copies
+        that are left over do the last vector before `end`, in step with the copy before, as in `_one_step`.
+        """
+        width, copies, stop = lane.width, lane.copies if left is None else -(-left // lane.width), end
+        if left is None:
+            enough = self.ins(f"icmp sge i64 {self.sub(end, first)}, {least}")
+            stop = self.ins(f"select i1 {enough}, i64 {end}, i64 {first}")
+        self._in_step(op, first, stop, self.sub(end, str(width)), width, copies, bound)
+        return stop
+
+    def goes_in_rows(self, block: Block, symbol: Sym) -> bool:
+        """Whether all that a body touches stays where it is along an iterator, or lies one after another."""
+        for access in block.walk():
+            if isinstance(access, LoadOp | StoreOp):
+                info: BufferInfo = access.buffer.type.data  # type: ignore[union-attr]
+                parts = linear_in(self.address(info, access.index.data), [symbol])
+                step = None if parts is None else parts[0].get(symbol, dim(0)).const
+                if step not in (0, 1):
+                    return False
+        return True
+
+    def _one_step(self, op: ForOp, copies: int, bound: Dim | None) -> None:
+        """All of at most `copies` iterations at once; copies that are left over repeat the last iteration.
+
+        They do so in step with it (each operation is emitted for all copies before the next), so they store what it
+        stores, to the same place: no other code is needed for fewer iterations.
+        """
+        start, end = self.index(op.lower.data), self.index(op.upper.data)
+        self._in_step(op, start, end, self.sub(end, "1"), 1, copies, bound)
+
+    def _in_step(self, op: ForOp, first: str, end: str, last: str, width: int, copies: int, bound: Dim | None) -> None:
+        """One step of so many copies, unless `first` is `end`; copies begin no later than `last`."""
+        symbol = op.symbol
+        inside, after = self.label("step"), self.label("done")
+        self.branch_if(self.ins(f"icmp slt i64 {first}, {end}"), inside, after)
+        self.start(inside)
+
+        def body(_: list[Reg]) -> list[Reg]:
+            moved = [self.add(self.symbols[symbol][0], str(c * width)) for c in range(1, copies)]
+            held = [self.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
+            starts = [symbol, *(Sym(f"{symbol.name}~{c}") for c in range(1, copies))]
+            self.push_scope()
+            for name, value in zip(starts[1:], held):
+                self.define(name, value)
+            outside = self.lanes
+            self.lanes = (*outside, Lane(symbol, width, copies, len(outside), starts))
+            self.region(op.block)
+            self.lanes = outside
+            return []
+
+        self.counted(symbol, first, end, str(copies * width), body, trips=1, bound=bound)
+        self.branch(after)
+        self.start(after)
+
+    def whole(self, trip: str, step: int) -> str:
+        """The largest multiple of `step` not above `trip` (which may be negative: then no more than it)."""
+        if step & (step - 1) == 0:
+            return self.ins(f"and i64 {trip}, {-step}")
+        return self.sub(trip, self.ins(f"srem i64 {trip}, {step}"))
+
+    def _maskable(self, block: Block) -> bool:
+        """Whether every element that lanes touch is 32 or 64 bits wide, so that masked access is one instruction."""
+        for op in block.walk():
+            if isinstance(op, LoadOp | StoreOp) and op.buffer.type.data.dtype.bits < 32:  # type: ignore[union-attr]
+                return False
+        return True
+
+    # Branches
+
+    def _uniform(self, condition: Reg) -> str:
+        if not condition.uniform:
+            raise EmitError("a branch in lanes must not depend on them")
+        return condition.regs[0]
+
+    def _if(self, op: IfOp) -> None:
+        condition = self._uniform(self.value(op.condition))
+        then, otherwise, after = self.label("then"), self.label("else"), self.label("endif")
+        self.branch_if(condition, then, otherwise)
+        for label, block in ((then, op.then.block), (otherwise, op.otherwise.block)):
+            self.start(label)
+            self.frames.append({})
+            self.region(block)
+            self.frames.pop()
+            self.branch(after)
+        self.start(after)
+
+    def _while(self, op: WhileOp) -> None:
+        test, body, after = self.label("test"), self.label("while"), self.label("endwhile")
+        before, phis = self.block, list[Any]()
+        self.branch(test)
+        self.start(test)
+        self.out.append(phis)
+        self.frames.append({})
+        (condition,) = self.region(op.condition.block)
+        self.branch_if(self._uniform(condition), body, after)
+        self.start(body)
+        every = self._polls_every(op.condition.block, op.body.block)
+        left, next_ = self.poll_at_last(every) if every else ("", "")
+        self.region(op.body.block)
+        if every:
+            phis.append(f"  {left} = phi i64 [{every}, %{before}], [{next_}, %{self.block}]")
+        self.branch(test)
+        self.frames.pop()
+        self.start(after)
+
+    def _polls_every(self, *blocks: Block) -> int:
+        """After so many iterations a ``while`` of these blocks polls; 0: never."""
+        return max(1, int(OFTEN // sum(map(instructions, blocks)))) if self.can_poll else 0
+
+
+def _complex_part(op: Operation, operands: Sequence[Reg]) -> Reg:
+    """``complex.create``, ``complex.re`` and ``complex.im``: names for registers, no instruction."""
+    if op.name == "complex.create":
+        return ComplexReg(*operands)
+    (x,) = operands
+    if not isinstance(x, ComplexReg) or op.name not in ("complex.re", "complex.im"):
+        raise EmitError(f"bodies take complex values apart by complex.re and complex.im, and do not hold {op.name}")
+    return x.re if op.name == "complex.re" else x.im
+
+
+def emitted_cost(block: Block) -> int:
+    """A rough count of the instructions of one copy of a body; a body with a loop in it counts as long."""
+    total = 1
+    for op in block.walk():
+        if isinstance(op, ForOp | ReduceOp | ScanOp | MergeOp | PartitionOp | scf.WhileOp):
+            return LONG_BODY * 10
+        total += 25 if op.name.startswith(("math.", "kernel.")) else 1
+    return total

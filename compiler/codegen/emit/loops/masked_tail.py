@@ -1,0 +1,70 @@
+"""The last step of a fold whose lanes are in registers, where there is not an element for each lane: under masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .....dialects.types import DTYPES
+from ..values.registers import Lane, Reg, count_of
+
+if TYPE_CHECKING:
+    from .reduce import Fold, ReduceWriter
+
+__all__ = ["incomplete_step"]
+
+
+def incomplete_step(w: ReduceWriter, fold: Fold, totals: Sequence[Reg], first: str, end: str) -> list[Reg]:
+    """`totals` with the elements from `first` on folded in, fewer than there are lanes.
+
+    All of them at once, but for the upper half of the lanes only where any element is left for it.
+    """
+    left = w.ins(f"trunc i64 {w.sub(end, first)} to i32")
+    upper = fold.groups // 2
+    lower = fold.groups - upper
+    low = _step(w, fold, _part(fold, totals, 0, lower), first, left, 0)
+    if not upper:
+        return low
+    begin = lower * fold.width
+    high = _part(fold, totals, lower, upper)
+    more, after, before = w.label("more"), w.label("done"), w.block
+    w.branch_if(w.ins(f"icmp sgt i32 {left}, {begin}"), more, after)
+    w.start(more)
+    w.frames.append({})
+    new = _step(w, fold, high, w.add(first, str(begin)), left, begin)
+    w.frames.pop()
+    last = w.block
+    w.branch(after)
+    w.start(after)
+    high = w.join(high, before, new, last)
+    return [Reg(t.lanes, _together(x.regs, y.regs, lower, upper), t.dtype) for t, x, y in zip(totals, low, high)]
+
+
+def _part(fold: Fold, totals: Sequence[Reg], begin: int, groups: int) -> list[Reg]:
+    """Some groups of vectors of each copy's lanes."""
+    copies = range(count_of(fold.outer))
+    lane = Lane(fold.op.symbol, fold.width, groups, totals[0].lanes[-1].depth)
+    rows = [[t.regs[c * fold.groups + begin + g] for c in copies for g in range(groups)] for t in totals]
+    return [Reg((*fold.outer, lane), row, t.dtype) for row, t in zip(rows, totals)]
+
+
+def _together(low: Sequence[str], high: Sequence[str], lower: int, upper: int) -> list[str]:
+    """The registers of all groups, copy by copy, from those of the lower and of the upper groups."""
+    copies = range(len(low) // lower)
+    return [r for c in copies for r in (*low[c * lower : (c + 1) * lower], *high[c * upper : (c + 1) * upper])]
+
+
+def _step(w: ReduceWriter, fold: Fold, totals: list[Reg], first: str, left: str, begin: int) -> list[Reg]:
+    """The groups from lane number `begin` on, their first element being `first`, where `left` are left in all."""
+    lane, width = totals[0].lanes[-1], fold.width
+    wide, masks = w.splat(left, "i32", width), []
+    for group in range(lane.copies):
+        numbers = ", ".join(f"i32 {begin + group * width + k}" for k in range(width))
+        masks.append(w.ins(f"icmp slt <{width} x i32> <{numbers}>, {wide}"))
+    inside = w.inside = Reg((lane,), masks, DTYPES["bool"])
+    size = str(lane.copies * width)
+    _, new = w.counted(
+        fold.op.symbol, first, size, size, lambda _: w.accumulate(fold, totals, lane), totals, trips=1
+    )  # fmt: skip
+    w.inside = None
+    return [w.select_regs(inside, n, t) for n, t in zip(new, totals)]

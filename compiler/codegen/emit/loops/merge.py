@@ -1,0 +1,181 @@
+"""`loop.merge`: runs merged a vector at a time, several iterations side by side.
+
+A vector is loaded from the run whose next element is less, and bitonically merged with the greatest ones so far, which
+are held in descending order: the lower half is final and the upper half waits.  That is a chain of some fifteen steps
+for a vector, and which run comes next is known before the chain is through, so iterations side by side fill the ports.
+No branch depends on data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .....dialects.dims.dims import Sym
+from .....dialects.loop import MergeOp
+from .....dialects.types import DTYPES, DType
+from .....passes.schedule.sort.network import ONE_PORT
+from ..memory.bounds_check import check_rows
+from ..text import EmitError, llvm_type, vector_type
+from ..values.registers import Lane, Reg
+from .scan import ScanWriter
+
+__all__ = ["MergeWriter"]
+
+I64 = DTYPES["i64"]
+#: Bytes ahead that runs are fetched: pieces are over before the processor has found out how they go on.
+AHEAD = 512
+
+
+@dataclass
+class _Merge:
+    """A merge being emitted, and the iterations that go side by side: the ends of their second runs, and how many
+    elements were taken from both before the first step."""
+
+    op: MergeOp
+    source: str
+    dtype: DType
+    width: int
+    second_ends: Sequence[str]
+    taken: Sequence[str]
+
+    @property
+    def type(self) -> str:
+        return vector_type(self.width, llvm_type(self.dtype))
+
+
+class MergeWriter(ScanWriter):
+    """Adds `merge_runs`."""
+
+    def merge_runs(self, op: MergeOp) -> None:
+        if self.lanes:
+            raise EmitError("a merge inside a vector loop")
+        lower, upper, beside = op.lower.data, op.upper.data, op.unroll.value.data
+        if (extent := (upper - lower).const) is not None:
+            beside = max(1, min(beside, extent))
+        bound = upper if lower.nonneg else None
+        end = self.index(upper)
+
+        def group(_: list[Reg]) -> list[Reg]:
+            self._side_by_side(op, beside, end)
+            return []
+
+        self.counted(op.symbol, self.index(lower), end, str(beside), group, bound=bound)
+
+    def _side_by_side(self, op: MergeOp, beside: int, end: str) -> None:
+        """So many iterations; where fewer are left, the last one several times, which stores the same each time."""
+        here, last = self.symbols[op.symbol][0], self.sub(end, "1")
+        starts = [op.symbol, *(Sym(f"{op.symbol.name}~{c}") for c in range(1, beside))]
+        moved = [self.add(here, str(c)) for c in range(1, beside)]
+        held = [self.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
+        self.push_scope()
+        for name, value in zip(starts[1:], held):
+            self.define(name, value)
+        self.lanes = iterations = (Lane(op.symbol, 1, beside, 0, starts),)
+        places = [self.spread(reg, iterations) for reg in self.region(op.body.block)]
+        self.lanes = ()
+        first, _, second, second_end, target = places
+        dtype = op.source.type.data.dtype  # type: ignore[union-attr]
+        width = op.vector.value.data
+        taken = [self.add(a, b) for a, b in zip(first, second)]
+        merge = _Merge(op, self.buffer(op.source), dtype, width, second_end, taken)
+        to = [self._pointer_to(self.buffer(op.target), dtype, place) for place in target]
+        loaded, first, second = self._next(merge, first, second, str(width))
+        waiting = [self._permuted(merge, vector, vector, range(width)[::-1]) for vector in loaded]
+        step = Sym(f"{op.symbol.name}.step")
+        vectors = (Lane(step, width, beside, 0),)
+        carried = [Reg(vectors, waiting, dtype), Reg(iterations, first, I64), Reg(iterations, second, I64)]
+
+        def body(carried: list[Reg]) -> list[Reg]:
+            waiting, first, second = (reg.regs for reg in carried)
+            done = self.symbols[step][0]
+            if self.module.checked:
+                check_rows(self, op, op.target, [self.add(place, done) for place in target], width)
+            loaded, first, second = self._next(merge, first, second, self.add(done, str(2 * width)))
+            kept: list[str] = []
+            for old, new, base in zip(waiting, loaded, to):
+                low, high = self._merged_in_order(merge, new, old)
+                place = self._pointer_to(base, dtype, done)
+                self._fetch(merge, place, writes=True)
+                self.put(f"store {merge.type} {low}, ptr {place}, align {dtype.bytes}")
+                kept.append(high)
+            return [Reg(vectors, kept, dtype), Reg(iterations, first, I64), Reg(iterations, second, I64)]
+
+        self.counted(step, "0", self.index(op.length.data), str(width), body, carried)
+
+    def _next(
+        self, merge: _Merge, first: Sequence[str], second: Sequence[str], taken: str
+    ) -> tuple[list[str], list[str], list[str]]:
+        """A vector from one of both runs of each iteration, and where these go on; `taken` counts this one, too.
+
+        Of equal elements the second run's is taken: the first run then ends where the largest value begins, and never
+        leaves what lies behind its end, but the second one has to be held there.
+        """
+        vectors, firsts, seconds = list[str](), list[str](), list[str]()
+        if self.module.checked:
+            check_rows(self, merge.op, merge.op.source, (*first, *second), 1)
+        element = llvm_type(merge.dtype)
+        for a, b, before, second_end in zip(first, second, merge.taken, merge.second_ends):
+            x, y = (self.ins(f"load {element}, ptr {self._pointer_to(merge.source, merge.dtype, at)}, "
+                             f"align {merge.dtype.bytes}") for at in (a, b))  # fmt: skip
+            less = self.ins(f"icmp slt {element} {x}, {y}")
+            # Data decide, so a branch would be foreseen half of the time.
+            at = self.ins(f"select i1 {less}, i64 {a}, i64 {b}, !unpredictable !{{}}")
+            a = self.ins(f"select i1 {less}, i64 {self.add(a, str(merge.width))}, i64 {a}, !unpredictable !{{}}")
+            b = self.sub(self.add(before, taken), a)
+            b = self.intrinsic("smin", "i64", "i64", [("i64", b), ("i64", second_end)])
+            if self.module.checked:
+                check_rows(self, merge.op, merge.op.source, [at], merge.width)
+            source = self._pointer_to(merge.source, merge.dtype, at)
+            self._fetch(merge, source, writes=False)
+            vectors.append(self.ins(f"load {merge.type}, ptr {source}, align {merge.dtype.bytes}"))
+            firsts.append(a)
+            seconds.append(b)
+        return vectors, firsts, seconds
+
+    def _merged_in_order(self, merge: _Merge, ascending: str, descending: str) -> tuple[str, str]:
+        """The lower half of both vectors' elements, ascending, and the upper half, descending.
+
+        Comparators of elements `distance` apart, in both halves, are one exchange of two vectors: one has of each lane
+        an element of the half that the lane's bit `distance` says, the other the element that it is compared with.
+        """
+        width = merge.width
+        low, high = self._exchanged(merge, ascending, descending)
+        # The place, among the elements of both halves, of the one in each lane of both vectors.
+        places = list(range(2 * width))
+        distance = width // 2
+        while distance:
+            lanes = [lane + width * bool(lane & distance) for lane in range(width)]
+            others = [lane ^ distance for lane in lanes]
+            pair = self._permuted(merge, low, high, lanes), self._permuted(merge, low, high, others)
+            low, high = self._exchanged(merge, *pair)
+            places = [min(places[a], places[b]) for a, b in zip(lanes, others)] + [
+                max(places[a], places[b]) for a, b in zip(lanes, others)
+            ]
+            distance //= 2
+        order = [places.index(place) for place in range(2 * width)]
+        return (
+            self._permuted(merge, low, high, order[:width]),
+            self._permuted(merge, low, high, order[width:][::-1]),
+        )
+
+    def _exchanged(self, merge: _Merge, a: str, b: str) -> tuple[str, str]:
+        """The lesser and the greater elements of two vectors, lane by lane."""
+        ty = merge.type
+        low = self.intrinsic("smin", ty, ty, [(ty, a), (ty, b)])
+        if merge.width * merge.dtype.bits < ONE_PORT:
+            return low, self.intrinsic("smax", ty, ty, [(ty, a), (ty, b)])
+        return low, self.ins(f"xor {ty} {self.ins(f'xor {ty} {a}, {b}')}, {low}")
+
+    def _fetch(self, merge: _Merge, pointer: str, writes: bool) -> None:
+        """Have a line that comes later ready to read, or to write."""
+        self.ask_for(self._pointer_to(pointer, merge.dtype, str(AHEAD // merge.dtype.bytes)), writes=writes)
+
+    def _permuted(self, merge: _Merge, a: str, b: str, lanes: Sequence[int]) -> str:
+        if merge.width == 1:
+            return a
+        order = "<" + ", ".join(f"i32 {lane}" for lane in lanes) + ">"
+        return self.ins(f"shufflevector {merge.type} {a}, {merge.type} {b}, <{merge.width} x i32> {order}")
+
+    def _pointer_to(self, base: str, dtype: DType, at: str) -> str:
+        return self.ins(f"getelementptr {llvm_type(dtype)}, ptr {base}, i64 {at}")

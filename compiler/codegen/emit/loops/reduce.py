@@ -1,0 +1,545 @@
+"""`loop.reduce`, in exactly the order that `dialects.order` defines, whatever the machine's vectors.
+
+The virtual lanes of a block are held in one of two ways.  A light body keeps them all in registers: one step of the
+loop takes one element of each lane, the last one under masks.  A heavy body, and where there are no masks an incomplete
+step, keeps them in stack memory and runs one vector of lanes at a time, so that the body is emitted once, not once for
+each register of lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import SSAValue
+
+from .....dialects.attributes import DimsAttr
+from .....dialects.dims.analysis import constant_bound, linear_in
+from .....dialects.dims.dims import Dim, Sym, dim, minimum, sym
+from .....dialects.loop import LoadOp, ReduceOp
+from .....dialects.types import DTYPES, DType
+from ..text import EmitError, llvm_type, vector_type
+from ..values.primitives import literal
+from ..values.registers import Lane, Reg, count_of
+from .arg_reduction import POSITIONS, Position, position_of
+from .loops import LoopWriter, emitted_cost
+from .masked_tail import incomplete_step
+from .pairwise_stack import BinaryCounter, stored_type
+
+__all__ = ["ReduceWriter", "number_of"]
+
+#: A body of at most this many instructions, times its copies, keeps its lanes in registers.
+LIGHT_INSTRUCTIONS = 128
+#: A partial result waits for each power of two of blocks.
+LEVELS = 48
+I64 = DTYPES["i64"]
+
+
+@dataclass
+class Fold:
+    """A reduction being emitted."""
+
+    op: ReduceOp
+    dtypes: list[DType]
+    identity: list[str]
+    outer: tuple[Lane, ...]  # lane dims of the loops around it that it varies along
+    width: int  # lanes in a machine vector along the reduced iterator
+    groups: int  # vectors that hold all virtual lanes
+    position: Position | None = None
+    start: str = "0"  # where its positions count from
+
+    @property
+    def product(self) -> str:
+        return self.op.order.data.product
+
+    @property
+    def lanes(self) -> int:
+        return self.width * self.groups
+
+
+class ReduceWriter(LoopWriter):
+    """Adds `reduce`."""
+
+    def reduce(self, op: ReduceOp) -> None:
+        order, lower, upper = op.order.data, op.lower.data, op.upper.data
+        fold = self._plan(op)
+        extent = (upper - lower).const
+        if fold.position is not None:
+            self.values.update(zip(op.outs, self._with_positions(fold, fold.position)))
+            return
+        most = constant_bound(upper - lower)
+        single = order.kind in ("free", "serial") or (most is not None and most <= order.block)
+        if single:
+            start, end = self.index(lower), self.index(upper)
+            total = self._block(fold, start, end, extent)
+        else:
+            size = order.block
+            even = size if extent is not None and extent % size == 0 else None
+            total = self.runs_of_blocks(fold, extent, size, lambda a, b: self._block(fold, a, b, even))
+        self.values.update(zip(op.outs, total))
+
+    def _plan(self, op: ReduceOp) -> Fold:
+        order = op.order.data
+        dtypes = [self.dtype_of(out.type) for out in op.outs]
+        identity = [literal(number_of(a), d) for a, d in zip(op.identity.data, dtypes, strict=True)]
+        outer = self._varies_along(op)
+        width = op.vector.value.data
+        if self.vector is not None or self._needs_order(op.body.block):
+            width = 1
+        if order.kind == "free":
+            cost = emitted_cost(op.body.block)
+            # A power of two: lanes are combined by halves, and found by the low bits of the element's number.
+            groups = 1 if width == 1 else next((g for g in (4, 2) if g * cost <= LIGHT_INSTRUCTIONS), 1)
+            position = position_of(op, dtypes)
+            if position is not None:
+                dtypes[position.number] = position.dtype
+            return Fold(op, dtypes, identity, outer, width, groups, position)
+        width = min(width, order.lanes)
+        return Fold(op, dtypes, identity, outer, width, order.lanes // width)
+
+    def _varies_along(self, op: ReduceOp) -> tuple[Lane, ...]:
+        """The enclosing lane dims that anything in the body depends on."""
+        if not self.lanes:
+            return ()
+        symbols: set[Sym] = set()
+        lanes: set[Lane] = set()
+        inside: set[SSAValue] = set()
+        for inner in op.walk():
+            for attribute in (*inner.attributes.values(), *inner.properties.values()):
+                if isinstance(attribute, DimsAttr):
+                    for expr in attribute.data:
+                        symbols |= expr.symbols()
+                elif isinstance(getattr(attribute, "data", None), Dim):
+                    symbols |= attribute.data.symbols()  # type: ignore[attr-defined]
+            inside.update(inner.results)
+            for operand in inner.operands:
+                if operand in self.values and operand not in inside:
+                    lanes.update(self.values[operand].lanes)
+        for s in symbols:
+            if s in self.varying_symbols:
+                lanes.update(self.varying_symbols[s].lanes)
+        return tuple(lane for lane in self.lanes if lane.symbol in symbols or lane in lanes)
+
+    # Pieces of a fold
+
+    def _start(self, fold: Fold, lanes: tuple[Lane, ...], along: Lane | None = None) -> list[Reg]:
+        """The identities, over `lanes`.  A position starts as that of its lane's first element (`along`)."""
+        totals = [Reg(lanes, [text] * count_of(lanes), d) for text, d in zip(fold.identity, fold.dtypes)]
+        if fold.position is not None:
+            first = self._numbers(fold.position.dtype, "0", along)
+            totals[fold.position.number] = Reg(lanes, self.spread(first, lanes), first.dtype)
+        return totals
+
+    def _numbers(self, dtype: DType, first: str, along: Lane | None) -> Reg:
+        """The numbers of elements from `first` on, over a lane dim of theirs."""
+        if along is None:
+            return Reg((), [first], dtype)
+        width, scalar = along.width, llvm_type(dtype)
+        regs = []
+        for copy in range(along.copies):
+            steps = [str(copy * width + k) for k in range(width)]
+            text = steps[0] if width == 1 else "<" + ", ".join(f"{scalar} {s}" for s in steps) + ">"
+            regs.append(self.ins(f"add {vector_type(width, scalar)} {self.splat(first, scalar, width)}, {text}"))
+        return Reg((along,), regs, dtype)
+
+    def _elements(self, fold: Fold, along: Lane | None) -> list[Reg]:
+        """The states of the elements of one step."""
+        element = self.region(fold.op.body.block)
+        if fold.position is not None:
+            here = self.sub(self.symbols[fold.op.symbol][0], fold.start)
+            if fold.position.dtype is not I64 and here[0] == "%":
+                here = self.ins(f"trunc i64 {here} to {llvm_type(fold.position.dtype)}")
+            element[fold.position.number] = self._numbers(fold.position.dtype, here, along)
+        return element
+
+    def _with_positions(self, fold: Fold, position: Position) -> list[Reg]:
+        """The fold of a reduction that says where, in blocks in which positions fit their type."""
+        op, wide = fold.op, Fold(fold.op, [*fold.dtypes], fold.identity, fold.outer, 1, 1)
+        wide.dtypes[position.number] = I64
+        most = constant_bound(op.upper.data - op.lower.data)
+
+        def block(start: str, end: str, extent: int | None) -> list[Reg]:
+            totals = self._block(fold, start, end, extent)
+            found = self.cast(totals[position.number], I64)
+            totals[position.number] = self.primitive("add", (found, Reg((), [start], I64)), I64)
+            return [Reg(t.lanes, self.constants(t), t.dtype) for t in totals]
+
+        start, end = self.index(op.lower.data), self.index(op.upper.data)
+        if position.dtype is I64 or (most is not None and most <= POSITIONS):
+            return block(start, end, (op.upper.data - op.lower.data).const)
+        first = Sym(f"{op.symbol.name}.block")
+
+        def one(totals: list[Reg]) -> list[Reg]:
+            here = self.symbols[first][0]
+            limit = self.add(here, str(POSITIONS))
+            stop = self.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", end)])
+            made = block(here, stop, None)
+            # Nothing is in front of the first block, which nearly always is the only one.
+            some, after, before = self.label("again"), self.label("first"), self.block
+            self.branch_if(self.ins(f"icmp eq i64 {here}, {start}"), after, some)
+            self.start(some)
+            self.frames.append({})
+            merged = self.spread_all(self.merge(wide, totals, made), fold.outer)
+            self.frames.pop()
+            last = self.block
+            self.branch(after)
+            self.start(after)
+            return self.join(made, before, merged, last)
+
+        bound = op.upper.data if op.lower.data.nonneg else None
+        _, totals = self.counted(first, start, end, str(POSITIONS), one, self._start(wide, fold.outer), bound=bound)
+        return totals
+
+    def merge(self, fold: Fold, older: Sequence[Reg], newer: Sequence[Reg]) -> list[Reg]:
+        return self.region(fold.op.merge.block, [*older, *newer])
+
+    def accumulate(self, fold: Fold, totals: list[Reg], lane: Lane | None, masked: bool = False) -> list[Reg]:
+        """`totals` with the elements of one step of `lane`'s iterators folded in."""
+        around, mask = self.lanes, self.mask
+        if lane is not None:
+            self.lanes = (*around, lane)
+        if masked:
+            self.mask = self._tail_mask
+        new = self.fold_in(fold, totals, self._elements(fold, lane))
+        if masked:
+            assert self._tail_mask is not None and lane is not None
+            condition = Reg((lane,), [self._tail_mask], DTYPES["bool"])
+            new = [self.select_regs(condition, n, t) for n, t in zip(new, totals)]
+        self.lanes, self.mask = around, mask
+        return new
+
+    def fold_in(self, fold: Fold, totals: Sequence[Reg], element: Sequence[Reg]) -> list[Reg]:
+        """`totals` with an element of each folded in."""
+        if fold.product == "fma":
+            new = [self.primitive("fma", (*element, *totals), fold.dtypes[0])]
+        else:
+            if fold.product == "mul_add":
+                element = [self.primitive("mul", element, fold.dtypes[0])]
+            forward = fold.op.merge.block if fold.position is None else fold.position.forward
+            new = self.region(forward, [*totals, *element])
+        return self.spread_all(new, totals[0].lanes)
+
+    _tail_mask: str | None = None
+
+    # One block
+
+    def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[Reg]:
+        """The fold of the elements from `start` to `end`, at most a block."""
+        symbol, bound = fold.op.symbol, self._bound(fold.op)
+        fold.start = start
+        if fold.lanes > 1 and self.vector is not None:
+            return self._beside(fold, start, end)
+        if fold.lanes == 1:
+            totals = self._start(fold, fold.outer)
+            if self._in_tiles(fold):
+                start, totals = self._tiles(fold, start, end, totals)
+                extent = None
+            _, totals = self.counted(
+                symbol, start, end, "1", lambda c: self.accumulate(fold, c, None), totals, trips=extent, bound=bound
+            )
+            return totals
+        depth = len(self.lanes)
+        copies = count_of(fold.outer)
+        light = emitted_cost(fold.op.body.block) * fold.groups * copies <= LIGHT_INSTRUCTIONS
+        if not light or (extent is not None and extent < fold.lanes):
+            one = Lane(symbol, fold.width, 1, depth)
+            memory = self._memory(fold, copies)
+            every = Lane(symbol, fold.width, fold.groups, depth)
+            self._spill(fold, memory, self._start(fold, (*fold.outer, every), every))
+            self._in_memory(fold, memory, one, start, end, extent)
+            return self._combine(fold, self._reload(fold, memory, every))
+        every = Lane(symbol, fold.width, fold.groups, depth)
+        totals = self._start(fold, (*fold.outer, every), every)
+        if extent is None:
+            trip = self.sub(end, start)
+            whole_end = self.add(start, self.whole(trip, fold.lanes))
+            trips = None
+        else:
+            trips = extent // fold.lanes
+            whole_end = self.add(start, str(trips * fold.lanes))
+        stopped, totals = self.counted(
+            symbol, start, whole_end, str(fold.lanes), lambda c: self.accumulate(fold, c, every), totals,
+            trips=trips, bound=bound,
+        )  # fmt: skip
+        if extent is not None and extent % fold.lanes == 0:
+            return self._combine(fold, totals)
+        totals = [Reg(t.lanes, self.constants(t), t.dtype) for t in totals]
+        some, after, before = self.label("tail"), self.label("done"), self.block
+        self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), some, after)
+        self.start(some)
+        self.frames.append({})
+        if extent is None and self._masks_rows(fold) and self.goes_in_rows(fold.op.body.block, symbol):
+            rest = incomplete_step(self, fold, totals, stopped, end)
+        else:
+            memory = self._memory(fold, copies)
+            self._spill(fold, memory, totals)
+            left = None if extent is None else extent % fold.lanes
+            self._in_memory(fold, memory, Lane(symbol, fold.width, 1, depth), stopped, end, left)
+            rest = self._reload(fold, memory, every)
+        self.frames.pop()
+        last = self.block
+        self.branch(after)
+        self.start(after)
+        return self._combine(fold, self.join(totals, before, rest, last))
+
+    def _masks_rows(self, fold: Fold) -> bool:
+        return fold.width > 1 and self.target.has_masks and self._maskable(fold.op.body.block)
+
+    def _bound(self, op: ReduceOp) -> Dim | None:
+        return op.upper.data if op.lower.data.nonneg else None
+
+    def _memory(self, fold: Fold, copies: int) -> list[str]:
+        """Stack memory of each state: ``[copies][lanes]``."""
+        return [self.alloca(stored_type(d), copies * fold.lanes) for d in fold.dtypes]
+
+    def _slots(self, fold: Fold, memory: list[str], group: str | int, copies: int) -> list[list[str]]:
+        """Pointers to the vector of lanes that starts at lane `group` of each state's copies."""
+        slots = []
+        for base, d in zip(memory, fold.dtypes):
+            slots.append([])
+            for c in range(copies):
+                at = self.add(str(group), str(c * fold.lanes))
+                slots[-1].append(
+                    self.ins(f"getelementptr {stored_type(d)}, ptr {base}, i64 {at}") if at != "0" else base
+                )
+        return slots
+
+    def _spill(self, fold: Fold, memory: list[str], totals: list[Reg]) -> None:
+        copies = len(totals[0].regs) // fold.groups
+        for g in range(fold.groups):
+            for pointers, t in zip(self._slots(fold, memory, g * fold.width, copies), totals):
+                for c, p in enumerate(pointers):
+                    value = self.lit(t.regs[c * fold.groups + g], fold.width, llvm_type(t.dtype))
+                    self.put_state(p, value, t.dtype, fold.width)
+
+    def _reload(self, fold: Fold, memory: list[str], every: Lane) -> list[Reg]:
+        copies = count_of(fold.outer)
+        columns: list[list[str]] = [[""] * (copies * fold.groups) for _ in fold.dtypes]
+        for g in range(fold.groups):
+            for s, (pointers, d) in enumerate(zip(self._slots(fold, memory, g * fold.width, copies), fold.dtypes)):
+                for c, p in enumerate(pointers):
+                    columns[s][c * fold.groups + g] = self.get_state(p, d, fold.width)
+        return [Reg((*fold.outer, every), column, d) for column, d in zip(columns, fold.dtypes)]
+
+    def put_state(self, pointer: str, value: str, dtype: DType, width: int) -> None:
+        scalar = llvm_type(dtype)
+        if scalar == "i1":
+            value, scalar = self.to("zext", width, value, "i1", "i8"), "i8"
+        self.put(f"store {vector_type(width, scalar)} {value}, ptr {pointer}, align {_bytes(scalar)}")
+
+    def get_state(self, pointer: str, dtype: DType, width: int) -> str:
+        stored = stored_type(dtype)
+        value = self.ins(f"load {vector_type(width, stored)}, ptr {pointer}, align {_bytes(stored)}")
+        return self.to("trunc", width, value, "i8", "i1") if llvm_type(dtype) == "i1" else value
+
+    def _in_memory(self, fold: Fold, memory: list[str], lane: Lane, start: str, end: str, extent: int | None) -> None:
+        """Fold the elements from `start` (an element of lane 0) to `end` into lanes held in memory."""
+        symbol, bound, width = fold.op.symbol, self._bound(fold.op), fold.width
+        copies = count_of(fold.outer)
+
+        def step(lane: Lane, masked: bool) -> Callable[[list[Reg]], list[Reg]]:
+            def emit(_: list[Reg]) -> list[Reg]:
+                here = self.symbols[symbol][0]
+                if masked:
+                    self._tail_mask = self.lanes_below(self.sub(end, here), width)
+                position = self.sub(here, start)
+                last = fold.lanes - 1
+                group = self.ins(f"and i64 {position}, {last}") if position[0] == "%" else str(int(position) & last)
+                slots = self._slots(fold, memory, group, copies)
+                totals = [
+                    Reg((*fold.outer, lane), [self.get_state(p, d, lane.width) for p in pointers], d)
+                    for pointers, d in zip(slots, fold.dtypes)
+                ]
+                for pointers, t in zip(slots, self.accumulate(fold, totals, lane, masked)):
+                    for p, r in zip(pointers, self.constants(t)):
+                        self.put_state(p, r, t.dtype, lane.width)
+                return []
+
+            return emit
+
+        whole: int | None = None
+        if extent is None:
+            trip = self.sub(end, start)
+            main_end = self.add(start, self.whole(trip, width))
+        else:
+            whole = extent // width
+            main_end = self.add(start, str(whole * width))
+        stopped, _ = self.counted(symbol, start, main_end, str(width), step(lane, False), trips=whole, bound=bound)
+        if width == 1 or (extent is not None and extent % width == 0):
+            return
+        if self._masks_rows(fold):
+            inside, after = self.label("tail"), self.label("done")
+            self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
+            self.start(inside)
+            self.counted(symbol, stopped, end, str(width), step(lane, True), trips=1, bound=bound)
+            self.branch(after)
+            self.start(after)
+            return
+        scalar = Lane(symbol, 1, 1, lane.depth)
+        rest = None if extent is None else extent % width
+        self.counted(symbol, stopped, end, "1", step(scalar, False), trips=rest, bound=bound)
+
+    def _in_tiles(self, fold: Fold) -> bool:
+        """Whether memory is contiguous along the fold and not along the vectors, which run across results."""
+        vector, found = self.vector, False
+        if vector is None or vector not in fold.outer or self._needs_order(fold.op.body.block):
+            return False
+        for op in fold.op.body.block.walk():
+            if isinstance(op, LoadOp):
+                parts = linear_in(self.address(op.buffer.type.data, op.index.data), [vector.symbol, fold.op.symbol])  # type: ignore[union-attr]
+                if parts is None or op.guard_exprs:
+                    return False
+                along = parts[0].get(fold.op.symbol, dim(0)).const == 1
+                found = found or (along and parts[0].get(vector.symbol, dim(0)).const not in (0, 1))
+        return found
+
+    def _tiles(self, fold: Fold, start: str, end: str, totals: list[Reg]) -> tuple[str, list[Reg]]:
+        """The fold by square tiles, transposed in registers: where it stopped, less than a tile from the end."""
+        vector = self.vector
+        assert vector is not None
+        step = Lane(fold.op.symbol, 1, vector.width, len(self.lanes))
+
+        def tile(totals: list[Reg]) -> list[Reg]:
+            around = self.lanes
+            self.lanes = (*around, step)
+            rows = [Reg((*fold.outer, step), self.spread(e, (*fold.outer, step)), e.dtype)
+                    for e in self._elements(fold, step)]  # fmt: skip
+            self.lanes = around
+            for k in range(step.copies):
+                element = [Reg(fold.outer, row.regs[k :: step.copies], row.dtype) for row in rows]
+                totals = self.fold_in(fold, totals, element)
+            return totals
+
+        whole_end = self.add(start, self.whole(self.sub(end, start), step.copies))
+        return self.counted(
+            fold.op.symbol, start, whole_end, str(step.copies), tile, totals, bound=self._bound(fold.op)
+        )  # fmt: skip
+
+    def _beside(self, fold: Fold, start: str, end: str) -> list[Reg]:
+        """The fold where vectors run across results: one virtual lane of all of them after another, in registers.
+
+        Lanes that are combined first come first (their numbers' bits run backwards), so few of them wait.
+        """
+        number, bits = Sym(f"{fold.op.symbol.name}.lane"), fold.lanes.bit_length() - 1
+        counter = BinaryCounter(self, fold, bits + 1)
+
+        def one_lane(_: list[Reg]) -> list[Reg]:
+            here = self.symbols[number][0]
+            backwards = self.intrinsic("bitreverse", "i64", "i64", [("i64", here)])
+            first = self.add(start, self.ins(f"lshr i64 {backwards}, {64 - bits}"))
+            total = self.counted(
+                fold.op.symbol, first, end, str(fold.lanes), lambda c: self.accumulate(fold, c, None),
+                self._start(fold, fold.outer), bound=self._bound(fold.op),
+            )[1]  # fmt: skip
+            return counter.push(here, total)
+
+        initial = self._start(fold, fold.outer)
+        _, totals = self.counted(number, "0", str(fold.lanes), "1", one_lane, initial, trips=fold.lanes)
+        return totals
+
+    # Lanes and blocks together
+
+    def _combine(self, fold: Fold, totals: list[Reg]) -> list[Reg]:
+        """The lanes combined by halves: lane ``l`` with lane ``l + lanes/2``, and so on."""
+        groups, outer, width = fold.groups, fold.outer, fold.width
+        depth = len(self.lanes)
+        totals = [Reg(t.lanes, self.constants(t), t.dtype) for t in totals]
+        while groups > 1:
+            half = groups // 2
+            lane = Lane(fold.op.symbol, width, half, depth)
+            rows = range(len(totals[0].regs) // groups)
+            older = [[t.regs[r * groups + g] for r in rows for g in range(half)] for t in totals]
+            newer = [[t.regs[r * groups + half + g] for r in rows for g in range(half)] for t in totals]
+            totals = self._merge_rows(fold, (*outer, lane), older, newer)
+            groups = half
+        step = width
+        while step > 1:
+            step //= 2
+            lane = Lane(fold.op.symbol, width, 1, depth)
+            order = "<" + ", ".join(f"i32 {k + step}" if k < step else "i32 poison" for k in range(width)) + ">"
+            newer = []
+            for t in totals:
+                ty = self.register_type(t)
+                newer.append(
+                    [self.ins(f"shufflevector {ty} {r}, {ty} poison, <{width} x i32> {order}") for r in t.regs]
+                )
+            totals = self._merge_rows(fold, (*outer, lane), [list(t.regs) for t in totals], newer)
+        if width > 1:
+            rows = [[self.ins(f"extractelement {self.register_type(t)} {r}, i64 0") for r in t.regs] for t in totals]
+            return [Reg(outer, row, d) for row, d in zip(rows, fold.dtypes)]
+        return [Reg(outer, list(t.regs), d) for t, d in zip(totals, fold.dtypes)]
+
+    def _merge_rows(
+        self, fold: Fold, lanes: tuple[Lane, ...], older: list[list[str]], newer: list[list[str]]
+    ) -> list[Reg]:
+        around = self.lanes
+        self.lanes = (*around, lanes[-1])
+        merged = self.merge(
+            fold,
+            [Reg(lanes, r, d) for r, d in zip(older, fold.dtypes)],
+            [Reg(lanes, r, d) for r, d in zip(newer, fold.dtypes)],
+        )
+        merged = self.spread_all(merged, lanes)
+        self.lanes = around
+        return merged
+
+    def runs_of_blocks(
+        self, fold: Fold, extent: int | None, size: int, one: Callable[[str, str], list[Reg]]
+    ) -> list[Reg]:
+        """Blocks of `size` elements one after another (chain), or by a binary counter (tree).
+
+        `one` gives the value of the elements from an i64 on and below another.
+        """
+        op = fold.op
+        order, lower, upper = op.order.data, op.lower.data, op.upper.data
+        start, end = self.index(lower), self.index(upper)
+        # A name of its own for the block's first element; the iterator itself is the element's.
+        first = Sym(f"{op.symbol.name}.block")
+        block_bound = upper if lower.nonneg else None
+        trips = None if extent is None else -(-extent // size)
+
+        def one_block() -> list[Reg]:
+            here = sym(first.name)
+            return one(self.index(here), self.index(minimum(here + size, upper)))
+
+        if order.kind == "chain":
+
+            def chained(totals: list[Reg]) -> list[Reg]:
+                return self.merge(fold, totals, one_block())
+
+            initial = self._start(fold, fold.outer)
+            _, totals = self.counted(first, start, end, str(size), chained, initial, trips=trips, bound=block_bound)
+            return totals
+
+        initial = self._start(fold, fold.outer)
+        waiting = BinaryCounter(self, fold, LEVELS)
+
+        def counter(_: list[Reg]) -> list[Reg]:
+            value = one_block()
+            return waiting.push(self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {size}"), value)
+
+        _, youngest = self.counted(first, start, end, str(size), counter, initial, trips=trips, bound=block_bound)
+        # What waits: a partial for each bit of the number of blocks; the smallest came last.
+        span = self.sub(end, start) if extent is None else str(extent)
+        if span[0] == "%":
+            rounded = self.ins(f"add i64 {span}, {size - 1}")
+            count = self.ins(f"ashr i64 {rounded}, {size.bit_length() - 1}")
+            count = self.intrinsic("smax", "i64", "i64", [("i64", count), ("i64", "0")])
+        else:
+            count = str(trips)
+        total = [Reg(r.lanes, self.constants(r), r.dtype) for r in self.merge(fold, youngest, initial)]
+        total = self.spread_all(total, fold.outer)
+        return waiting.drain(count, total)
+
+
+def _bytes(scalar: str) -> int:
+    return {"float": 4, "double": 8}.get(scalar) or int(scalar[1:]) // 8
+
+
+def number_of(attribute: Any) -> float | int:
+    """The number that an identity is."""
+    if isinstance(attribute, FloatAttr | IntegerAttr):
+        return attribute.value.data
+    raise EmitError(f"the identity {attribute} is not a number")

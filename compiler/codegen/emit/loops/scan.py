@@ -1,0 +1,216 @@
+"""`loop.scan`, in exactly the order ``prefix`` of `dialects.order`: a run is one vector, scanned by shuffles.
+
+Elements that do not fill a run, and all of a body that cannot run in lanes, pass through stack memory one by one; what
+happens between loading and storing a run is the same code for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block
+
+from .....dialects.dims.dims import Sym, minimum, sym
+from .....dialects.loop import ScanOp
+from .....dialects.types import DType
+from ..memory.access import storage_type
+from ..text import EmitError, llvm_type
+from ..values.primitives import literal
+from ..values.registers import Lane, Reg
+from .reduce import ReduceWriter, number_of
+
+__all__ = ["ScanWriter"]
+
+
+@dataclass
+class _Scan:
+    """A scan being emitted."""
+
+    op: ScanOp
+    dtypes: list[DType]
+    identity: list[str]
+    lanes: int
+    exclusive: bool
+
+
+#: A run's elements as vectors, from where the run starts; and what to do with their prefixes.
+Load = Callable[[Lane], list[Reg]]
+Finish = Callable[[Lane, Sequence[Reg]], None]
+
+
+class ScanWriter(ReduceWriter):
+    """Adds `scan`."""
+
+    def scan(self, op: ScanOp) -> None:
+        if self.lanes:
+            raise EmitError("a scan inside a vector loop")
+        order, lower, upper = op.order.data, op.lower.data, op.upper.data
+        dtypes = [self.dtype_of(v.type) for v in op.inits]
+        identity = [literal(number_of(a), d) for a, d in zip(op.identity.data, dtypes, strict=True)]
+        scan = _Scan(op, dtypes, identity, order.lanes, op.exclusive is not None)
+        inits = [self.value(v) for v in op.inits]
+        extent = (upper - lower).const
+        first = Sym(f"{op.symbol.name}.block")
+        bound = upper if lower.nonneg else None
+
+        def block(before: list[Reg]) -> list[Reg]:
+            here = sym(first.name)
+            stop = minimum(here + order.block, upper)
+            return self._scan_block(scan, before, self.index(here), self.index(stop))
+
+        trips = None if extent is None else max(0, -(-extent // order.block))
+        start, end = self.index(lower), self.index(upper)
+        _, total = self.counted(first, start, end, str(order.block), block, inits, trips=trips, bound=bound)
+        self.values.update(zip(op.outs, total))
+
+    def _scan_block(self, scan: _Scan, before: list[Reg], start: str, end: str) -> list[Reg]:
+        """The elements from `start` to `end`, at most a block; the states after them."""
+        op, lanes = scan.op, scan.lanes
+        bound = op.upper.data if op.lower.data.nonneg else None
+        main_end = self.add(start, self.whole(self.sub(end, start), lanes))
+        if self._needs_order(op.body.block) or self._needs_order(op.finish.block):
+            load, finish = self._through_memory(scan, str(lanes))
+        else:
+            load, finish = self._in_vectors(scan)
+        states = len(scan.dtypes)
+        chain = [Reg((), [text], d) for text, d in zip(scan.identity, scan.dtypes)]
+
+        def run(carried: list[Reg]) -> list[Reg]:
+            return self._run(scan, before, carried, Lane(op.symbol, lanes, 1, len(self.lanes)), load, finish, None)
+
+        stopped, after = self.counted(op.symbol, start, main_end, str(lanes), run, [*chain, *before], bound=bound)
+        inside, joined, previous = self.label("tail"), self.label("done"), self.block
+        self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, joined)
+        self.start(inside)
+        self.frames.append({})
+        left = self.sub(end, stopped)
+        some = self._through_memory(scan, left)
+
+        def rest(carried: list[Reg]) -> list[Reg]:
+            return self._run(scan, before, carried, Lane(op.symbol, lanes, 1, len(self.lanes)), *some, left)
+
+        _, last = self.counted(op.symbol, stopped, end, str(lanes), rest, after, trips=1, bound=bound)
+        self.frames.pop()
+        latest = self.block
+        self.branch(joined)
+        self.start(joined)
+        return self.join(after, previous, last, latest)[states:]
+
+    # One run
+
+    def _run(
+        self, scan: _Scan, before: list[Reg], carried: list[Reg], lane: Lane, load: Load, finish: Finish,
+        count: str | None,
+    ) -> list[Reg]:  # fmt: skip
+        """One run (`count` elements of it, None: all); `carried` is the chain of runs, then the states after the last.
+
+        `before` are the states before the block.
+        """
+        states = len(scan.dtypes)
+        chain, latest = carried[:states], carried[states:]
+        elements = load(lane)
+        outside, self.lanes = self.lanes, (*self.lanes, lane)
+        local = self._doubled(scan, elements, lane)
+        prefixes = self._merged(scan, chain, local, lane)
+        results = self._merged(scan, before, prefixes, lane)
+        self.lanes = outside
+        shown = [self._moved_up(r, p, lane) for r, p in zip(results, latest)] if scan.exclusive else results
+        finish(lane, shown)
+        place = str(lane.width - 1) if count is None else self.sub(count, "1")
+        if count is None:
+            # Merged on its own, the chain from run to run is one merge long.
+            chain = self.region(scan.op.merge.block, [*chain, *(self._element(x, place) for x in local)])
+        else:
+            chain = [self._element(p, place) for p in prefixes]
+        return [*chain, *(self._element(r, place) for r in results)]
+
+    def _merged(self, scan: _Scan, older: Sequence[Reg], newer: Sequence[Reg], lane: Lane) -> list[Reg]:
+        return [self._as_vector(r, lane) for r in self.region(scan.op.merge.block, [*older, *newer])]
+
+    def _doubled(self, scan: _Scan, elements: list[Reg], lane: Lane) -> list[Reg]:
+        """The prefixes of one run: lane ``l`` takes in lane ``l - s`` for ``s`` = 1, 2, 4, …"""
+        step, width = 1, lane.width
+        while step < width:
+            places = ", ".join(f"i32 {k - step if k >= step else width + k}" for k in range(width))
+            shifted = []
+            for x, text in zip(elements, scan.identity):
+                ty = self.register_type(x)
+                neutral = self.lit(text, width, llvm_type(x.dtype))
+                moved = self.ins(f"shufflevector {ty} {x.regs[0]}, {ty} {neutral}, <{width} x i32> <{places}>")
+                shifted.append(Reg((lane,), [moved], x.dtype))
+            elements = self._merged(scan, shifted, elements, lane)
+            step *= 2
+        return elements
+
+    def _moved_up(self, results: Reg, previous: Reg, lane: Lane) -> Reg:
+        """Each lane's left neighbour; `previous` in the first."""
+        ty, width = self.register_type(results), lane.width
+        spread = self.splat(self.constants(previous)[0], llvm_type(previous.dtype), width)
+        places = ", ".join(f"i32 {k - 1 if k else width}" for k in range(width))
+        moved = self.ins(f"shufflevector {ty} {results.regs[0]}, {ty} {spread}, <{width} x i32> <{places}>")
+        return Reg((lane,), [moved], results.dtype)
+
+    def _element(self, x: Reg, place: str) -> Reg:
+        return Reg((), [self.ins(f"extractelement {self.register_type(x)} {x.regs[0]}, i64 {place}")], x.dtype)
+
+    # Where runs come from and go to
+
+    def _in_vectors(self, scan: _Scan) -> tuple[Load, Finish]:
+        def inside(lane: Lane, block: Block, arguments: Sequence[Reg] = ()) -> list[Reg]:
+            outside, self.lanes = self.lanes, (*self.lanes, lane)
+            found = self.region(block, arguments)
+            self.lanes = outside
+            return found
+
+        def load(lane: Lane) -> list[Reg]:
+            return [self._as_vector(r, lane) for r in inside(lane, scan.op.body.block)]
+
+        def finish(lane: Lane, prefixes: Sequence[Reg]) -> None:
+            inside(lane, scan.op.finish.block, prefixes)
+
+        return load, finish
+
+    def _through_memory(self, scan: _Scan, count: str) -> tuple[Load, Finish]:
+        """One element of a run after another, `count` of them; between the two loops the run is in stack memory."""
+        symbol = scan.op.symbol
+        memory = [self.alloca(storage_type(d), scan.lanes) for d in scan.dtypes]
+
+        def each(lane: Lane, step: Callable[[list[str]], None]) -> None:
+            here = self.symbols[symbol][0]
+
+            def body(_: list[Reg]) -> list[Reg]:
+                place = self.sub(self.symbols[symbol][0], here)
+                step([
+                    self.ins(f"getelementptr {storage_type(d)}, ptr {base}, i64 {place}")
+                    for base, d in zip(memory, scan.dtypes)
+                ])  # fmt: skip
+                return []
+
+            self.counted(symbol, here, self.add(here, count), "1", body)
+
+        def load(lane: Lane) -> list[Reg]:
+            for base, text, d in zip(memory, scan.identity, scan.dtypes):
+                self.put_state(base, self.lit(text, lane.width, llvm_type(d)), d, lane.width)
+
+            def put(places: list[str]) -> None:
+                for place, x in zip(places, self.region(scan.op.body.block)):
+                    self.put_state(place, self.constants(x)[0], x.dtype, 1)
+
+            each(lane, put)
+            return [Reg((lane,), [self.get_state(p, d, lane.width)], d) for p, d in zip(memory, scan.dtypes)]
+
+        def finish(lane: Lane, prefixes: Sequence[Reg]) -> None:
+            for base, x in zip(memory, prefixes):
+                self.put_state(base, x.regs[0], x.dtype, lane.width)
+            each(lane, lambda places: self._finish_one(scan, places))
+
+        return load, finish
+
+    def _finish_one(self, scan: _Scan, places: list[str]) -> None:
+        states = [Reg((), [self.get_state(p, d, 1)], d) for p, d in zip(places, scan.dtypes)]
+        self.region(scan.op.finish.block, states)
+
+    def _as_vector(self, x: Reg, lane: Lane) -> Reg:
+        spread = Reg((lane,), self.spread(x, (lane,)), x.dtype)
+        return Reg((lane,), self.constants(spread), x.dtype)

@@ -1,0 +1,94 @@
+"""Stores of whole vectors, past the caches where a buffer is too large for them and only written.
+
+Only whole lines go that way: what is left of one that is written in part waits for memory, and a line of which some is
+in a cache is taken out of it first, which costs several times what it saves (`benchmarks/NOTES.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .....dialects.attributes import BufferInfo
+from .....dialects.dims.dims import dim
+from .....dialects.loop import StoreOp
+from ..values.scalar import ScalarWriter
+
+__all__ = ["LINE", "StreamingWriter", "alignment_of"]
+
+#: Bytes of a line.
+LINE = 64
+
+
+def alignment_of(storage: str) -> int:
+    """The bytes that an element of an LLVM type is aligned to; a complex one as its parts are."""
+    known = {"float": 4, "double": 8, "<2 x float>": 4, "<2 x double>": 8}
+    return known.get(storage) or max(1, int(storage[1:]) // 8)
+
+
+class StreamingWriter(ScalarWriter):
+    """Adds `store_whole`."""
+
+    def __init__(self, module: Any):
+        super().__init__(module)
+        #: Whether a store went past the caches: other threads see it after a fence only.
+        self.streamed = False
+
+    def store_whole(
+        self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None, beside: int
+    ) -> None:
+        """Whole vectors to their places; past the caches where `streaming` (`streaming`) and the places allow it.
+
+        They do where so many `beside` each other, one after another, fill whole lines.
+        """
+
+        def store(suffix: str) -> None:
+            for value, pointer in rows:
+                self.put(f"store {ty} {value}, ptr {pointer}, {suffix}")
+
+        if streaming is None:
+            store(f"align {align}")
+            return
+        count, _, element = ty[1:-1].partition(" x ")
+        size = int(count) * alignment_of(element)
+        if beside * size % LINE:
+            store(f"align {align}")
+            return
+        low = "0"
+        for k, (_, pointer) in enumerate(rows):
+            address = self.ins(f"ptrtoint ptr {pointer} to i64")
+            start = self.ins(f"sub i64 {address}, {k * size}") if k else address
+            low = self.ins(f"or i64 {low}, {start}") if k else start
+        past, usual, after = self.label("past"), self.label("usual"), self.label("stored")
+        self.branch_if(self.ins(f"icmp eq i64 {self.ins(f'and i64 {low}, {streaming}')}, 0"), past, usual)
+        self.start(past)
+        store(f"align {size}, !nontemporal !{{i32 1}}")
+        self.streamed = True
+        self.branch(after)
+        self.start(usual)
+        store(f"align {align}")
+        self.branch(after)
+        self.start(after)
+
+    def streaming(self, op: StoreOp, info: BufferInfo, vector_bytes: int) -> str | None:
+        """The address bits that must be 0 for stores past the caches: those within a line, or all in small buffers.
+
+        None where the operation or the target has no such stores.
+        """
+        if op.streaming is None or not self.target.has_streaming_stores or vector_bytes * 8 not in (128, 256, 512):
+            return None
+        least = op.streaming.value.data
+        size = dim(info.dtype.bytes)
+        for extent in info.dims:
+            size = size * extent
+        aligned = str(LINE - 1)
+        if size.const is not None:
+            return aligned if size.const >= least else None
+        scope = self.scopes[self.depth(size)]
+        key = size, least
+        found = scope.streaming.get(key)
+        if found is None:
+            large = self.ins(f"icmp sge i64 {self.index(size)}, {least}", scope.prelude)
+            found = self.ins(f"select i1 {large}, i64 {aligned}, i64 -1", scope.prelude)
+            scope.streaming[key] = found
+        return found

@@ -1,0 +1,195 @@
+"""The text of one LLVM function: instructions, blocks and phis, with places that can still be written to later.
+
+The text is a tree of lists: a scope keeps its own list (`prelude`) where index arithmetic that depends on nothing
+deeper is written whenever it turns out to be needed, which is how invariant code is hoisted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ....dialects.types import DType
+from ..target.target import Target, object_name
+from .debug_info import DebugInfo
+
+__all__ = ["ONCE", "EmitError", "Module", "Writer", "llvm_type", "quoted", "vector_type"]
+
+#: The attribute group of functions that run once a call and have no loops; others have ``#0``.
+ONCE = "#1"
+
+
+class EmitError(ValueError):
+    """A `loops` module that this emitter does not take, and why."""
+
+
+class Module:
+    """What the functions of one LLVM module share: declarations, private globals and the finished texts."""
+
+    def __init__(self, target: Target, debug: DebugInfo | None = None, checked: bool = False, polled: bool = False):
+        self.target, self.debug, self.checked, self.polled = target, debug, checked, polled
+        self.declarations: dict[str, str] = {}
+        self.globals: dict[str, str] = {}
+        self.functions: list[str] = []
+        self.names: set[str] = set()
+        #: The functions of maps, by op, width and operands.
+        self.maps: dict[tuple[str, int, tuple[str, ...]], str] = {}
+        #: The names of texts on accesses, which functions that are `checked` have (`memory/bounds_check.py`).
+        self.sites: dict[str, str] = {}
+
+    def unique(self, name: str) -> str:
+        """`name`, or `name` with a number where that is taken."""
+        found, n = name, 0
+        while found in self.names:
+            n += 1
+            found = f"{name}.{n}"
+        self.names.add(found)
+        return found
+
+    def __str__(self) -> str:
+        parts = [f'target triple = "{self.target.triple}"', *self.globals.values(), *self.functions]
+        return "\n".join([*parts, *self.declarations.values()]) + f"\n{self.debug or ''}"
+
+
+_TYPES = {
+    "bool": "i1", "f16": "i16", "bf16": "i16", "f32": "float", "f64": "double",
+    "c64": "<2 x float>", "c128": "<2 x double>",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def llvm_type(dtype: DType) -> str:
+    """The register type of a scalar: half-width floats are carried as their bits; complex ones only cross memory."""
+    return _TYPES.get(dtype.name) or f"i{dtype.bits}"
+
+
+def quoted(name: str) -> str:
+    """A function's name as LLVM reads it, whatever characters it has."""
+    name = object_name(name)
+    if all(c.isalnum() or c in "_." for c in name) and not name[:1].isdigit():
+        return f"@{name}"
+    letters = (c if " " <= c < "\x7f" and c not in '"\\' else f"\\{ord(c):02X}" for c in name)
+    return f'@"{"".join(letters)}"'
+
+
+def vector_type(width: int, scalar: str) -> str:
+    return f"<{width} x {scalar}>" if width > 1 else scalar
+
+
+class Writer:
+    """Appends instructions to the current place of a function."""
+
+    def __init__(self, module: Module):
+        self.module = module
+        self.target = module.target
+        self.root: list[Any] = []
+        self.out: list[Any] = self.root
+        self.allocas: list[Any] = []
+        self.block = "entry"
+        self._count = 0
+
+    def fresh(self) -> str:
+        self._count += 1
+        return f"%v{self._count}"
+
+    def ins(self, text: str, out: list[Any] | None = None) -> str:
+        """Append ``%v = text`` and return ``%v``."""
+        self._count += 1
+        name = f"%v{self._count}"
+        (self.out if out is None else out).append(f"  {name} = {text}")
+        return name
+
+    def put(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self.out.append("  " + text)
+
+    def label(self, hint: str) -> str:
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def start(self, label: str) -> None:
+        """Begin a block; the previous one must have ended in a branch."""
+        self.out.append(f"{label}:")
+        self.block = label
+
+    def branch(self, target: str) -> None:
+        self.out.append(f"  br label %{target}")
+
+    def branch_if(self, condition: str, then: str, otherwise: str) -> None:
+        self.out.append(f"  br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def alloca(self, type_: str, count: int = 1, align: int = 64) -> str:
+        """Stack memory of the function's frame, whatever loop this is written in."""
+        return self.ins(f"alloca [{count} x {type_}], align {align}", self.allocas)
+
+    def declare(self, name: str, result: str, arguments: Sequence[str]) -> None:
+        if name not in self.module.declarations:
+            self.module.declarations[name] = f"declare {result} @{name}({', '.join(arguments)})"
+
+    def intrinsic(self, name: str, type_: str, result: str, arguments: Sequence[tuple[str, str]]) -> str:
+        """Call ``llvm.name.<mangled type_>``; `arguments` are (type, value) pairs."""
+        full = f"llvm.{name}.{mangled(type_)}"
+        self.declare(full, result, [t for t, _ in arguments])
+        given = ", ".join(f"{t} {v}" for t, v in arguments)
+        return self.ins(f"call {result} @{full}({given})")
+
+    def lines(self) -> str:
+        flat: list[str] = []
+
+        def visit(part: list[Any]) -> None:
+            for item in part:
+                if isinstance(item, str):
+                    flat.append(item)
+                else:
+                    visit(item)
+
+        visit(self.allocas)
+        visit(self.root)
+        return "\n".join(flat)
+
+    # Integer arithmetic on i64 strings, folding what is known.
+
+    def add(self, a: str, b: str, out: list[Any] | None = None) -> str:
+        if a == "0":
+            return b
+        if b == "0":
+            return a
+        folded = _fold(a, b, lambda x, y: x + y)
+        return folded if folded is not None else self.ins(f"add nsw i64 {a}, {b}", out)
+
+    def sub(self, a: str, b: str, out: list[Any] | None = None) -> str:
+        if b == "0":
+            return a
+        folded = _fold(a, b, lambda x, y: x - y)
+        return folded if folded is not None else self.ins(f"sub nsw i64 {a}, {b}", out)
+
+    def mul(self, a: str, b: str, out: list[Any] | None = None) -> str:
+        if a == "1":
+            return b
+        if b == "1":
+            return a
+        if a == "0" or b == "0":
+            return "0"
+        folded = _fold(a, b, lambda x, y: x * y)
+        return folded if folded is not None else self.ins(f"mul nsw i64 {a}, {b}", out)
+
+
+def _fold(a: str, b: str, compute: Callable[[int, int], int]) -> str | None:
+    if a[0] == "%" or b[0] == "%":
+        return None
+    return str(compute(int(a), int(b)))
+
+
+_MANGLED = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}
+
+
+@lru_cache(maxsize=1024)
+def mangled(type_: str) -> str:
+    """The suffix of an overloaded intrinsic: ``<8 x float>`` is ``v8f32``; several types are joined with dots."""
+    if "|" in type_:
+        return ".".join(mangled(t) for t in type_.split("|"))
+    if type_[0] == "<":
+        width, _, element = type_[1:-1].partition(" x ")
+        return f"v{width}{mangled(element)}"
+    return _MANGLED.get(type_, type_)

@@ -1,0 +1,1 @@
+"""Scalars, vectors and indices as LLVM IR."""

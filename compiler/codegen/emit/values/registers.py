@@ -1,0 +1,112 @@
+"""Registers of a value that runs in lanes.
+
+A lane dim is an iterator that a loop runs `width * copies` of at once: `copies` registers of `width` elements each.
+A value has a register for each combination of copies of the lane dims that it *varies along*, and those registers are
+vectors only where it varies along the one dim with ``width > 1``; so nested lane loops give register tiles, and what
+is uniform is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from math import prod
+
+from .....dialects.dims.dims import Dim, Sym, sym
+from .....dialects.types import DType
+
+__all__ = ["ComplexReg", "Lane", "Reg", "copies", "count_of", "positions", "union", "width_of"]
+
+
+class Lane:
+    """One lane dim; compared by identity.
+
+    Copies are `stride` apart (0: a register's width); `starts` names the index of each copy's first element where that
+    is not `symbol` moved on by so many.
+    """
+
+    __slots__ = ("copies", "depth", "starts", "stride", "symbol", "width")
+
+    def __init__(self, symbol: Sym, width: int, copies: int, depth: int, starts: Sequence[Sym] = (), stride: int = 0):
+        self.symbol, self.width, self.copies, self.depth, self.starts = symbol, width, copies, depth, starts
+        self.stride = stride or width
+
+    def start(self, copy: int) -> Dim:
+        """The index of the first element of a copy."""
+        if self.starts:
+            return sym(self.starts[copy].name)
+        return sym(self.symbol.name) + copy * self.stride
+
+    def __repr__(self) -> str:
+        return f"Lane({self.symbol}, {self.width}x{self.copies})"
+
+
+class Reg:
+    """A value's registers, row-major over the copies of `lanes` (outermost first)."""
+
+    __slots__ = ("dtype", "lanes", "regs", "width")
+
+    def __init__(self, lanes: tuple[Lane, ...], regs: Sequence[str], dtype: DType):
+        self.lanes, self.regs, self.dtype = lanes, regs, dtype
+        self.width = width_of(lanes)
+
+    @property
+    def uniform(self) -> bool:
+        return not self.lanes
+
+    def typed(self, dtype: DType) -> Reg:
+        """The same registers read as another type of the same width (signedness)."""
+        return self if self.dtype is dtype else Reg(self.lanes, self.regs, dtype)
+
+    def __repr__(self) -> str:
+        return f"Reg({self.lanes}, {self.regs}, {self.dtype})"
+
+
+class ComplexReg(Reg):
+    """A complex value between memory and a body: the registers of its real and of its imaginary part."""
+
+    __slots__ = ("im", "re")
+
+    def __init__(self, re: Reg, im: Reg):
+        super().__init__(union((re.lanes, im.lanes)), (), re.dtype.as_complex)
+        self.re, self.im = re, im
+
+
+def union(parts: Sequence[tuple[Lane, ...]]) -> tuple[Lane, ...]:
+    """The lane dims that any part has, outermost first."""
+    first = parts[0] if parts else ()
+    if all(p is first or p == first for p in parts):
+        return first
+    found = {lane for p in parts for lane in p}
+    return tuple(sorted(found, key=lambda lane: lane.depth))
+
+
+@lru_cache(maxsize=4096)
+def width_of(lanes: tuple[Lane, ...]) -> int:
+    """The elements of a register over these lane dims."""
+    return max((lane.width for lane in lanes), default=1)
+
+
+@lru_cache(maxsize=4096)
+def count_of(lanes: tuple[Lane, ...]) -> int:
+    """The number of registers over these lane dims."""
+    return prod(lane.copies for lane in lanes)
+
+
+@lru_cache(maxsize=4096)
+def positions(have: tuple[Lane, ...], want: tuple[Lane, ...]) -> tuple[int, ...]:
+    """For each register over `want`, the register over `have` (a subset) that it comes from."""
+    stride, strides = 1, {}
+    for lane in reversed(have):
+        strides[lane] = stride
+        stride *= lane.copies
+    weights = [strides.get(lane, 0) for lane in want]
+    return tuple(
+        sum(w * c for w, c in zip(weights, copies)) for copies in product(*(range(lane.copies) for lane in want))
+    )
+
+
+def copies(lanes: tuple[Lane, ...]) -> list[tuple[int, ...]]:
+    """The copy numbers of each register over `lanes`, in register order."""
+    return list(product(*(range(lane.copies) for lane in lanes)))

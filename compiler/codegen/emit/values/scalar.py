@@ -1,0 +1,432 @@
+"""Scalar bodies as LLVM instructions over whole registers: the builder that op bodies run on, `arith`, `math`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Attribute, Operation
+
+from .....dialects.attributes import scalar_dtype
+from .....dialects.kernel import CallOp
+from .....dialects.registry import OPS, Map, OpError, find_op
+from .....dialects.scalar.language import ScalarBuilder, Value
+from .....dialects.types import DTYPES, DType
+from .....passes.schedule.cpu.newton_sqrt import BY_STEPS
+from .....passes.schedule.cpu.reciprocal_division import BY_INVERSE
+from ...cpu.bf16_round import rounded_to_bf16
+from ...cpu.newton_sqrt import root_by_steps
+from ...cpu.reciprocal_divide import Inverse, quotient_by_inverse
+from ...cpu.scalef import has_scaling, scaled_by_powers
+from ..text import EmitError, llvm_type, quoted, vector_type
+from .primitives import Primitives, literal
+from .registers import Lane, Reg, count_of, positions, union, width_of
+
+__all__ = ["LlvmScalarBuilder", "ScalarWriter"]
+
+BF16, BOOL, F32, I32 = (DTYPES[name] for name in ("bf16", "bool", "f32", "i32"))
+
+
+class ScalarWriter(Primitives):
+    """Adds elementwise operations on `Reg`s, and SSA values."""
+
+    def __init__(self, module: Any):
+        super().__init__(module)
+        self.builder = LlvmScalarBuilder(self)
+        #: Whether long loops ask whether to go on.
+        self.can_poll = False
+        #: Of divisors that were known before the loop around, by their registers.
+        self.inverses: dict[str, Inverse] = {}
+        self._types: dict[Attribute, DType] = {}
+        self._methods: dict[tuple[str, DType], tuple[Callable[..., str], str, bool]] = {}
+
+    def dtype_of(self, ir_type: Attribute) -> DType:
+        found = self._types.get(ir_type)
+        if found is None:
+            found = self._types[ir_type] = scalar_dtype(ir_type)
+        return found
+
+    def spread(self, value: Reg, lanes: tuple[Lane, ...]) -> Sequence[str]:
+        if value.lanes is lanes:
+            return value.regs
+        regs = value.regs
+        width = width_of(lanes)
+        if width > value.width:
+            scalar = llvm_type(value.dtype)
+            regs = [self.splat(r, scalar, width) for r in regs]
+        if len(regs) == 1 and not value.lanes:
+            return [regs[0]] * count_of(lanes)
+        return regs if value.lanes == lanes else [regs[i] for i in positions(value.lanes, lanes)]
+
+    def spread_all(self, regs: Iterable[Reg], lanes: tuple[Lane, ...]) -> list[Reg]:
+        """Values over `lanes`, along which some of theirs may be missing."""
+        return [Reg(lanes, self.spread(r, lanes), r.dtype) for r in regs]
+
+    def apply(self, operands: Sequence[Reg], dtype: DType, one: Callable[..., str]) -> Reg:
+        """``one(width, *registers)`` for each register over the lane dims of any operand, once where they are equal."""
+        lanes: tuple[Lane, ...] = ()
+        for o in operands:
+            if o.lanes and o.lanes is not lanes:
+                lanes = union((lanes, o.lanes)) if lanes else o.lanes
+        width = width_of(lanes)
+        columns = [self.spread(o, lanes) for o in operands]
+        made: dict[tuple[str, ...], str] = {}
+        for row in zip(*columns):
+            if row not in made:
+                made[row] = one(width, *row)
+        return Reg(lanes, [made[row] for row in zip(*columns)], dtype)
+
+    def mask_type(self, width: int) -> str:
+        return vector_type(width, "i1")
+
+    def any_lane(self, condition: Reg) -> str:
+        """An i1: whether the condition holds in any lane of any copy."""
+        mask = self.mask_type(condition.width)
+        total = condition.regs[0]
+        for other in condition.regs[1:]:
+            total = self.ins(f"or {mask} {total}, {other}")
+        if condition.width == 1:
+            return total
+        return self.intrinsic("vector.reduce.or", mask, "i1", [(mask, total)])
+
+    def select_regs(self, condition: Reg, a: Reg, b: Reg) -> Reg:
+        scalar = llvm_type(a.dtype)
+
+        def one(width: int, c: str, x: str, y: str) -> str:
+            # A fold's first totals are constants.
+            return self.choose(width, c, scalar, x, y)
+
+        if condition.uniform and (a.lanes or b.lanes):
+            # A scalar condition selects whole registers.
+            lanes = union((a.lanes, b.lanes))
+            width = width_of(lanes)
+            ty = vector_type(width, scalar)
+            spread = (self.spread(a, lanes), self.spread(b, lanes))
+            pairs = zip(*([self.lit(r, width, scalar) for r in regs] for regs in spread))
+            regs = [self.ins(f"select i1 {condition.regs[0]}, {ty} {x}, {ty} {y}") for x, y in pairs]
+            return Reg(lanes, regs, a.dtype)
+        return self.apply((condition, a, b), a.dtype, one)
+
+    #: Whether the bodies of all approximations are called, none expanded in place: so inside a map's own function.
+    outlines = False
+
+    def call_map(self, decl: type[Map], operands: Sequence[Reg], result: DType) -> Reg:
+        """A call, for every register, of the function that has a map's body; a module has it once for each width."""
+        kinds = [o.dtype for o in operands]
+
+        def one(width: int, *regs: str) -> str:
+            key = (decl.name, width, tuple(k.name for k in kinds))
+            name = self.module.maps.get(key)
+            if name is None:
+                name = self.module.maps[key] = self.module.unique(f"{decl.name}.{width}{kinds[-1]}")
+                self.define_map(name, decl, kinds, result, width)
+            types = [llvm_type(k) for k in kinds]
+            given = ", ".join(f"{vector_type(width, t)} {self.lit(r, width, t)}" for t, r in zip(types, regs))
+            return self.ins(f"call {vector_type(width, llvm_type(result))} {quoted(name)}({given})")
+
+        return self.apply(operands, result, one)
+
+    def define_map(self, name: str, decl: type[Map], kinds: Sequence[DType], result: DType, width: int) -> None:
+        """Write the function of a map on registers of `width` elements."""
+        raise NotImplementedError
+
+    def lanes_inside(self, width: int) -> str | None:
+        """A mask of the lanes of a vector that are inside the range of the loop around; None where all are."""
+        return None
+
+    def loop_in_lanes(
+        self,
+        first: Sequence[Reg],
+        before: Callable[[list[Reg]], tuple[Reg, list[Reg]]],
+        after: Callable[[list[Reg]], list[Reg]],
+        every: int = 0,
+    ) -> list[Reg]:
+        """``scf.while`` in every lane: `before` gives whether to go on and what to pass to `after`, or to the result.
+
+        It runs until no lane goes on; those outside the range of the loop around, which might never end, are left out.
+        A lane that is done keeps its values, from which `before` finds it done again, passing the same: so what is
+        passed last is right for all lanes.  The registers of `first` must vary along all lanes that anything in the
+        loop varies along.  After each `every` steps it polls, unless that is 0.
+        """
+        inside = self.lanes_inside(width_of(first[0].lanes))
+        entered = self.block
+        head, body, done = self.label("lanes"), self.label("step"), self.label("left")
+        self.branch(head)
+        self.start(head)
+        types = [vector_type(r.width, llvm_type(r.dtype)) for r in first]
+        carried = [Reg(r.lanes, [self.fresh() for _ in r.regs], r.dtype) for r in first]
+        phis: list[Any] = []
+        self.out.append(phis)
+        self.frames.append({})
+        more, passed = before(carried)
+        if inside is not None:
+            ty = self.mask_type(more.width)
+            more = Reg(more.lanes, [self.ins(f"and {ty} {r}, {inside}") for r in more.regs], more.dtype)
+        self.branch_if(self.any_lane(more), body, done)
+        self.start(body)
+        left, next_ = self.poll_at_last(every) if every else ("", "")
+        yielded = after(passed)
+        for ty, c, start, new in zip(types, carried, first, yielded, strict=True):
+            kept = self.select_regs(more, Reg(c.lanes, self.spread(new, c.lanes), c.dtype), c)
+            starts = (self.lit(s, start.width, llvm_type(start.dtype)) for s in start.regs)
+            for name, s, n in zip(c.regs, starts, kept.regs, strict=True):
+                phis.append(f"  {name} = phi {ty} [{s}, %{entered}], [{n}, %{self.block}]")
+        if every:
+            phis.append(f"  {left} = phi i64 [{every}, %{entered}], [{next_}, %{self.block}]")
+        self.branch(head)
+        self.frames.pop()
+        self.start(done)
+        return passed
+
+    def poll(self) -> None:
+        """Leave the function if that is asked for (`emit/polling.py`); only where it `can_poll`."""
+        raise NotImplementedError
+
+    def poll_at_last(self, every: int) -> tuple[str, str]:
+        """Poll in a loop's body if this is the last of so many steps.
+
+        How many are left in this step and in the next, the names of a phi at the loop's head.
+        """
+        left, fewer = self.fresh(), self.fresh()
+        before, polling, on = self.block, self.label("poll"), self.label("go")
+        self.put(f"{fewer} = sub i64 {left}, 1")
+        self.branch_if(self.ins(f"icmp eq i64 {fewer}, 0"), polling, on)
+        self.start(polling)
+        self.poll()
+        polled = self.block
+        self.branch(on)
+        self.start(on)
+        return left, self.ins(f"phi i64 [{fewer}, %{before}], [{every}, %{polled}]")
+
+    # Operations of a body
+
+    def arithmetic(self, op: Operation, operands: list[Reg]) -> Reg:
+        """The result of one `arith` or `math` operation with one result."""
+        result = self.dtype_of(op.results[0].type)
+        name = op.name
+        primitive = _ARITH.get(name)
+        if primitive is not None:
+            if isinstance(every := op.attributes.get(BY_STEPS), IntegerAttr):
+                return root_by_steps(self, operands[0], every.value.data)
+            if BY_INVERSE in op.attributes and (quotient := quotient_by_inverse(self, *operands)) is not None:
+                return quotient
+            which, signed = primitive
+            if signed is False:
+                operands = [o.typed(DTYPES[f"u{o.dtype.bits}"]) if o.dtype.is_integer else o for o in operands]
+                return self.primitive(which, operands, operands[0].dtype).typed(result)
+            return self.primitive(which, operands, result)
+        if name == "arith.constant":
+            return Reg((), [literal(_number(_attribute(op, "value")), result)], result)
+        if name == "arith.cmpf":
+            return self._compare_floats(_predicate(op), operands)
+        if name == "arith.cmpi":
+            which, signed = _INTEGER_PREDICATES[_predicate(op)]
+            if not signed:
+                operands = [o.typed(DTYPES[f"u{o.dtype.bits}"]) if o.dtype.is_integer else o for o in operands]
+            return self.primitive(which, operands, BOOL)
+        if name in _CASTS:
+            source, unsigned_result = operands[0], name == "arith.fptoui"
+            if name in ("arith.uitofp", "arith.extui") and source.dtype.is_integer:
+                source = source.typed(DTYPES[f"u{source.dtype.bits}"])
+            if name in ("arith.sitofp", "arith.extsi") and source.dtype is BOOL:
+                return self.apply((source,), result, lambda w, x: self.to("sext", w, x, "i1", llvm_type(result)))
+            if name == "arith.trunci" and result is BOOL:
+                t = llvm_type(source.dtype)
+                return self.apply((source,), result, lambda w, x: self.to("trunc", w, x, t, "i1"))
+            target = DTYPES[f"u{result.bits}"] if unsigned_result else result
+            return self.cast(source, target).typed(result)
+        if name == "math.absi":
+            return self.primitive("abs", operands, result)
+        found = find_op(op.fn.data) if isinstance(op, CallOp) else _math_ops().get(name)
+        if found is None or not issubclass(found, Map):
+            raise EmitError(f"no machine code is known for {name}")
+        return self.builder.expand(found, [Value(self.builder, o, o.dtype) for o in operands]).ref
+
+    def cast(self, x: Reg, dtype: DType) -> Reg:
+        if dtype is BF16 and x.dtype is F32 and (rounded := rounded_to_bf16(self, x)) is not None:
+            return rounded
+        return self.cast_by_conversion(x, dtype)
+
+    def cast_by_conversion(self, x: Reg, dtype: DType) -> Reg:
+        return self.apply((x,), dtype, lambda w, r: self.convert(r, w, x.dtype, dtype))
+
+    def _compare_floats(self, predicate: str, operands: Sequence[Reg]) -> Reg:
+        wide = operands[0].dtype.computes_in
+        operands = [self.cast(o, wide) if o.dtype is not wide else o for o in operands]
+        scalar = llvm_type(wide)
+        return self.apply(operands, BOOL, lambda w, a, b: self.op(f"fcmp {predicate}", w, scalar, a, b))
+
+    def primitive(self, name: str, operands: Sequence[Reg], dtype: DType) -> Reg:
+        """One operation of `ScalarBuilder.emit`."""
+        first = operands[-1]
+        found = self._methods.get((name, first.dtype))
+        if found is not None:
+            method, scalar, signed = found
+            return self.apply(operands, dtype, lambda w, *regs: method(w, scalar, signed, *regs))
+        if name == "select":
+            return self.select_regs(*operands)
+        if name == "cast":
+            return self.cast(first, dtype)
+        if name == "bitcast":
+            a, b = llvm_type(first.dtype), llvm_type(dtype)
+            if a == b:
+                return first.typed(dtype)
+            return self.apply(operands, dtype, lambda w, x: self.to("bitcast", w, x, a, b))
+        if name in _FLOAT_PREDICATES:
+            if first.dtype.is_float:
+                return self._compare_floats(_FLOAT_PREDICATES[name], operands)
+            signed = "s" if first.dtype.kind == "int" else "u"
+            predicate = name if name in ("eq", "ne") else signed + name
+            scalar = llvm_type(first.dtype)
+            return self.apply(operands, BOOL, lambda w, a, b: self.op(f"icmp {predicate}", w, scalar, a, b))
+        if first.dtype.computes_in is not first.dtype:
+            wide = first.dtype.computes_in
+            return self.cast(self.primitive(name, [self.cast(o, wide) for o in operands], wide), dtype)
+        kind = "f" if first.dtype.is_float else "i"
+        method = getattr(self, f"_{kind}_{name}", None)
+        if method is None:
+            raise EmitError(f"scalar bodies have no primitive {name!r} on {first.dtype}")
+        self._methods[name, first.dtype] = (method, llvm_type(first.dtype), first.dtype.kind == "int")
+        return self.primitive(name, operands, dtype)
+
+
+class LlvmScalarBuilder(ScalarBuilder):
+    """What op bodies call; a `Value`'s `ref` is a `Reg`."""
+
+    def __init__(self, writer: ScalarWriter):
+        self.writer = writer
+        self.has_fma = writer.target.has_fma
+
+    def emit(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
+        return Value(self, self.writer.primitive(name, [v.ref for v in operands], dtype), dtype)
+
+    def literal(self, value: float | int | bool, dtype: DType) -> Value:
+        return Value(self, Reg((), [literal(value, dtype)], dtype), dtype)
+
+    def op(self, name: str, *operands: Value) -> Value:
+        found = find_op(name)
+        if not issubclass(found, Map):
+            raise OpError(f"a scalar body can only use map ops, and {name} is a {found.family}")
+        return self.expand(found, operands)
+
+    def expand(self, decl: type[Map], operands: Sequence[Value]) -> Value:
+        """The body of a map here, or where it is long a call of a function that has it."""
+        w = self.writer
+        element = operands[-1].dtype
+        if not element.is_float or not (decl.cost >= Map.OUTLINED or (w.outlines and decl.ulp is not None)):
+            return decl.build(self, *operands)
+        result = decl.result_dtype(element)
+        return Value(self, w.call_map(decl, [v.ref for v in operands], result), result)
+
+    def rare(self, condition: Value, slow: Callable[[], Value], fast: Value) -> Value:
+        w = self.writer
+        mask, quick = condition.ref, fast.ref
+        lanes = union((mask.lanes, quick.lanes))
+        quick = Reg(lanes, w.spread(quick, lanes), quick.dtype)
+        needed = w.any_lane(mask)
+        before = w.block
+        slow_label, join = w.label("rare"), w.label("join")
+        w.branch_if(needed, slow_label, join)
+        w.start(slow_label)
+        w.frames.append({})
+        chosen = w.select_regs(mask, slow().ref, quick)
+        lanes_after = union((chosen.lanes, lanes))
+        assert lanes_after == lanes, "the slow path varies along lanes that neither its condition nor the fast one has"
+        regs = w.spread(chosen, lanes)
+        w.frames.pop()
+        after = w.block
+        w.branch(join)
+        w.start(join)
+        ty = vector_type(width_of(lanes), llvm_type(quick.dtype))
+        pairs = list(zip(regs, quick.regs))
+        phis = {(s, q): w.ins(f"phi {ty} [{s}, %{after}], [{q}, %{before}]") for s, q in dict.fromkeys(pairs)}
+        return Value(self, Reg(lanes, [phis[pair] for pair in pairs], quick.dtype), fast.dtype)
+
+    def scales(self, x: Value) -> bool:
+        return has_scaling(self.writer.target, x.ref)
+
+    def scaled(self, p: Value, n: Value) -> Value:
+        return Value(self, scaled_by_powers(self.writer, p.ref, n.ref), p.dtype)
+
+    def iterate(
+        self,
+        active: Value,
+        states: Sequence[Value],
+        step: Callable[..., tuple[Value, Sequence[Value]]],
+        limit: int | None,
+    ) -> tuple[Value, ...]:
+        w = self.writer
+        counter = [] if limit is None else [self.constant(0, I32)]
+        skipped = 1 + len(counter)
+        first = [v.ref for v in (active, *counter, *states)]
+        lanes = union([r.lanes for r in first])
+        wide = w.spread_all(first, lanes)
+
+        def values(regs: Sequence[Reg]) -> list[Value]:
+            return [Value(self, r, r.dtype) for r in regs]
+
+        def before(regs: list[Reg]) -> tuple[Reg, list[Reg]]:
+            if limit is None:
+                return regs[0], regs
+            going, n = values(regs[:2])
+            return (going & (n < limit)).ref, regs
+
+        def after(regs: list[Reg]) -> list[Reg]:
+            again, found = step(*values(regs[skipped:]))
+            return [again.ref, *((n + 1).ref for n in values(regs[1:skipped])), *(v.ref for v in found)]
+
+        return tuple(values(w.loop_in_lanes(wide, before, after)[skipped:]))
+
+
+def _number(attribute: Attribute) -> float | int:
+    if isinstance(attribute, FloatAttr | IntegerAttr):
+        return attribute.value.data
+    raise EmitError(f"{attribute} is not a scalar constant")
+
+
+def _attribute(op: Operation, name: str) -> Attribute:
+    found = op.properties.get(name)
+    return op.attributes[name] if found is None else found
+
+
+def _predicate(op: Operation) -> str:
+    attribute = _attribute(op, "predicate")
+    assert isinstance(attribute, IntegerAttr)
+    names = _CMPF if op.name == "arith.cmpf" else tuple(_INTEGER_PREDICATES)
+    return names[attribute.value.data]
+
+
+@cache
+def _math_ops() -> dict[str, type[Map]]:
+    """The registered maps by the `math` op they keep."""
+    from .....dialects import ops  # noqa: F401  (fills the registry)
+
+    return {cls.mlir: cls for cls in OPS.values() if issubclass(cls, Map) and cls.mlir}
+
+
+_CMPF = tuple("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())
+_FLOAT_PREDICATES = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
+#: In the order of their numbers: the primitive and whether operands are signed.
+_INTEGER_PREDICATES = {
+    "eq": ("eq", True), "ne": ("ne", True), "slt": ("lt", True), "sle": ("le", True), "sgt": ("gt", True),
+    "sge": ("ge", True), "ult": ("lt", False), "ule": ("le", False), "ugt": ("gt", False), "uge": ("ge", False),
+}  # fmt: skip
+_CASTS = frozenset(
+    "arith." + n for n in "extf truncf extsi extui trunci sitofp uitofp fptosi fptoui index_cast".split()
+)
+#: The primitive of each `arith`/`math` op; False where it reads its operands as unsigned.
+_ARITH: dict[str, tuple[str, bool]] = {
+    f"{dialect}.{name}": (primitive, signed)
+    for dialect, rows in {
+        "arith": """addf add, subf sub, mulf mul, divf div, negf neg, maximumf maximum, minimumf minimum, maxnumf
+            maxnum, minnumf minnum, addi add, subi sub, muli mul, divsi div, divui div u, remsi rem, remui rem
+            u, minsi min, minui min u, maxsi max, maxui max u, andi and, ori or, xori xor, shli shl, shrsi shr,
+            shrui shr u, select select, bitcast bitcast""",
+        "math": "absf abs, ceil ceil, floor floor, trunc trunc, roundeven rint, sqrt sqrt, fma fma, copysign copysign",
+    }.items()
+    for name, primitive, signed in (
+        (words[0], words[1], len(words) == 2) for words in (row.split() for row in rows.split(","))
+    )
+}

@@ -1,0 +1,118 @@
+"""Threads of a GPU that work together: who they are, barriers, and values that they hand each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....dialects.dims.dims import Dim
+from ..emit.function import FunctionWriter
+from ..emit.text import llvm_type
+from ..emit.values.registers import Reg
+
+__all__ = ["SHARED", "WARP", "TeamWriter"]
+
+#: The memory of a block, whose size a launch says.
+SHARED = "@shared = external addrspace(3) global [0 x i8], align {align}"
+#: Threads of a warp.
+WARP = 32
+
+
+class TeamWriter(FunctionWriter):
+    """Adds threads, barriers, and shuffles between the threads of a warp."""
+
+    #: The threads of the block.
+    threads: int = 0
+    #: The threads that work together, of a ``block`` or of a ``warp``; whether all of them are at the current place.
+    team: str = "block"
+    together: bool = False
+
+    @property
+    def team_size(self) -> int:
+        return self.threads if self.team == "block" else WARP
+
+    def special(self, name: str) -> str:
+        """A coordinate of this thread, or the size of its grid, along x."""
+        full = f"llvm.nvvm.read.ptx.sreg.{name}.x"
+        self.declare(full, "i32", [])
+        prelude = self.scopes[0].prelude
+        return self.ins(f"zext i32 {self.ins(f'call i32 @{full}()', prelude)} to i64", prelude)
+
+    def thread_number(self) -> str:
+        """This thread's number in its team."""
+        if self._thread is None:
+            self._thread = self.special("tid")
+        return self._thread if self.team == "block" else self.lane_number()
+
+    def lane_number(self) -> str:
+        """This thread's number in its warp."""
+        if self._thread is None:
+            self._thread = self.special("tid")
+        if self._lane is None:
+            self._lane = self.ins(f"and i64 {self._thread}, {WARP - 1}", self.scopes[0].prelude)
+        return self._lane
+
+    def warp_number(self) -> str:
+        """The number of this thread's warp in its block."""
+        if self._thread is None:
+            self._thread = self.special("tid")
+        if self._warp is None:
+            self._warp = self.ins(f"lshr i64 {self._thread}, {WARP.bit_length() - 1}", self.scopes[0].prelude)
+        return self._warp
+
+    _thread: str | None = None
+    _lane: str | None = None
+    _warp: str | None = None
+
+    def barrier(self) -> None:
+        """All threads of the team wait for each other."""
+        if self.team == "warp":
+            self.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
+            self.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
+        else:
+            self.declare("llvm.nvvm.barrier0", "void", [])
+            self.put("call void @llvm.nvvm.barrier0()")
+
+    # Values of other threads of the warp
+
+    def from_above(self, values: Sequence[Reg], distance: int) -> list[Reg]:
+        """The values of the thread whose number in the warp is higher by `distance`; anything where there is none."""
+        return [Reg((), [self._shuffled_word("down", x, str(distance))], x.dtype) for x in values]
+
+    def from_first(self, values: Sequence[Reg]) -> list[Reg]:
+        """The values of the first thread of the warp."""
+        return [Reg((), [self._shuffled_word("idx", x, "0")], x.dtype) for x in values]
+
+    def _shuffled_word(self, mode: str, x: Reg, which: str) -> str:
+        scalar = llvm_type(x.dtype)
+        (value,) = self.constants(x)
+        bits = {"float": 32, "double": 64}.get(scalar) or int(scalar[1:])
+        if scalar in ("float", "double"):
+            value = self.ins(f"bitcast {scalar} {value} to i{bits}")
+        if bits < 32:
+            value = self.ins(f"zext {scalar} {value} to i32")
+        if bits <= 32:
+            moved = self._shuffle(mode, value, which)
+        else:
+            low = self._shuffle(mode, self.ins(f"trunc i64 {value} to i32"), which)
+            high = self._shuffle(mode, self.ins(f"trunc i64 {self.ins(f'lshr i64 {value}, 32')} to i32"), which)
+            high = self.ins(f"shl i64 {self.ins(f'zext i32 {high} to i64')}, 32")
+            moved = self.ins(f"or i64 {self.ins(f'zext i32 {low} to i64')}, {high}")
+        if bits < 32:
+            return self.ins(f"trunc i32 {moved} to {scalar}")
+        return self.ins(f"bitcast i{bits} {moved} to {scalar}") if scalar in ("float", "double") else moved
+
+    def _shuffle(self, mode: str, value: str, which: str) -> str:
+        full = f"llvm.nvvm.shfl.sync.{mode}.i32"
+        self.declare(full, "i32", ["i32", "i32", "i32", "i32"])
+        return self.ins(f"call i32 @{full}(i32 -1, i32 {value}, i32 {which}, i32 {WARP - 1})")
+
+    # Memory of the block
+
+    def shared(self, offset: Dim) -> str:
+        """A pointer into the block's memory."""
+        if not self._shared:
+            self.module.globals.setdefault("shared", SHARED.format(align=16))
+            self._shared = self.ins("addrspacecast ptr addrspace(3) @shared to ptr", self.scopes[0].prelude)
+        return self.pointer(self._shared, "i8", offset)
+
+    _shared: str = ""

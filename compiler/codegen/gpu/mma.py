@@ -1,0 +1,202 @@
+"""The fold of matrix units by warps: `loop.matrix_fold` as fragments from block memory and ``mma.sync``.
+
+How fragments lie on a warp's threads is the PTX manual's ("Matrix Fragments for mma…"): thread 4·g + t has, of each 8
+rows of A (columns of B) and each granule along K, the elements of row g that are the t-th quarter of the granule; of
+each 8 rows of sums elements 2·t and 2·t + 1 of row g.  ``ldmatrix`` gives that for granules of 16 bytes, four at a
+time; of wider granules a quarter is one element, which its thread loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from ....dialects.attributes import BufferInfo, BufferType
+from ....dialects.loop import MatrixFoldOp
+from ....dialects.matrix_units import LINE, MatrixUnit, Piece
+from ....dialects.types import DTYPES
+from ..emit.text import EmitError, llvm_type
+from .tma import BulkWriter
+
+__all__ = ["MatrixWriter"]
+
+FOUR = "{ i32, i32, i32, i32 }"
+#: Rows of A (columns of B) that a register of a fragment has elements of; columns of a unit's sums.
+OCTET = 8
+#: Rows that one ``ldmatrix`` loads, two granules of each.
+LOADED = 16
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """The pieces of one operand, and the bytes from the first of one to this thread's part of a warp's fragments.
+
+    They are computed once for each granule along K, or, where pieces are turned, for each 16 rows (columns); from one
+    of the others to the next it is always the same way.
+    """
+
+    buffer: SSAValue
+    piece: Piece
+    offsets: tuple[str, ...]
+
+    def at(self, octet: int, granule: int) -> tuple[str, int]:
+        """The offset and what is to be added to it."""
+        if self.piece.turned:
+            return self.offsets[octet * OCTET // LOADED], granule * self.piece.unit.granule * LINE
+        return self.offsets[granule], octet * OCTET * LINE
+
+
+class MatrixWriter(BulkWriter):
+    """Adds the fold of matrix units."""
+
+    def matrix_fold(self, op: MatrixFoldOp) -> None:
+        """By warps, each its tile of the sums."""
+        down, across = op.warps
+        if down * across * 32 != self.threads or down & (down - 1):
+            raise EmitError(f"a matrix fold of {down} by {across} warps in a block of {self.threads} threads")
+        warp, (tile_rows, tile_columns) = self.warp_number(), op.tile
+        row = self.mul(self.ins(f"and i64 {warp}, {down - 1}"), str(tile_rows))
+        column = self.mul(self.ins(f"lshr i64 {warp}, {down.bit_length() - 1}"), str(tile_columns))
+        left = self._operand(op.left, op.pieces[0], row, tile_rows)
+        right = self._operand(op.right, op.pieces[1], column, tile_columns)
+
+        def multiply(slot: str, regs: list[str]) -> list[str]:
+            return self._multiply_pieces(op, left, right, slot, regs)
+
+        sums = self.pipeline(op, tile_rows * tile_columns // 32, multiply)
+        self.store_sums(op, row, column, sums)
+
+    # Operands
+
+    def _operand(self, buffer: SSAValue, piece: Piece, base: str, size: int) -> _Operand:
+        """What a warp needs of `size` rows (columns) from `base` on."""
+        unit, lane = piece.unit, self.lane_number()
+        if unit.granule * unit.element.bytes > 16:
+            group, member = self.ins(f"lshr i64 {lane}, 2"), self.ins(f"and i64 {lane}, 3")
+            line = self.mul(self.add(base, group), str(LINE))
+            within = self.mul(member, str(unit.element.bytes))
+            granules = piece.shape[2]
+            places = [self.ins(f"xor i64 {self.ins(f'and i64 {group}, {granules - 1}')}, {g}") for g in range(granules)]
+            size_of = unit.granule * unit.element.bytes
+            offsets = [self.add(self.add(line, within), self.mul(p, str(size_of))) for p in places]
+            return _Operand(buffer, piece, tuple(offsets))
+        # Of the four matrices of an ldmatrix lane 8·q + r is for row r: q % 2 are octets beside, q / 2 along K.
+        row = self.ins(f"and i64 {lane}, 7")
+        beside = self.ins(f"and i64 {self.ins(f'lshr i64 {lane}, 3')}, 1")
+        along = self.ins(f"lshr i64 {lane}, 4")
+        offsets: list[str] = []
+        if not piece.turned:
+            octet = self.add(base, self.add(self.mul(beside, str(OCTET)), row))
+            first = self.mul(octet, str(LINE))
+            for granule in range(piece.shape[2]):
+                place = self.ins(f"xor i64 {self.ins(f'xor i64 {along}, {row}')}, {granule}")
+                offsets.append(self.add(first, self.mul(place, "16")))
+            return _Operand(buffer, piece, tuple(offsets))
+        first = self.mul(self.add(self.mul(along, str(OCTET)), row), str(LINE))
+        for start in range(0, size, LOADED):
+            here = self.add(base, str(start))
+            panel = self.mul(self.ins(f"lshr i64 {here}, {unit.line.bit_length() - 1}"), str(unit.line * LINE))
+            granule = self.ins(f"lshr i64 {self.ins(f'and i64 {here}, {unit.line - 1}')}, {OCTET.bit_length() - 1}")
+            place = self.ins(f"xor i64 {self.add(granule, beside)}, {row}")
+            offsets.append(self.add(self.add(panel, first), self.mul(place, "16")))
+        return _Operand(buffer, piece, tuple(offsets))
+
+    def _fragments(self, operand: _Operand, base: str, size: int, granule: int) -> list[list[str]]:
+        """By 8 rows (columns) a register for each granule of the unit's depth, from `granule` on."""
+        unit = operand.piece.unit
+        count = unit.depth // unit.granule
+        if unit.granule * unit.element.bytes > 16:
+            scalar = llvm_type(unit.element)
+
+            def element(octet: int, number: int) -> str:
+                pointer = self._moved(base, *operand.at(octet, number))
+                return self.ins(f"load {scalar}, ptr addrspace(3) {pointer}, align {unit.element.bytes}")
+
+            return [[element(o, granule + k) for k in range(count)] for o in range(size // OCTET)]
+        found: list[list[str]] = []
+        for octet in range(0, size // OCTET, LOADED // OCTET):
+            pointer = self._moved(base, *operand.at(octet, granule))
+            name = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{'.trans' if operand.piece.turned else ''}.b16.p3"
+            self.declare(name, FOUR, ["ptr addrspace(3)"])
+            regs = self.parts(self.ins(f"call {FOUR} @{name}(ptr addrspace(3) {pointer})"), FOUR)
+            regs = [self._converted(r, unit) for r in regs]
+            found += [[regs[0], regs[2]], [regs[1], regs[3]]]
+        return found
+
+    def _converted(self, word: str, unit: MatrixUnit) -> str:
+        """A register in the unit's format."""
+        if not unit.convert:
+            return word
+        self.declare(unit.convert, "i32", ["float"])
+        return self.ins(f"call i32 @{unit.convert}(float {self.ins(f'bitcast i32 {word} to float')})")
+
+    def _moved(self, base: str, offset: str, more: int) -> str:
+        pointer = self.ins(f"getelementptr i8, ptr addrspace(3) {base}, i64 {offset}")
+        return self.ins(f"getelementptr i8, ptr addrspace(3) {pointer}, i64 {more}") if more else pointer
+
+    def piece_pointer(self, buffer: SSAValue, piece: Piece, slot: str) -> str:
+        """Where the piece of that number begins in block memory."""
+        near = self.ins(f"addrspacecast ptr {self.buffer(buffer)} to ptr addrspace(3)")
+        return self._moved(near, self.mul(slot, str(piece.bytes)), 0)
+
+    # Products and sums
+
+    def _multiply_pieces(
+        self, op: MatrixFoldOp, left: _Operand, right: _Operand, slot: str, regs: list[str]
+    ) -> list[str]:  # fmt: skip
+        """A warp's products of two pieces added to its sums: octets of rows, then of columns, two of each row."""
+        unit, (rows, columns) = op.unit, op.tile
+        bases = [self.piece_pointer(o.buffer, o.piece, slot) for o in (left, right)]
+        deep, tall = unit.depth // unit.granule, unit.m // OCTET
+        across, regs = columns // OCTET, list(regs)
+        for granule in range(0, unit.line // unit.granule, deep):
+            a = self._fragments(left, bases[0], rows, granule)
+            b = self._fragments(right, bases[1], columns, granule)
+            for i in range(0, rows // OCTET, tall):
+                for j in range(across):
+                    at = [((i + h) * across + j) * 2 + e for h in range(tall) for e in range(2)]
+                    factor = [a[i + h][k] for k in range(deep) for h in range(tall)]
+                    made = self._multiply(unit, factor, b[j], [regs[x] for x in at])
+                    for x, value in zip(at, made, strict=True):
+                        regs[x] = value
+        return regs
+
+    def _multiply(self, unit: MatrixUnit, a: Sequence[str], b: Sequence[str], c: Sequence[str]) -> list[str]:
+        """``A·B + C`` of one unit."""
+        numbers = iter(range(len(c) * 2 + len(a) + len(b)))
+        lists = ", ".join(f"{{{', '.join(f'${next(numbers)}' for _ in part)}}}" for part in (c, a, b, c))
+        text = f"mma.sync.aligned.m{unit.m}n{OCTET}k{unit.depth}.row.col.{unit.ptx} {lists};"
+        word, letter = ("double", "d") if unit.element.bits == 64 else ("i32", "r")
+        scalar = llvm_type(DTYPES[unit.sums])
+        letters = [f"={unit.registers}"] * len(c) + [letter] * (len(a) + len(b)) + [unit.registers] * len(c)
+        given = ", ".join([*(f"{word} {x}" for x in (*a, *b)), *(f"{scalar} {x}" for x in c)])
+        kind = f"{{ {', '.join([scalar] * len(c))} }}"
+        return self.parts(self.ins(f'call {kind} asm "{text}", "{",".join(letters)}"({given}) convergent'), kind)
+
+    def parts(self, made: str, kind: str) -> list[str]:
+        """The elements of a struct of that type."""
+        return [self.ins(f"extractvalue {kind} {made}, {i}") for i in range(kind.count(",") + 1)]
+
+    def store_sums(self, op: MatrixFoldOp, row: str, column: str, sums: Sequence[str]) -> None:
+        """From the registers of a warp, whose tile begins there, to block memory, for all threads of the block."""
+        info, across, lane = _info(op.sums), op.tile[1] // OCTET, self.lane_number()
+        pitch, scalar = info.dims[-1].const, llvm_type(info.dtype)
+        assert pitch is not None
+        down = self.add(row, self.ins(f"lshr i64 {lane}, 2"))
+        along = self.add(column, self.mul(self.ins(f"and i64 {lane}, 3"), "2"))
+        first = self.add(self.mul(down, str(pitch)), along)
+        base = self.ins(f"getelementptr {scalar}, ptr {self.buffer(op.sums)}, i64 {first}")
+        for number in range(0, len(sums), 2):
+            i, j = divmod(number // 2, across)
+            pair = self.ins(f"insertelement <2 x {scalar}> poison, {scalar} {sums[number]}, i64 0")
+            pair = self.ins(f"insertelement <2 x {scalar}> {pair}, {scalar} {sums[number + 1]}, i64 1")
+            pointer = self.ins(f"getelementptr {scalar}, ptr {base}, i64 {(i * pitch + j) * OCTET}")
+            self.put(f"store <2 x {scalar}> {pair}, ptr {pointer}, align {2 * info.dtype.bytes}")
+        self.barrier()
+
+
+def _info(buffer: SSAValue) -> BufferInfo:
+    assert isinstance(buffer.type, BufferType)
+    return buffer.type.data

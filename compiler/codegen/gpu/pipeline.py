@@ -1,0 +1,76 @@
+"""The loop along K of a matrix fold: pieces on their way to block memory while those before them are multiplied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ....dialects.dims.dims import Sym, dim
+from ....dialects.loop import AsyncCopyOp, MatrixFoldOp
+from ....dialects.types import DTYPES
+from ..emit.values.registers import Reg
+from .cp_async import AsyncWriter
+
+__all__ = ["PipelineWriter"]
+
+
+class PipelineWriter(AsyncWriter):
+    """Adds the loop that all matrix units have in common."""
+
+    def pipeline(
+        self, op: MatrixFoldOp, count: int, multiply: Callable[[str, list[str]], list[str]], running: int = 0
+    ) -> list[str]:  # fmt: skip
+        """The thread's `count` sums after all of K, when every thread is done with the pieces.
+
+        `multiply` adds the products of the pieces of a number to sums.  So many of them may be `running` when it is
+        next called: they have begun, read block memory by themselves, and end with `wait_for_products`.
+        """
+        copies = any(isinstance(inner, AsyncCopyOp) for inner in op.walk())
+        ahead, line = op.n_stages - 1 - running, op.unit.line
+        upper, sums = self.index(op.upper.data), DTYPES[op.unit.sums]
+
+        def body(carried: list[Reg]) -> list[Reg]:
+            if copies:
+                self.wait_for_groups(ahead - 1)
+            if running:
+                self.show_to_units()
+            self.barrier()
+            at, slot = self.symbol(now)[0], self.index(op.slot.substitute({op.symbol: dim(now.name)}))
+            found = [self.constants(r)[0] for r in carried]
+            if not running:
+                self._fill(op, self.add(at, str(ahead * line)), upper, copies)
+            found = multiply(slot, found)
+            if running:
+                self._fill(op, self.add(at, str(ahead * line)), upper, copies)
+                self.wait_for_products(running)
+            return [Reg((), [r], sums) for r in found]
+
+        now = Sym(f"{op.iv.data}.now")
+        for stage in range(ahead):
+            self._fill(op, str(stage * line), upper, copies)
+        zeros = [Reg((), ["0.0" if sums.is_float else "0"], sums) for _ in range(count)]
+        _, found = self.counted(now, "0", upper, str(line), body, zeros, bound=op.upper.data)
+        if running:
+            self.wait_for_products(0)
+        self.barrier()
+        return [self.constants(r)[0] for r in found]
+
+    def _fill(self, op: MatrixFoldOp, at: str, upper: str, copies: bool) -> None:
+        """The pieces of the iteration at `at`, where there is one; a group of copies either way."""
+        self.declare("llvm.smin.i64", "i64", ["i64", "i64"])
+        end = self.ins(f"call i64 @llvm.smin.i64(i64 {self.add(at, '1')}, i64 {upper})")
+
+        def region(_: list[Reg]) -> list[Reg]:
+            self.region(op.block)
+            return []
+
+        self.counted(op.symbol, at, end, str(op.unit.line), region, bound=op.upper.data)
+        if copies:
+            self.end_group()
+
+    def show_to_units(self) -> None:
+        """What this thread has written to block memory is there for who reads it by itself."""
+        raise NotImplementedError
+
+    def wait_for_products(self, newest: int) -> None:
+        """Until all products that this warp has begun but the newest have ended."""
+        raise NotImplementedError

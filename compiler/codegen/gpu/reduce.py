@@ -1,0 +1,283 @@
+"""Folds that all threads of a block, or of a warp, share, in exactly the order that `dialects.order` defines.
+
+A tree's virtual lanes lie on threads, side by side: thread ``t`` holds the lanes ``t``, ``t + 32``, …  So many threads
+as that takes fold one of the order's blocks, and further ones the next.  Then the lanes are combined by halves in
+registers and by shuffles, and blocks by the same binary tree that the order's counter makes: neighbours first, where
+the newer one exists.  What a team folds at once is a run; runs go on by the counter itself, in every thread alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....dialects.dims.analysis import constant_bound
+from ....dialects.dims.dims import Dim, Sym, dim
+from ....dialects.loop import ReduceOp
+from ....dialects.types import DTYPES
+from ..emit.loops.loops import emitted_cost
+from ..emit.loops.reduce import Fold, number_of
+from ..emit.memory.access import storage_type
+from ..emit.text import EmitError
+from ..emit.values.primitives import literal
+from ..emit.values.registers import Lane, Reg
+from .cooperative import WARP, TeamWriter
+
+__all__ = ["CooperativeWriter"]
+
+#: Elements that a thread loads before it folds the first of them, and instructions of bodies that do so.
+IN_FLIGHT, LIGHT = 8, 128
+#: The first of these where a thread folds alone: there are fewer of them.
+ALONE = 16
+
+
+class CooperativeWriter(TeamWriter):
+    """Adds cooperative folds."""
+
+    def reduce(self, op: ReduceOp) -> None:
+        if op.cooperative is None:
+            super().reduce(op)
+            return
+        if not self.together or self.lanes:
+            raise EmitError("a cooperative fold where not all threads are, or inside lanes")
+        order = op.order.data
+        dtypes = [self.dtype_of(out.type) for out in op.outs]
+        identity = [literal(number_of(a), d) for a, d in zip(op.identity.data, dtypes, strict=True)]
+        fold = Fold(op, dtypes, identity, (), 1, order.lanes)
+        extent = (op.upper.data - op.lower.data).const
+        start, end = self.index(op.lower.data), self.index(op.upper.data)
+        if order.kind == "free":
+            total = self._free(fold, start, end)
+        elif order.kind == "tree":
+            lanes = min(order.lanes, WARP)
+            size = order.block * (self.team_size // lanes)
+            most = constant_bound(op.upper.data - op.lower.data)
+            if most is not None and most <= size:
+                total = self._team_run(fold, start, end, extent == size)
+            else:
+                even = extent is not None and extent % size == 0
+                total = self.runs_of_blocks(fold, extent, size, lambda a, b: self._team_run(fold, a, b, even))
+        else:
+            raise EmitError(f"the order {order} is one thread's; it is not shared")
+        self.values.update(zip(op.outs, total))
+
+    def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[Reg]:
+        """One thread's fold in order, with several elements in flight."""
+        copies = self._in_flight(fold, 1, ALONE)
+        if fold.lanes > 1 or self.lanes or copies == 1 or fold.position is not None:
+            return super()._block(fold, start, end, extent)
+        symbol, bound = fold.op.symbol, self._bound(fold.op)
+        lane = self._lane_of(fold, copies, 1)
+        whole = self.add(start, self.whole(self.sub(end, start), copies))
+        stopped, totals = self.counted(
+            symbol, start, whole, str(copies), lambda c: self._steps_of(fold, c, lane, None, None),
+            self._start(fold, ()), bound=bound,
+        )  # fmt: skip
+        _, totals = self.counted(
+            symbol, stopped, end, "1", lambda c: self.accumulate(fold, c, None), totals, bound=bound
+        )
+        return totals
+
+    # Orders that are free
+
+    def _free(self, fold: Fold, start: str, end: str) -> list[Reg]:
+        """Each thread takes every so-many-th element."""
+        size, number = self.team_size, self.thread_number()
+        copies = self._in_flight(fold, 1)
+        lane = self._lane_of(fold, copies, size)
+        totals = self._start(fold, () if lane is None else (lane,))
+        first = self.add(start, number)
+        symbol, bound = fold.op.symbol, self._bound(fold.op)
+        step = size * copies
+        last = self.sub(end, str(step - size))
+        stopped, totals = self.counted(
+            symbol, first, last, str(step), lambda c: self.accumulate(fold, c, lane), totals, bound=bound
+        )
+        totals = self._halved(fold, totals, copies)
+        _, totals = self.counted(
+            symbol, stopped, end, str(size), lambda c: self.accumulate(fold, c, None), totals, bound=bound
+        )
+        count = self.intrinsic("smin", "i64", "i64", [("i64", self.sub(end, start)), ("i64", str(size))])
+        return self._across(fold, totals, 1, count)
+
+    # Trees
+
+    def _team_run(self, fold: Fold, start: str, end: str, whole: bool) -> list[Reg]:
+        """One of the order's blocks for each group of threads, all combined: elements from `start` to `end`."""
+        order = fold.op.order.data
+        threads = min(order.lanes, WARP)
+        number = self.thread_number()
+        group = self.ins(f"lshr i64 {number}, {threads.bit_length() - 1}")
+        place = self.ins(f"and i64 {number}, {threads - 1}")
+        here = self.add(start, self.mul(group, str(order.block)))
+        below = self.add(here, str(order.block))
+        copies = order.lanes // threads
+        if whole:
+            totals = self._whole_block(fold, here, below, place, copies, threads)
+        else:
+            all_there, some, after = self.label("whole"), self.label("rest"), self.label("block")
+            self.branch_if(self.ins(f"icmp sle i64 {below}, {end}"), all_there, some)
+            self.frames.append({})
+            self.start(all_there)
+            a = self._whole_block(fold, here, below, place, copies, threads)
+            from_a = self.block
+            self.branch(after)
+            self.frames[-1] = {}
+            self.start(some)
+            b = self._part_of_block(fold, here, end, place, copies, threads)
+            from_b = self.block
+            self.branch(after)
+            self.frames.pop()
+            self.start(after)
+            totals = self.join(a, from_a, b, from_b)
+        totals = self._halved(fold, totals, copies)
+        step = threads
+        while step > 1:
+            step //= 2
+            totals = self._merge_values_of(fold, totals, self.from_above(totals, step))
+        blocks = self.ins(f"ashr i64 {self.add(self.sub(end, start), str(order.block - 1))}, "
+                          f"{order.block.bit_length() - 1}")  # fmt: skip
+        return self._across(fold, totals, threads, blocks)
+
+    def _whole_block(self, fold: Fold, here: str, below: str, place: str, copies: int, threads: int) -> list[Reg]:
+        order, symbol = fold.op.order.data, fold.op.symbol
+        steps = min(self._in_flight(fold, copies) // copies, order.block // order.lanes) or 1
+        lane = self._lane_of(fold, copies * steps, threads)
+        kept = self._lane_of(fold, copies, threads)
+        totals = self._start(fold, () if kept is None else (kept,))
+        span = order.lanes * steps
+        _, totals = self.counted(
+            symbol, self.add(here, place), below, str(span), lambda c: self._steps_of(fold, c, lane, kept, None),
+            totals, trips=order.block // span, bound=self._bound(fold.op),
+        )  # fmt: skip
+        return totals
+
+    def _part_of_block(self, fold: Fold, here: str, end: str, place: str, copies: int, threads: int) -> list[Reg]:
+        """A block that is not whole, or not there at all: elements beyond it repeat the last, and are not folded."""
+        order, symbol = fold.op.order.data, fold.op.symbol
+        steps = min(self._in_flight(fold, copies) // copies, order.block // order.lanes) or 1
+        kept = self._lane_of(fold, copies, threads)
+        totals = self._start(fold, () if kept is None else (kept,))
+
+        def step(carried: list[Reg]) -> list[Reg]:
+            first, last = self.symbols[symbol][0], self.sub(end, "1")
+            starts, there = [symbol], ["true"]
+            for copy in range(1, copies * steps):
+                moved = self.add(first, str(copy * threads))
+                there.append(self.ins(f"icmp sle i64 {moved}, {last}"))
+                held = self.intrinsic("smin", "i64", "i64", [("i64", moved), ("i64", last)])
+                starts.append(Sym(f"{symbol.name}~{copy}"))
+                self.push_scope()
+                self.define(starts[-1], held)
+            lane = self._lane_of(fold, copies * steps, threads, starts)
+            return self._steps_of(fold, carried, lane, kept, there)
+
+        _, totals = self.counted(
+            symbol, self.add(here, place), end, str(order.lanes * steps), step, totals, bound=self._bound(fold.op)
+        )
+        return totals
+
+    def _steps_of(
+        self, fold: Fold, totals: list[Reg], lane: Lane | None, kept: Lane | None, there: Sequence[str] | None
+    ) -> list[Reg]:
+        """Elements of all steps at once, then folded step after step; only those that are `there` (None: all)."""
+        if lane is None:
+            return self.accumulate(fold, totals, None)
+        outside = self.lanes
+        self.lanes = (*outside, lane)
+        element = self.region(fold.op.body.block)
+        columns = [list(self.spread(Reg(e.lanes, self.constants(e), e.dtype), (lane,))) for e in element]
+        copies = kept.copies if kept is not None else 1
+        lanes = (kept,) if kept is not None else ()
+        self.lanes = (*outside, *lanes)
+        for first in range(0, lane.copies, copies):
+            step = [Reg(lanes, c[first : first + copies], e.dtype) for c, e in zip(columns, element)]
+            new = self.fold_in(fold, totals, step)
+            if there is not None:
+                asked = Reg(lanes, there[first : first + copies], DTYPES["bool"])
+                new = [self.select_regs(asked, n, t) for n, t in zip(new, totals)]
+            totals = new
+        self.lanes = outside
+        return totals
+
+    # Combining
+
+    def _in_flight(self, fold: Fold, least: int, most: int = IN_FLIGHT) -> int:
+        """How many elements a thread loads at once."""
+        if self._needs_order(fold.op.body.block):
+            return least if least == 1 else 1
+        cost = emitted_cost(fold.op.body.block)
+        return max(least, min(most, LIGHT // cost))
+
+    def _lane_of(self, fold: Fold, copies: int, stride: int, starts: Sequence[Sym] = ()) -> Lane | None:
+        """The lane dim of so many elements of a thread."""
+        return Lane(fold.op.symbol, 1, copies, len(self.lanes), starts, stride) if copies > 1 else None
+
+    def _halved(self, fold: Fold, totals: list[Reg], copies: int) -> list[Reg]:
+        """A thread's own lanes, combined by halves."""
+        regs = [list(self.constants(t)) for t in totals]
+        while copies > 1:
+            copies //= 2
+            lane = self._lane_of(fold, copies, 1)
+            lanes = () if lane is None else (lane,)
+            older = [Reg(lanes, r[:copies], d) for r, d in zip(regs, fold.dtypes)]
+            newer = [Reg(lanes, r[copies:], d) for r, d in zip(regs, fold.dtypes)]
+            self.lanes = lanes
+            merged = self.merge(fold, older, newer)
+            regs = [list(self.constants(Reg(lanes, self.spread(m, lanes), m.dtype))) for m in merged]
+            self.lanes = ()
+        return [Reg((), r, d) for r, d in zip(regs, fold.dtypes)]
+
+    def _merge_values_of(self, fold: Fold, older: Sequence[Reg], newer: Sequence[Reg]) -> list[Reg]:
+        merged = self.merge(fold, older, newer)
+        return [Reg((), list(self.constants(m)), m.dtype) for m in merged]
+
+    def _tree(self, fold: Fold, values: list[Reg], distance: int, count: str) -> list[Reg]:
+        """The values of every `distance`-th thread of a warp, of which `count` are there, in its first thread."""
+        number, step = self.ins(f"lshr i64 {self.lane_number()}, {distance.bit_length() - 1}"), 1
+        while step * distance < WARP:
+            newer = self.from_above(values, step * distance)
+            there = self.ins(f"icmp slt i64 {self.add(number, str(step))}, {count}")
+            merged = self._merge_values_of(fold, values, newer)
+            values = [self.select_regs(Reg((), [there], DTYPES["bool"]), m, v) for m, v in zip(merged, values)]
+            step *= 2
+        return values
+
+    def _across(self, fold: Fold, values: list[Reg], distance: int, count: str) -> list[Reg]:
+        """The values of every `distance`-th thread of the team, `count` of them, combined; in all threads."""
+        if self.team_size <= WARP:
+            return self.from_first(self._tree(fold, values, distance, count))
+        each = WARP // distance
+        warps = self.threads // WARP
+        begun = self.mul(self.warp_number(), str(each))
+        values = self._tree(fold, values, distance, self.sub(count, begun))
+        memory = self._memory_of_warps(fold)
+        lane = self.lane_number()
+
+        def places(number: str) -> list[str]:
+            return [
+                self.ins(f"getelementptr {storage_type(d)}, ptr {m}, i64 {number}") for m, d in zip(memory, fold.dtypes)
+            ]
+
+        def put(at: str) -> None:
+            for pointer, value in zip(places(self.warp_number()), values):
+                self.put_state(pointer, self.constants(value)[0], value.dtype, 1)
+
+        self.store_where(self.ins(f"icmp eq i64 {lane}, 0"), "", put)
+        self.barrier()
+        mine = self.ins(f"and i64 {lane}, {warps - 1}")
+        parts = [Reg((), [self.get_state(p, d, 1)], d) for p, d in zip(places(mine), fold.dtypes)]
+        self.barrier()
+        filled = count if each == 1 else self.ins(f"ashr i64 {self.add(count, str(each - 1))}, {each.bit_length() - 1}")
+        return self.from_first(self._tree(fold, parts, 1, filled))
+
+    def _memory_of_warps(self, fold: Fold) -> list[str]:
+        """Block memory for a value of each state from each warp."""
+        first, found = self.handed, list[str]()
+        self.handed = first + fold.op.block_bytes(self.threads)
+        for d in fold.dtypes:
+            found.append(self.shared(first))
+            first = first + -(-self.threads // WARP * d.bytes // 16) * 16
+        return found
+
+    #: Where the memory of folds goes on.
+    handed: Dim = dim(0)

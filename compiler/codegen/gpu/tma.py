@@ -1,0 +1,188 @@
+"""The loop along K of a matrix fold whose pieces come by bulk copies: `loop.bulk_copy` as ``cp.async.bulk.tensor``.
+
+One thread asks for the boxes of a stage and goes on.  Each stage has two mbarriers in block memory: ``full``, whose
+phase ends when all bytes have arrived, and ``empty``, whose phase ends when each warp has said that its products of the
+stage's pieces are made ("Asynchronous Barriers" of the PTX manual).  Threads wait for a phase by its parity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import SSAValue
+
+from ....dialects.attributes import BufferType
+from ....dialects.dims.dims import Dim, Sym, dim
+from ....dialects.loop import BulkCopyOp, MatrixFoldOp
+from ....dialects.loop.gpu_matrix import MBARRIER
+from ....dialects.types import DTYPES
+from ..emit.memory.access import storage_type
+from ..emit.text import EmitError
+from ..emit.values.registers import Reg
+from .cooperative import WARP
+from .pipeline import PipelineWriter
+
+__all__ = ["BulkWriter"]
+
+
+class BulkWriter(PipelineWriter):
+    """Adds bulk copies, the mbarriers that count what arrives, and the loop around them."""
+
+    def bulk_pipeline(self, op: MatrixFoldOp, count: int, multiply: Callable[[str, list[str]], list[str]]) -> list[str]:
+        """As `pipeline`; the products of one piece still run when `multiply` is next called."""
+        line, upper, sums = op.unit.line, self.index(op.upper.data), DTYPES[op.unit.sums]
+        now = Sym(f"{op.iv.data}.now")
+        self._mbarriers = self._initialised(op)
+        for stage in range(op.n_stages - 1):
+            self._ask(op, str(stage * line), upper, first=True)
+
+        def body(carried: list[Reg]) -> list[Reg]:
+            at, here = self.symbol(now)[0], {op.symbol: dim(now.name)}
+            slot = self.index(op.slot.substitute(here))
+            self._wait(self._full(slot), self.index(_turn(op).substitute(here) % 2))
+            found = multiply(slot, [self.constants(r)[0] for r in carried])
+            self.wait_for_products(1)
+            self._release(op, at, here)
+            self._ask(op, self.add(at, str((op.n_stages - 1) * line)), upper)
+            # The thread that asks may have been away; what four warps do together all threads of a warp do at once.
+            self.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
+            self.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
+            return [Reg((), [r], sums) for r in found]
+
+        zeros = [Reg((), ["0.0" if sums.is_float else "0"], sums) for _ in range(count)]
+        _, found = self.counted(now, "0", upper, str(line), body, zeros, bound=op.upper.data)
+        self.wait_for_products(0)
+        self.barrier()
+        self._by_first_thread(lambda: self._each_mbarrier(op, "inval", ""))
+        return [self.constants(r)[0] for r in found]
+
+    def bulk_copy(self, op: BulkCopyOp) -> None:
+        """Of the thread at this place; its bytes count where `_arrivals` says."""
+        assert isinstance(op.target.type, BufferType)
+        info, dims = op.target.type.data, len(op.at.data)
+        place = self.address(info, (*op.to.data, dim(0), dim(0), dim(0)))
+        pointer = self.pointer(self.buffer(op.target), storage_type(info.dtype), place)
+        to = self.ins(f"addrspacecast ptr {pointer} to ptr addrspace(3)")
+        # The manual counts dims from the contiguous one on.
+        at = [self.ins(f"trunc i64 {self.index(place)} to i32") for place in reversed(op.at.data)]
+        places = ", ".join(f"${2 + i}" for i in range(dims))
+        text = (
+            f"cp.async.bulk.tensor.{dims}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+            f"[$0], [$1, {{{places}}}], [${2 + dims}];"
+        )
+        given = [f"ptr addrspace(3) {to}", f"ptr {self.tensor_map(op.tensor)}", *(f"i32 {a}" for a in at)]
+        letters = ",".join(["l", "l", *["r"] * dims, "l"])
+        given.append(f"ptr addrspace(3) {self._arrivals}")
+        self.put(f'call void asm sideeffect "{text}", "{letters},~{{memory}}"({", ".join(given)})')
+
+    def tensor_map(self, tensor: SSAValue) -> str:
+        """A pointer to a tensor map."""
+        raise NotImplementedError
+
+    #: Where a fold's mbarriers lie, and the one that counts the bytes that come next.
+    _mbarriers: str = ""
+    _arrivals: str = ""
+
+    # Mbarriers
+
+    def _initialised(self, op: MatrixFoldOp) -> str:
+        """The mbarriers of a fold, those of what is full first; each thread can use them."""
+        if self.threads % WARP:
+            raise EmitError(f"warps that release pieces, in a block of {self.threads} threads")
+        first = self.handed
+        self.handed = first + op.block_bytes(self.threads)
+        base = self.ins(f"addrspacecast ptr {self.shared(first)} to ptr addrspace(3)")
+        self._mbarriers = base
+
+        def start() -> None:
+            for tensor in dict.fromkeys(copy.tensor for copy in op.bulk_copies):
+                self.put(f'call void asm sideeffect "prefetch.tensormap [$0];", "l"(ptr {self.tensor_map(tensor)})')
+            self._each_mbarrier(op, "init", ", $1")
+
+        self._by_first_thread(start)
+        # What the block did with this memory before is over for copies, too, and they find the mbarriers.
+        self.show_to_units()
+        self.barrier()
+        return base
+
+    def _each_mbarrier(self, op: MatrixFoldOp, action: str, operand: str) -> None:
+        """``init``, for one thread that fills and all warps that release, or ``inval``."""
+        for number in range(2 * op.n_stages):
+            arrivals = 1 if number < op.n_stages else self.threads // WARP
+            given = f", i32 {arrivals}" if operand else ""
+            pointer = self._mbarrier(str(number))
+            text, letters = f"mbarrier.{action}.shared::cta.b64 [$0]{operand};", "l,r" if operand else "l"
+            self.put(f'call void asm sideeffect "{text}", "{letters},~{{memory}}"(ptr addrspace(3) {pointer}{given})')
+
+    def _mbarrier(self, number: str) -> str:
+        offset = self.mul(number, str(MBARRIER))
+        return self.ins(f"getelementptr i8, ptr addrspace(3) {self._mbarriers}, i64 {offset}")
+
+    def _full(self, slot: str) -> str:
+        return self._mbarrier(slot)
+
+    def _empty(self, op: MatrixFoldOp, slot: str) -> str:
+        return self._mbarrier(self.add(slot, str(op.n_stages)))
+
+    def _wait(self, mbarrier: str, parity: str) -> None:
+        """Until the phase of that parity is over."""
+        parity = self.ins(f"trunc i64 {parity} to i32")
+        again, done = self.label("wait"), self.label("done")
+        self.branch(again)
+        self.start(again)
+        text = "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2; selp.u32 $0, 1, 0, p; }"
+        given = f"ptr addrspace(3) {mbarrier}, i32 {parity}"
+        over = self.ins(f'call i32 asm sideeffect "{text}", "=r,l,r,~{{memory}}"({given})')
+        self.branch_if(self.ins(f"icmp ne i32 {over}, 0"), done, again)
+        self.start(done)
+
+    # Who does what
+
+    def _ask(self, op: MatrixFoldOp, at: str, upper: str, first: bool = False) -> None:
+        """The first thread has the pieces of the iteration at `at` copied, where there is one.
+
+        It waits until they are no longer needed that lie there, if this is not the `first` time.
+        """
+        some = self.ins(f"icmp slt i64 {at}, {upper}")
+        mine = self.ins(f"and i1 {self._is_first_thread()}, {some}")
+
+        def region(_: list[Reg]) -> list[Reg]:
+            slot = self.index(op.slot)
+            if not first:
+                self._wait(self._empty(op, slot), self.index((_turn(op) + 1) % 2))
+            self._arrivals = self._full(slot)
+            expected = sum(copy.bytes for copy in op.bulk_copies)
+            text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
+            given = f"ptr addrspace(3) {self._arrivals}, i32 {expected}"
+            self.put(f'call void asm sideeffect "{text}", "l,r,~{{memory}}"({given})')
+            self.region(op.block)
+            return []
+
+        def once(_: str) -> None:
+            self.counted(op.symbol, at, upper, "1", region, trips=1, bound=op.upper.data)
+
+        self.store_where(mine, "", once)
+
+    def _release(self, op: MatrixFoldOp, at: str, here: dict[Sym, Dim]) -> None:
+        """One thread of each warp says that the products of the iteration before the one at `at` are made."""
+        behind = (dim(op.iv.data) // op.unit.line + (op.n_stages - 1)) % op.n_stages
+        first = self.ins(f"icmp eq i64 {self.lane_number()}, 0")
+        some = self.ins(f"icmp ne i64 {at}, 0")
+
+        def arrive(_: str) -> None:
+            empty = self._empty(op, self.index(behind.substitute(here)))
+            text = "mbarrier.arrive.shared::cta.b64 _, [$0];"
+            self.put(f'call void asm sideeffect "{text}", "l,~{{memory}}"(ptr addrspace(3) {empty})')
+
+        self.store_where(self.ins(f"and i1 {first}, {some}"), "", arrive)
+
+    def _is_first_thread(self) -> str:
+        return self.ins(f"icmp eq i64 {self.thread_number()}, 0")
+
+    def _by_first_thread(self, do: Callable[[], None]) -> None:
+        self.store_where(self._is_first_thread(), "", lambda _: do())
+
+
+def _turn(op: MatrixFoldOp) -> Dim:
+    """How often the pieces of the iterator's iteration have been filled before."""
+    return dim(op.iv.data) // (op.unit.line * op.n_stages)

@@ -1,0 +1,96 @@
+"""The fold of matrix units by four warps together: `loop.matrix_fold` as ``wgmma``, operands read from block memory.
+
+Pieces lie as the PTX manual's 128-byte swizzling mode has it ("Shared Memory Matrix Layout"); where they are turned
+their major dimension is M or N.  Each four warps have 64 rows and all columns of the sums, a warp 16 of the rows, which
+lie on its threads as those of ``mma.sync`` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from ....dialects.loop import MatrixFoldOp
+from ....dialects.matrix_units import LINE, Piece
+from ....dialects.types import DTYPES
+from ..emit.text import EmitError, llvm_type
+from .cooperative import SHARED
+from .mma import OCTET, MatrixWriter
+
+__all__ = ["WarpgroupWriter"]
+
+#: Of a descriptor, which counts in 16 bytes: the 128-byte swizzling mode, eight lines as stride.
+SWIZZLED, STRIDE = 1 << 62, (OCTET * LINE // 16) << 32
+
+
+class WarpgroupWriter(MatrixWriter):
+    """Adds folds of warp groups."""
+
+    def matrix_fold(self, op: MatrixFoldOp) -> None:
+        if not self.together or self.lanes or self.team != "block":
+            raise EmitError("a matrix fold where not all threads of the block are")
+        if op.warpgroup is None:
+            super().matrix_fold(op)
+            return
+        if op.warps[0] * 32 != self.threads:
+            raise EmitError(f"a matrix fold of {op.shape[0]} rows in a block of {self.threads} threads")
+        self.module.globals["shared"] = SHARED.format(align=OCTET * LINE)  # granules are exchanged by their address
+        warp = self.warp_number()
+        group = self.mul(self.ins(f"lshr i64 {warp}, 2"), str(op.GROUP_ROWS * LINE))
+
+        def multiply(slot: str, regs: list[str]) -> list[str]:
+            left, right = (
+                self._descriptor(buffer, piece, slot, own)
+                for buffer, piece, own in zip((op.left, op.right), op.pieces, (group, "0"))
+            )
+            self._aligned("fence", "")
+            for k in range(0, op.unit.line, op.unit.depth):
+                regs = self._begin(op, [self._along(d, p, k) for d, p in zip((left, right), op.pieces)], regs)
+            self._aligned("commit_group", "")
+            return regs
+
+        count = op.shape[1] // 2
+        sums = self.bulk_pipeline(op, count, multiply) if op.bulk_copies else self.pipeline(op, count, multiply, 1)
+        # A thread has of each 8 columns two of row g, then two of row g + 8; they are stored one row after the other.
+        halves = [sums[4 * j + 2 * half : 4 * j + 2 * half + 2] for half in range(2) for j in range(len(sums) // 4)]
+        self.store_sums(op, self.mul(warp, "16"), "0", [x for pair in halves for x in pair])
+
+    def _descriptor(self, buffer: SSAValue, piece: Piece, slot: str, own: str) -> str:
+        """Of the piece of that number from byte `own` on."""
+        pointer = self.piece_pointer(buffer, piece, slot)
+        address = self.add(self.ins(f"ptrtoint ptr addrspace(3) {pointer} to i64"), own)
+        units = self.ins(f"lshr i64 {self.ins(f'and i64 {address}, {(1 << 18) - 1}')}, 4")
+        leading = piece.shape[1] * LINE // 16 if piece.turned else 1
+        return self.ins(f"or i64 {units}, {SWIZZLED | STRIDE | leading << 16}")
+
+    def _along(self, descriptor: str, piece: Piece, k: int) -> str:
+        """The descriptor `k` elements further along K: that many lines, or bytes of a line."""
+        return self.add(descriptor, str(k * (LINE if piece.turned else piece.unit.element.bytes) // 16))
+
+    def _begin(self, op: MatrixFoldOp, descriptors: Sequence[str], sums: Sequence[str]) -> list[str]:
+        """The products of one depth of the unit, added to the sums."""
+        unit, count = op.unit, len(sums)
+        registers = ", ".join(f"${i}" for i in range(count))
+        majors = f", 1, 1, {int(op.pieces[0].turned)}, {int(op.pieces[1].turned)}" if DTYPES[unit.sums].is_float else ""
+        form = f"m64n{op.shape[1]}k{unit.depth}.{unit.ptx.rpartition('.')[0]}"
+        text = (
+            f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.{form} "
+            f"{{{registers}}}, ${count}, ${count + 1}, p{majors}; }}"
+        )
+        scalar = llvm_type(DTYPES[unit.sums])
+        kind = f"{{ {', '.join([scalar] * count)} }}"
+        letters = ",".join([f"={unit.registers}"] * count + ["l", "l"] + [str(i) for i in range(count)])
+        given = ", ".join([*(f"i64 {d}" for d in descriptors), *(f"{scalar} {x}" for x in sums)])
+        made = self.ins(f'call {kind} asm sideeffect "{text}", "{letters},~{{memory}}"({given}) convergent')
+        return self.parts(made, kind)
+
+    def _aligned(self, action: str, operand: str) -> None:
+        text = f"wgmma.{action}.sync.aligned{operand};"
+        self.put(f'call void asm sideeffect "{text}", "~{{memory}}"() convergent')
+
+    def show_to_units(self) -> None:
+        self.put('call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"() convergent')
+
+    def wait_for_products(self, newest: int) -> None:
+        self._aligned("wait_group", f" {newest}")

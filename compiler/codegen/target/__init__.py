@@ -1,0 +1,1 @@
+"""Targets, and LLVM as what makes machine code of text."""

@@ -1,0 +1,1 @@
+"""Devices and environment variables."""

@@ -1,0 +1,153 @@
+"""From a graph to its machine code: made once in a process, or loaded from what another one kept."""
+
+from __future__ import annotations
+
+from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..cache.disk_cache import code_key, load_code, publish_code
+from ..call.facts import StrideFact, separate, stride_fact, walkable
+from ..call.signature import Signature
+from ..config.devices import device_here
+from .executable import Code, CodeSpec, Executable, Prepared
+from .options import Options
+
+if TYPE_CHECKING:
+    from ..cache.disk_cache import CodeKey
+    from ..call.parameters import Parameter
+    from ..frontend.trace.graph import Graph
+    from ..tools.autotune import Tuned
+
+__all__ = [
+    "GraphCall", "call_of", "compiled", "compiled_and_key", "evaluate_graph", "options_here", "packed", "stages_of",
+    "strides_of",
+]  # fmt: skip
+
+_code: dict[Any, tuple[CodeSpec, Code, CodeKey | None]] = {}
+_code_lock = allocate_lock()
+
+
+def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options) -> Executable:
+    """The graph's machine code, made or loaded once for equal graphs, facts and options."""
+    return compiled_and_key(graph, facts, options)[0]
+
+
+def compiled_and_key(
+    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None = None,
+    found: Tuned | None = None,
+) -> tuple[Executable, CodeKey | None]:  # fmt: skip
+    """And what other processes look it up by.  With the Python function's `parameters` it may have an entry.
+
+    `found`: by which constants a search found the program fastest.
+    """
+    places = tuple(node.loc for node in graph.walk()) if options.lines else ()
+    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters, places, found and found.figures)
+    with _code_lock:
+        made = _code.get(key)
+        if made is None:
+            made = _code[key] = _loaded_or_made(graph, facts, options, parameters, found)
+    code, native, kept = made
+    return Executable(Signature.of(graph), code, native), kept
+
+
+def _loaded_or_made(
+    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None,
+    found: Tuned | None,
+) -> tuple[CodeSpec, Code, CodeKey | None]:  # fmt: skip
+    key = code_key(graph, facts, options, parameters, found.figures if found else ())
+    cached = None if key is None else load_code(key, options.device)
+    if cached is not None:
+        return cached.code, cached.native, key
+    if options.gpu:
+        from ..gpu.compile import compile_for_gpu
+
+        code, native = compile_for_gpu(graph, options, strides_of(graph, facts))
+        if key is not None:
+            publish_code(key, code, native.ptx.encode(), native.plan)
+        return code, native, key
+    from ..call.parameters import CallSignature
+    from ..pipeline import compile_graph
+    from .gc_throttle import seldom_collected
+
+    signature = None if parameters is None else CallSignature(parameters, tuple(facts))
+    machine = found.machine() if found else None
+    with seldom_collected:
+        made = compile_graph(graph, options, strides=strides_of(graph, facts), signature=signature, machine=machine)
+    executable, machine_code = made.executable, made.stages.object
+    if key is not None and machine_code is not None:
+        publish_code(key, executable.code, machine_code)
+    return executable.code, executable.native, key
+
+
+def stages_of(
+    graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any, found: Tuned | None = None
+) -> Any:
+    """The `pipeline.Stages` of a compilation that `watch` looks at; nothing is taken from a cache, nor kept."""
+    from ..pipeline import run_stages
+
+    machine = found.machine() if found else None
+    return run_stages(graph, options, strides=strides_of(graph, facts), watch=watch, machine=machine)
+
+
+def strides_of(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
+    """The run-time strides of a graph's tensor inputs, as `pipeline.run_stages` takes them."""
+    from ..call.strides import symbolic_strides
+
+    inputs = [i for i in graph.inputs if i.value is not None]
+    return [symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value]
+
+
+def packed(graph: Graph) -> list[StrideFact]:
+    """The facts of arrays that are all row-major, for a graph."""
+    return [("packed",) for i in graph.inputs if i.value is not None]
+
+
+class GraphCall(NamedTuple):
+    """Code for a graph whose ints are known, and what the shapes and strides of its arrays imply."""
+
+    executable: Executable
+    prepared: Prepared
+    threads: int
+    #: What runs it again and again (`Executable.repeated`); None: as the executable itself does.
+    direct: Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None = None
+
+    def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Run it on walkable arrays of just these types, shapes and strides; what it writes is in them then."""
+        written = self.executable.written
+        if self.direct is not None:
+            return self.direct(separate(arrays, written) if written else arrays)
+        return self.executable.run(self.prepared, separate(arrays, written) if written else arrays, self.threads)
+
+
+def options_here() -> Options:
+    """The options of lazy expressions: those of the environment, and the device that is chosen here."""
+    device = device_here()
+    return Options.of()._replace(device=device.name, threads=device.threads)
+
+
+def call_of(graph: Graph, options: Options, arrays: Sequence[np.ndarray]) -> GraphCall:
+    """How a graph is evaluated whose ints are all known, on walkable arrays."""
+    from ..frontend.indexing.runtime_checks import checked
+
+    graph = checked(graph)
+    integers = [i.source for i in graph.inputs if i.kind == "int"]
+    executable = compiled(graph, [stride_fact(a) for a in arrays], options)
+    return GraphCall(executable, executable.prepared(arrays, integers), options.threads)
+
+
+def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
+    """Run a graph whose arrays and ints are all known: what a lazy expression becomes.
+
+    What it writes to an input is in the input's own array when this returns.
+    """
+    originals = [i.source for i in graph.inputs if i.kind != "int"]
+    arrays = [walkable(np.asarray(a)) for a in originals]
+    call = call_of(graph, options or options_here(), arrays)
+    outputs = call(arrays)
+    for position in call.executable.written:
+        if arrays[position] is not originals[position]:
+            originals[position][...] = arrays[position]
+    return outputs

@@ -1,0 +1,48 @@
+"""The second tier of versions: code for sizes that keep coming.
+
+Code is generic in sizes, so that no new size compiles anything.  Where it was busy for long with calls that all had the
+same small sizes, one more version is compiled in which those are numbers: short rows then live in registers, and small
+loops are written out.  The evidence is counted by native entries, in iterations of kernels, and looked at twice: the
+sizes must be equal both times.  Larger sizes gain nothing from being known, and stay symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..call.arguments import Call
+    from .specializations import Version
+
+__all__ = ["EVIDENCE", "MOST", "NO_LIMIT", "Evidence", "small_sizes"]
+
+#: Iterations, about a quarter of a second of them, between two looks at the calls of a version.
+EVIDENCE = 1 << 28
+NO_LIMIT = 1 << 62
+#: The largest size that is worth knowing, and how many versions of a function may know theirs.
+LARGEST, MOST = 64, 4
+
+
+def small_sizes(version: Version, call: Call) -> dict[str, int]:
+    """The sizes of a call's arrays, from 1 to `LARGEST`, that a version's code has as symbols: by symbol (``x.1``)."""
+    symbols = set(version.executable.code.symbols)
+    leaves = call.leaves()
+    given = [(i.name, leaves[i.name].value.shape) for i in version.signature.arrays if not i.hidden]
+    sizes = {f"{name}.{d}": n for name, shape in given for d, n in enumerate(shape)}
+    return {symbol: n for symbol, n in sizes.items() if symbol in symbols and 1 <= n <= LARGEST}
+
+
+class Evidence:
+    """What was seen of a version's calls when its budget was spent."""
+
+    def __init__(self) -> None:
+        self.before: dict[str, int] | None = None
+
+    def sizes_to_fix(self, version: Version, call: Call, made: Collection[Version]) -> dict[str, int] | None:
+        """The sizes that a new version should have as numbers; empty: not yet; None: there is nothing to be gained."""
+        if version.fixed or sum(bool(v.fixed) for v in made) >= MOST:
+            return None
+        now, before = small_sizes(version, call), self.before
+        self.before = now
+        return now if now and now == before else {} if now or before is None else None

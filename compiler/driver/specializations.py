@@ -1,0 +1,160 @@
+"""The versions of a jitted function: what each was compiled for, why, and how native code gets to it."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...runtime.stub.native_call import CapturedObject, Record
+from ..cache.captured_value import Captured
+from ..call.arguments import Call
+from ..call.facts import describe, stride_fact
+from ..call.signature import Signature
+from .executable import Executable
+from .size_specialization import EVIDENCE, NO_LIMIT, Evidence
+
+__all__ = ["Ready", "Version", "describe_versions", "why_not"]
+
+
+_numbers = itertools.count()
+NONE_FIXED: Mapping[str, int] = {}
+
+
+class Ready(NamedTuple):
+    """A call prepared for a version: arrays in the order of the graph's inputs, and what their shapes imply."""
+
+    arrays: list[np.ndarray]
+    prepared: Any
+
+
+class Version:
+    """One trace of a function: how it is called, its machine code, what it captured, why it was made."""
+
+    def __init__(
+        self, executable: Executable, captured: Sequence[Captured], call: Call, fixed: Mapping[str, int] = NONE_FIXED
+    ):
+        self.executable, self.captured = executable, tuple(captured)
+        #: The sizes that it was made for, by symbol, and what is known of those of its calls
+        #: (`size_specialization.py`).
+        self.fixed, self.evidence = fixed, Evidence()
+        self.key = tuple(call.key)
+        self._objects = call.objects()
+        #: How many arguments ``*name`` collects, by name, among other tuples.
+        self._lengths = {a.name: len(a.value) for a in call.arguments if a.kind == "tuple"}
+        self._captured_facts = self._facts_of_captured(call.arrays(self.signature))
+        self.why = ""
+        #: Later versions have larger ones.
+        self.number = next(_numbers)
+
+    @property
+    def signature(self) -> Signature:
+        return self.executable.signature
+
+    @property
+    def by_python(self) -> str:
+        """Why Python makes its calls; empty where machine code does."""
+        if not self.executable.code.entry:
+            return self.executable.code.by_python
+        unplaced = [c for c in self.captured if c.place is None]
+        return f"{unplaced[0].text} is compared by value" if unplaced else ""
+
+    def ready(self, call: Call) -> Ready | None:
+        """The call prepared, where the version's guards hold for it."""
+        arrays = call.arrays(self.signature)
+        if self._facts_of_captured(arrays) != self._captured_facts:
+            return None
+        steps = [tuple(s // a.itemsize for s in a.strides) for a in arrays]
+        prepared = self.executable.prepare(
+            [a.shape for a in arrays], steps, call.integers(self.signature, self.executable.rooms)
+        )
+        return None if prepared is None else Ready(arrays, prepared)
+
+    def sees_memory(self, call: Call, ready: Ready) -> bool:
+        """Whether compiled code has the caller's own arrays where results are views of them, not copies it can walk."""
+        originals = call.originals(self.signature)
+        return all(
+            originals[number] is ready.arrays[number]
+            for kind, number in (view.base for view in self.executable.views)
+            if kind == "input"
+        )
+
+    def _facts_of_captured(self, arrays: Sequence[np.ndarray]) -> list[Any]:
+        """The facts of captured arrays: the key, which is made of arguments, does not say."""
+        given = zip(self.signature.arrays, arrays, strict=True)
+        return [(a.dtype, a.ndim, stride_fact(a)) for spec, a in given if spec.hidden]
+
+    def failing(self, call: Call) -> str:
+        """The first captured value or guard that does not hold for a call; empty where all do."""
+        for captured in self.captured:
+            if not captured():
+                return f"{captured} no longer holds"
+        arrays = call.arrays(self.signature)
+        if self._facts_of_captured(arrays) != self._captured_facts:
+            return "a captured array has another form"
+        shapes = [a.shape for a in arrays]
+        return self.executable.failing_guard(shapes, call.integers(self.signature, self.executable.rooms))
+
+    def record(self, signature: inspect.Signature, takes_out: bool, threads: int) -> Record:
+        """What a callable needs to call it directly."""
+        from ..call.parameters import OUT, result_objects
+
+        names: list[str | None] = []
+        defaults: list[tuple[bool, Any]] = []
+        positional = 0
+        for p in signature.parameters.values():
+            collected = p.kind is p.VAR_POSITIONAL
+            count = self._lengths[p.name] if collected else int(p.kind is not p.VAR_KEYWORD)
+            names += [None if collected or p.kind is p.POSITIONAL_ONLY else p.name] * count
+            defaults += [(p.default is not p.empty, p.default)] * count
+            positional += 0 if p.kind is p.KEYWORD_ONLY else count
+        if takes_out:
+            names.append(OUT)
+            defaults.append((True, None))
+        hidden = [i.source for i in self.signature.inputs if i.hidden]
+        return Record(
+            self.executable.native.entry,
+            names,
+            positional,
+            defaults,
+            [*hidden, *self._objects, *result_objects(self.signature.structure)],
+            [CapturedObject(*c.place, c.value) for c in self.captured if c.place is not None],
+            threads,
+            self,
+            NO_LIMIT if self.fixed else EVIDENCE,
+        )
+
+
+def why_not(versions: Sequence[Version], call: Call) -> str:
+    """Why none of the versions there are, the latest first, can make a call."""
+    if not versions:
+        return "it was the first call"
+    same = [v for v in versions if v.key == tuple(call.key)]
+    if same:
+        return f"the facts were known, but {same[0].failing(call)}"
+    latest = versions[0].key
+    if len(latest) == len(call.key):
+        changed = [f"{describe(new)} instead of {describe(old)}" for old, new in zip(latest, call.key) if old != new]
+        return f"the facts were new: {'; '.join(changed)}"
+    return "the facts were new: other arguments"
+
+
+def describe_versions(name: str, versions: Sequence[Version], waiting: Collection[Version] = ()) -> str:
+    """Each version, in the order made: why it was compiled, its facts, its guards, and who calls it.
+
+    Those `waiting` came from the cache and have been called once.
+    """
+    if not versions:
+        return f"{name}: nothing is compiled yet"
+    lines = []
+    for n, version in enumerate(versions, 1):
+        lines.append(f"{name}, version {n}: compiled because {version.why}")
+        lines += [f"  fact   {describe(fact)}" for fact in version.key]
+        lines += [f"  guard  {a} {relation} {b}  ({why})" for a, relation, b, why in version.signature.guards]
+        lines += [f"  guard  {captured}" for captured in version.captured]
+        who = "enter machine code after the next one" if version in waiting else "enter machine code"
+        lines.append(f"  calls  {'by Python: ' + version.by_python if version.by_python else who}")
+    return "\n".join(lines)

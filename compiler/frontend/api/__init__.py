@@ -1,0 +1,1 @@
+"""Other libraries' interfaces: the Python array API, Tensure, TensorFlow's graphs."""

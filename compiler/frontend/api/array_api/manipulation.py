@@ -1,0 +1,108 @@
+"""Dims and places of elements changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .....dialects.registry import OpError
+from ....diagnostics import located
+from ...numpy.functions import joining, manipulation
+from ...tensor import methods
+from ...tensor.apply import as_tensor
+from ...tensor.apply import broadcast_together as _together
+from ...tensor.tensor import Tensor
+
+__all__ = [
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis",
+    "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack", "tile", "unstack",
+]  # fmt: skip
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
+    with located():
+        return tuple(_together([as_tensor(a) for a in arrays], "broadcast_arrays")) if arrays else ()
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that all of these broadcast to."""
+    rank = max(map(len, shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for i, n in enumerate(shape, rank - len(shape)):
+            if n != 1 and result[i] not in (1, n):
+                with located():
+                    raise OpError(f"{', '.join(map(str, shapes))} do not broadcast", code="TX0211")
+            result[i] = n if n != 1 else result[i]
+    return tuple(result)
+
+
+def broadcast_to(x: Any, /, shape: Any) -> Tensor:
+    with located():
+        return methods.broadcast(as_tensor(x), shape)
+
+
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
+    with located():
+        return joining.concatenate(arrays, axis)
+
+
+def expand_dims(x: Any, /, axis: Any) -> Tensor:
+    with located():
+        return methods.expand_dims(as_tensor(x), axis)
+
+
+def flip(x: Any, /, *, axis: Any = None) -> Tensor:
+    with located():
+        return manipulation.flip(x, axis)
+
+
+def moveaxis(x: Any, source: Any, destination: Any, /) -> Tensor:
+    with located():
+        return methods.moveaxis(as_tensor(x), source, destination)
+
+
+def permute_dims(x: Any, /, axes: Any) -> Tensor:
+    with located():
+        return methods.transpose(as_tensor(x), tuple(axes))
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
+    """Each element so many times; counts that differ have their sum computed first, which is a size."""
+    with located():
+        if isinstance(repeats, Tensor):
+            repeats = [int(n) for n in repeats] if repeats.ndim else int(repeats)
+        return manipulation.repeat(x, repeats, axis)
+
+
+def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
+    """A view where that is possible.  TxcError for ``copy=False`` where it is not."""
+    with located():
+        made = methods.reshape(as_tensor(x), tuple(shape))
+        if copy is False and not made.is_view and made is not x:
+            raise OpError("this reshape makes a copy", "leave copy=False out", "TX0240")
+        return methods.copy(made) if copy else made
+
+
+def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
+    with located():
+        return manipulation.roll(x, shift, axis)
+
+
+def squeeze(x: Any, /, axis: Any = None) -> Tensor:
+    with located():
+        return methods.squeeze(as_tensor(x), axis)
+
+
+def stack(arrays: Any, /, *, axis: int = 0) -> Tensor:
+    with located():
+        return joining.stack_(arrays, axis)
+
+
+def tile(x: Any, repetitions: Any, /) -> Tensor:
+    with located():
+        return manipulation.tile(x, tuple(repetitions))
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+    with located():
+        return joining.unstack(x, axis=axis)

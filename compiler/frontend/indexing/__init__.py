@@ -1,0 +1,1 @@
+"""Indexing: views, gathers and scatters, and sizes that values decide."""

@@ -1,0 +1,61 @@
+"""``x[mask]`` in compiled functions: the elements at the places of its true ones, whose number becomes a size.
+
+What is only reduced, or stored where the same mask is true, needs no places: it is computed for all of `x` beside the
+mask (`whole_of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.dims.dims import dim
+from ....dialects.dims.index_map import product
+from ..tensor import methods
+from ..tensor.apply import apply, as_tensor
+from ..tensor.tensor import Tensor
+from ..trace.context import table
+from .advanced import Places, gather, is_mask, scatter
+from .unmasked import whole_of
+
+__all__ = ["mask_of", "masked", "put_masked"]
+
+
+def mask_of(x: Tensor, items: Sequence[Any]) -> Tensor | None:
+    """The mask of the first dims of `x` that a key is; None where it is more, or another one."""
+    if (
+        not is_mask(items[0])
+        or any(k != slice(None) for k in items[1:] if not is_mask(k))
+        or any(map(is_mask, items[1:]))
+    ):
+        return None
+    mask = as_tensor(items[0])
+    if not mask.ndim:
+        return None
+    for a, b in zip(mask.dims, x.dims):
+        table().equate(a, b, "a mask")
+    return mask
+
+
+def masked(x: Tensor, mask: Tensor) -> Tensor:
+    """A copy of the slices of `x` where the mask of its first dims is true, in order."""
+    from ..numpy.functions.data_dependent import places_of
+
+    rest = x.dims[mask.ndim :]
+    flat = apply("reshape", x, dims=(product(mask.dims), *rest))
+    return gather(Places(flat, [0], [places_of(methods.ravel(mask))], 0, None))
+
+
+def put_masked(x: Tensor, mask: Tensor, new: Any) -> None:
+    """``x[mask] = new``."""
+    from ..numpy.functions.data_dependent import nonzero
+
+    value = as_tensor(new)
+    wide = apply("reshape", mask, dims=(*mask.dims, *[dim(1)] * (x.ndim - mask.ndim)))
+    found = whole_of(value, mask)
+    if found is not None:
+        value = apply("reshape", found[0], dims=(*mask.dims, *found[0].dims[1:]))
+    if found is not None or value.ndim <= x.ndim - sum(d.const != 1 for d in wide.dims):
+        x.store(apply("select", wide, apply("cast", value, dtype=x.element), x))
+        return
+    scatter(Places(x, [*range(mask.ndim)], nonzero(mask), 0, None), value)

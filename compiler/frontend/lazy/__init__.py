@@ -1,0 +1,1 @@
+"""Lazy expressions: recorded, recognized and run."""

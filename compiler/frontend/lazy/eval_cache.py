@@ -1,0 +1,74 @@
+"""Lazy expressions that were evaluated before: their code is found without making their graph again.
+
+A graph of symbols (`generic_sizes`) serves every size, but making it takes much longer than small code runs.  Here an
+expression is looked up by its *form* (`forms`).  Of one form there is one call, whose symbols, sizes of results and
+temporaries are known, so what is left is to take the arrays of its leaves and to enter machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ....runtime.environment import variable
+from ...config.devices import device_here
+from ...config.knobs import GDB, PASSES
+from ..trace.graph import Single, Value
+from .bounded import keep_latest
+from .structural_key import gathered
+
+if TYPE_CHECKING:
+    from ...driver.compile_cache import GraphCall
+
+__all__ = ["asked", "known", "remember"]
+
+#: What evaluates an expression of such leaves.
+Run: TypeAlias = Callable[[Sequence[Single]], np.ndarray]
+
+#: How many calls are kept; the oldest go first.
+MOST = 2048
+#: How many times a call runs before what depends on its shapes is done once for all: the first of these loads code.
+OFTEN = 16
+#: What of the environment selects code, beside the device.
+_passes, _gdb = variable(PASSES.name), variable(GDB.name)
+_calls: dict[tuple[Any, ...], Run] = {}
+
+
+def asked(value: Value, written: Value | None = None) -> tuple[tuple[Any, ...], tuple[Single, ...]] | None:
+    """What selects the call for an expression whose value goes into the leaf `written`, where one is given; its leaves.
+
+    None for what is no plain expression of plain arrays.
+    """
+    found = gathered((value,) if written is None else (value, written))
+    return None if found is None else ((found[0], device_here(), _passes(), _gdb()), found[1])
+
+
+def known(key: tuple[Any, ...]) -> Run | None:
+    """What was remembered for such an expression."""
+    return _calls.get(key)
+
+
+def remember(key: tuple[Any, ...], call: GraphCall, places: Sequence[int]) -> None:
+    """Keep a call, without the arrays that it was made for; `places` has, for each of them, its number as a leaf."""
+    executable, prepared = call.executable, call.prepared
+    lasting = type(executable)(executable.signature.without_sources(), executable.code, executable.native)
+    kept = call._replace(executable=lasting)
+
+    seldom = iter(range(OFTEN))
+
+    def run_for_now(leaves: Sequence[Single]) -> np.ndarray:
+        """Run it; what comes often is prepared further."""
+        if next(seldom, None) is not None:
+            return kept([leaves[i].leaf for i in places])[0]
+        direct = lasting.repeated(prepared)
+        run = direct if direct is not None and not lasting.written else kept._replace(direct=direct)
+        return _keep(key, lambda leaves: run([leaves[i].leaf for i in places])[0])(leaves)
+
+    _keep(key, run_for_now)
+
+
+def _keep(key: tuple[Any, ...], run: Run) -> Run:
+    keep_latest(_calls, key, run, MOST)
+    return run

@@ -1,0 +1,136 @@
+"""Running lazy expressions: their graph, on a device, now or in another thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....dialects.registry import OpError
+from ...config.devices import device as on_device
+from ...config.devices import device_here, parse_device
+from ..trace.context import current, suspended
+from ..trace.graph import DimTable, Graph, Single, Value, schedule
+from .deferred import array_of_leaf, settled
+from .eval_cache import asked, known, remember
+from .symbolic_shapes import generic, leaf_input
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from ..tensor.tensor import Tensor
+
+__all__ = ["check_outside_a_trace", "computed", "evaluated", "in_background", "lazy_graph", "run_in_place"]
+
+
+def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
+    """The graph that computes values of lazy expressions: their leaves are hidden inputs.
+
+    The first output is the new content of the leaf `written`, where one is given.  Dims are symbols, so that other
+    shapes find the same code; numbers where the expression relies on them (`generic_sizes`).
+    """
+    outputs = [settled(v) for v in outputs]
+    ordered = _leaves_of(outputs, written)
+    try:
+        table, inputs, results = generic(outputs, ordered, written)
+    except OpError:
+        table, inputs, results = DimTable(), [leaf_input(i, v) for i, v in enumerate(ordered)], list(outputs)
+    aliases = {} if written is None else {0: ordered.index(written)}
+    structure = 0 if len(outputs) == 1 else tuple(range(len(outputs)))
+    return Graph("expression", inputs, results, table, aliases, structure, len(outputs)).settle()
+
+
+def _leaves_of(outputs: Sequence[Value], written: Value | None) -> list[Value]:
+    """The leaves that values need, in the order of the graph's inputs."""
+    leaves: dict[Value, None] = {} if written is None else {written: None}
+    for v in [*outputs, *(o for n in schedule(outputs) for o in n.operands)]:
+        if v.node.op is None:
+            leaves[v] = None
+    return sorted(leaves, key=lambda v: v.node.serial)
+
+
+def computed(value: Value) -> np.ndarray:
+    """The elements of a lazy value in graph dims, in memory of their own."""
+    array = array_of_leaf(value)
+    return _run(value) if array is None else np.array(array)
+
+
+def run_in_place(value: Value, leaf: Value) -> None:
+    """Compute the new content of a leaf's array, there; what it reads of that memory is what was there before."""
+    _run(value, leaf)
+
+
+def _run(value: Value, written: Value | None = None) -> np.ndarray:
+    """The value of an expression; it goes into the array of the leaf `written`, where one is given."""
+    given = asked(value, written)
+    if given is not None:
+        key, leaves = given
+        call = known(key)
+        if call is not None:
+            return call(leaves)
+    return _run_first(value, written, given)
+
+
+def _run_first(
+    value: Value, written: Value | None, given: tuple[tuple[Any, ...], tuple[Single, ...]] | None
+) -> np.ndarray:
+    """As `_run`, of an expression whose call is not known; it is from now on, where the expression has a form."""
+    from ...driver.compile_cache import call_of, evaluate_graph, options_here
+
+    with suspended():
+        graph = lazy_graph([value], written)
+        if given is None or device_here().is_gpu:  # whose code knows the user's lines
+            return evaluate_graph(graph)[0]
+        key, leaves = given
+        options = options_here()
+        places = tuple([leaves.index(v) for v in _leaves_of([settled(value)], written)])
+        arrays = [leaves[i].leaf for i in places]
+        call = call_of(graph, options, arrays)
+    if not options.lines:
+        remember(key, call, places)
+    return call(arrays)[0]
+
+
+def evaluated(t: Tensor, device: str | None = None) -> Tensor:
+    """A tensor of its own memory with the elements of `t`, computed on `device`."""
+    check_outside_a_trace("eval(device=…)")
+    with on_device(device):
+        return t.with_memory(computed(t.value))
+
+
+def in_background(work: Callable[[], Any], device: str | None, done: Callable[[Any], object] | None) -> Future[Any]:
+    """Run `work` in another thread on `device`: a future of what it gives, set when `done` has been called with that.
+
+    An exception of the work, or of `done`, is the future's.
+    """
+    if device is not None:
+        parse_device(device)
+    import threading
+    from concurrent.futures import Future  # which loads `logging`
+
+    future: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            with on_device(device):
+                result = work()
+            if done is not None:
+                done(result)
+        except BaseException as error:  # the future hands it to whoever asks for the result
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    threading.Thread(target=run, name="txc-eval").start()
+    return future
+
+
+def check_outside_a_trace(what: str) -> None:
+    """OpError inside a function that is being compiled."""
+    if current() is not None:
+        raise OpError(
+            f"{what} inside a compiled function",
+            "the function has one device: give it to txc.jit(device=…) or f.options(device=…)",
+            "TX0701",
+        )

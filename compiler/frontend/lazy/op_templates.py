@@ -1,0 +1,222 @@
+"""What elementwise ops and reductions make of lazy operands: nodes that depend on types alone, found once.
+
+Outside a trace sizes are numbers and nothing is learnt of them, so an op on tensors of known dtypes and dims, and on
+numbers, becomes the same nodes every time: literals in the common dtype, casts, broadcasts, itself.  A *recipe* has
+them with their types inferred.  It is taken from what `apply` made the first time, so there is one place that says what
+an op means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ....dialects.registry import OPS, Op
+from ...diagnostics import user_loc
+from ..tensor.tensor import Tensor
+from ..trace.context import current
+from ..trace.graph import Loc, Node, Value, moment
+from .bounded import keep_latest
+from .deferred import Recipe, Step, Unmade, settled
+from .structural_key import form_of, gathered, known_form, met, new_form
+
+__all__ = [
+    "Operands", "again", "asked", "keep", "keep_value", "of_two", "operands_of", "replayed", "value_again", "value_of",
+]  # fmt: skip
+
+#: How many recipes are kept; the oldest goes first.
+MOST = 4096
+#: Numbers that are told apart by type and value.
+_NUMBERS = frozenset({bool, int, float, np.float32, np.float64, np.int32, np.int64, np.bool_})
+#: Whose ops depend on nothing but types and parameters.
+_FAMILIES = frozenset({"map", "reduction"})
+#: Parameters that are told apart by type and value.
+_PARAMETERS = frozenset({bool, int, str, type(None)})
+
+
+class Operands:
+    """What `head` asks to be made of values: `key` is that of their types, and of what `more` says of them, `form` that
+    of their expressions (None, and there are no `leaves`, where one of them has no form).
+    """
+
+    __slots__ = ("form", "key", "leaves", "values")
+
+    def __init__(self, head: Sequence[Any], values: list[Value], more: Sequence[Any] = ()):
+        self.values = values
+        found = gathered(values)
+        self.form, self.leaves = (None, ()) if found is None else ((tuple(head), found[0]), found[1])
+        key = [*head, *more]
+        for value in values:
+            # An operand that is there twice is one value.
+            key += (value.type.dtype, value.type.dims, values.index(value))
+        self.key = tuple(key)
+
+
+_recipes: dict[tuple[Any, ...], Recipe] = {}
+
+
+def asked(
+    op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], list[Value]] | None:
+    """What an op is asked for outside a trace, without the types of its operands, and the operands.
+
+    None for what is always worked out: of weak tensors, of arrays.
+    """
+    head: list[Any] = [op]
+    if params:
+        if not all(_is_plain_parameter(v) for v in params.values()):
+            return None
+        for name, v in params.items():
+            head += (name, type(v), v)
+    values: list[Value] = []
+    for x in given:
+        kind = type(x)
+        if kind is Tensor or isinstance(x, Tensor):
+            if x.weak:
+                return None
+            head.append(x.layout)
+            values.append(x._value if kind is Tensor and x._parent is None else x.value)
+        elif kind in _NUMBERS:
+            if x != x:  # no NaN equals itself
+                return None
+            # -0.0 is another number than 0.0.
+            head += (kind, x or repr(x))
+        else:
+            return None
+    return tuple(head), values
+
+
+def again(head: tuple[Any, ...], values: list[Value]) -> Tensor | None:
+    """The result of what is asked for of such expressions as before; None for others.  Called by `apply` alone."""
+    made = value_again(head, values, 3)
+    return None if made is None else Tensor.of_value(made, made.recipe.layout, made.recipe.weak)
+
+
+def of_two(op: str, x: Any, y: Any) -> Tensor | None:
+    """As `again`, of what most operators are between: two tensors.  Called by operators alone."""
+    if type(x) is not Tensor or type(y) is not Tensor or x.weak or y.weak or current() is not None:
+        return None
+    values = [x._value if x._parent is None else x.value, y._value if y._parent is None else y.value]
+    made = value_again((op, x.layout, y.layout), values, 3)
+    return None if made is None else Tensor.of_value(made, made.recipe.layout, made.recipe.weak)
+
+
+def operands_of(
+    op: type[Op] | str, params: Mapping[str, Any], head: tuple[Any, ...], values: list[Value]
+) -> Operands | None:
+    """The operands of an op that may have a recipe; None for others."""
+    meant = OPS.get(op) if isinstance(op, str) else op
+    if not values or meant is None or meant.family not in _FAMILIES or (params and meant.family == "map"):
+        return None
+    return Operands(head, values)
+
+
+def _is_plain_parameter(x: Any) -> bool:
+    return type(x) in _PARAMETERS or (type(x) is tuple and all(type(i) is int for i in x))
+
+
+def replayed(operands: Operands) -> Any:
+    """The result of an op on operands like earlier ones; None where there were none.  Called by `apply` alone."""
+    recipe = _recipes.get(operands.key)
+    if recipe is None:
+        return None
+    if len(recipe.results) == 1:
+        return Tensor.of_value(_unmade(recipe, operands, user_loc(2)), recipe.layout, recipe.weak)
+    made = recipe.made([settled(v) for v in operands.values], user_loc(2), moment())
+    return tuple([Tensor(v, layout=recipe.layout, weak=recipe.weak) for v in made])
+
+
+def value_again(head: tuple[Any, ...], values: list[Value], inner: int) -> Unmade | None:
+    """What was made of such expressions, of these; None where nothing was.
+
+    `inner` is that of `user_loc`, for this function.
+    """
+    if len(values) == 2:  # most are: as `gathered`, without its loop
+        first, second = values
+        one, other, leaves = first.form or form_of(first), second.form or form_of(second), first.leaves
+        if one is None or other is None:
+            return None
+        place, leaves = met((first,) if leaves is None else leaves, second)
+        parts: Any = one, other, place
+    else:
+        found = gathered(values)
+        if found is None:
+            return None
+        parts, leaves = found
+    form = known_form((head, parts))
+    return None if form is None else Unmade(form.recipe, form, leaves, values, user_loc(inner))
+
+
+def value_of(operands: Operands) -> Value | None:
+    """What `keep_value` was given for operands like these, of them; None where there were none."""
+    recipe = _recipes.get(operands.key)
+    return None if recipe is None else _unmade(recipe, operands, user_loc(2))
+
+
+def _unmade(recipe: Recipe, operands: Operands, loc: Loc | None, made: Value | None = None) -> Unmade:
+    """The only result of a recipe, of operands of these types."""
+    form = None if operands.form is None else known_form(operands.form) or new_form(operands.form, recipe)
+    return Unmade(recipe, form, operands.leaves, operands.values, loc, made)
+
+
+def keep(operands: Operands, since: int, result: Any) -> None:
+    """Note what an op made of its operands: the nodes with serial numbers from `since` on."""
+    results = result if isinstance(result, tuple) else (result,)
+    if all(_is_plain(r) and r.layout == results[0].layout and r.weak == results[0].weak for r in results):
+        values = [r.value for r in results]
+        recipe = _kept(operands, since, values, results[0].layout, results[0].weak)
+        if recipe is not None and len(values) == 1:
+            results[0].latest = _unmade(recipe, operands, values[0].node.loc, values[0])
+
+
+def keep_value(operands: Operands, since: int, result: Value) -> Value:
+    """Note what anything made of operands, that depends on nothing but their key: the value to go on with."""
+    recipe = _kept(operands, since, [result])
+    return result if recipe is None else _unmade(recipe, operands, result.node.loc, result)
+
+
+def _kept(
+    operands: Operands, since: int, results: Sequence[Value], layout: str = "row", weak: str = ""
+) -> Recipe | None:
+    given = [settled(v) for v in operands.values]
+    nodes = _made(results, given, since)
+    if nodes is None:
+        return None
+    numbers: dict[Value, int] = {}
+    for position, value in enumerate(given):
+        numbers.setdefault(value, position)
+    steps = []
+    count = len(given)
+    for node in nodes:
+        assert node.op is not None
+        types = tuple(r.type for r in node.results)
+        steps.append(Step(node.op, tuple(numbers[v] for v in node.operands), node.attrs, types, node.text))
+        for r in node.results:
+            numbers[r] = count
+            count += 1
+    made = Recipe(tuple(steps), tuple(numbers[v] for v in results), tuple(v.type for v in results), layout, weak)
+    keep_latest(_recipes, operands.key, made, MOST)
+    return made
+
+
+def _is_plain(result: Any) -> bool:
+    """Whether it is a tensor of its own that has nothing but a value."""
+    return type(result) is Tensor and not result.is_view and result.memory is None and not result.boxed
+
+
+def _made(results: Sequence[Value], given: Sequence[Value], since: int) -> list[Node] | None:
+    """The nodes between some values and results, in order; None where these need anything else."""
+    found: set[Node] = set()
+    stack = list(results)
+    while stack:
+        value = stack.pop()
+        node = value.node
+        if value in given or node in found:
+            continue
+        if node.serial < since or node.op is None or node.regions:
+            return None
+        found.add(node)
+        stack.extend(node.operands)
+    return sorted(found, key=lambda node: node.serial)

@@ -1,0 +1,138 @@
+"""What tensors and sizes do by functions that make tensors: given to the classes here, and nowhere else.
+
+A class that everything is made of cannot import what is built on it.  `Tensor` and `SymInt` ask for a function by its
+name in this module.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...dialects.ops.library import Library
+from ...dialects.registry import OPS, OpError, Reduction, Scan
+from ..diagnostics import located
+from .indexing import data_dependent_sizes
+from .indexing.basic import get, put
+from .lazy.op_templates import of_two
+from .numpy.dispatch import function, ufunc
+from .numpy.functions.products import matmul, power
+from .refusals import instead
+from .scalars.python_numbers import of_python
+from .scalars.type_tests import python_type, type_name
+from .tensor import methods
+from .tensor.apply import apply, as_tensor, call
+from .tensor.assignment import store
+from .tensor.composite_views import Part
+from .tensor.tensor import Tensor
+from .tensor.view_or_copy import Flat
+from .trace.context import current
+from .trace.symint import SymInt
+
+__all__ = [
+    "Flat", "Part", "apply", "as_tensor", "data_dependent_sizes", "expand_library", "function", "get",
+    "matmul", "method", "of_python", "power", "put", "store", "ufunc", "undefined", "vectorized",
+]  # fmt: skip
+
+
+#: Methods that are NumPy's function of that name.
+_FUNCTIONS = ("argpartition", "choose", "nonzero", "put", "repeat")
+
+
+def _as_function(name: str) -> Callable[..., Any]:
+    """The method of arrays that is NumPy's function of the same name."""
+    plain = getattr(np, name)
+    return lambda x, *args, **kwargs: function(plain, (x, *args), kwargs)
+
+
+def _compress(x: Tensor, condition: Any, *args: Any, **kwargs: Any) -> Tensor:
+    return function(np.compress, (condition, x, *args), kwargs)
+
+
+def _partition_in_place(x: Tensor, *args: Any, **kwargs: Any) -> None:
+    put(x, ..., function(np.partition, (x, *args), kwargs))
+
+
+@functools.cache
+def _methods() -> dict[str, Any]:
+    """Methods by name; seen by other threads when it is whole."""
+    from .numpy import random  # loaded for the first method that is asked for
+    from .numpy.functions import indexing, sorting
+    from .numpy.functions.elementwise import round_
+    from .numpy.functions.products import dot_
+    from .scalars import custom_functions
+
+    found: dict[str, Any] = {}
+    for op in OPS.values():
+        found.update(dict.fromkeys(op.methods, op))
+    return {
+        **found, **methods.METHODS, **custom_functions.EXPRESSIONS, **sorting.METHODS, "dot": dot_,
+        **{name: _as_function(name) for name in _FUNCTIONS}, "compress": _compress,
+        "partition": _partition_in_place, "round": round_,
+        "take": indexing.take, "random": random.random, "set_random": random.set_random,
+    }  # fmt: skip
+
+
+def method(x: Tensor, name: str) -> Any:
+    """The method of that name, bound to `x`; AttributeError where there is none."""
+    found = _methods().get(name)
+    if found is None:
+        with located():
+            raise _absent(x, name)
+    return lambda *args, **kwargs: _call_method(found, x, args, kwargs)
+
+
+def _call_method(found: Any, x: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    with located():
+        if not isinstance(found, type):
+            return found(x, *args, **kwargs)
+        if issubclass(found, Reduction):
+            return methods.reduce(found.name, x, *args, **kwargs)
+        if issubclass(found, Scan):
+            return methods.scan(found.name, x, *args, **kwargs)
+        return call(found, (x, *args), kwargs)
+
+
+def _absent(x: Tensor, name: str) -> Exception:
+    """The error of an attribute that is no method here.
+
+    In a compiled function it is refused if Python's object has it.  Elsewhere others may ask what a tensor has.
+    """
+    if current() is None or name.startswith("__"):
+        return AttributeError(f"a tensor has no attribute {name!r}")
+    kind = python_type(x)
+    if not hasattr(kind, name):
+        return AttributeError(f"'{type_name(x)}' object has no attribute {name!r}")
+    what = "an array" if kind is np.ndarray else f"a run-time {kind.__name__}"
+    hint = instead(f"{kind.__name__}.{name}") or instead(f"ndarray.{name}") or instead(f"float.{name}")
+    return OpError(f"{name} of {what} has no compiled form", hint, "TX0270")
+
+
+def undefined(name: str, a: Any, b: Any) -> Any:
+    """An operator between a tensor and what has none for it: Python's error, which names what the tensor stands for."""
+    if current() is None:
+        return NotImplemented
+    raise TypeError(f"{name} is not defined on '{type_name(a)}' and '{type_name(b)}'")
+
+
+def vectorized(f: np.vectorize) -> Callable[..., Tensor]:
+    """What a call of ``np.vectorize(f)`` is in a compiled function."""
+    from .scalars.custom_functions import vectorized
+
+    return vectorized(f)
+
+
+def expand_library(op: type[Library], tensors: Sequence[Tensor], params: dict[str, Any]) -> Any:
+    """What an op of the library of .tx functions is made of."""
+    from .tx.library import expand  # which loads the language
+
+    return expand(op, tensors, params)
+
+
+Tensor.functions = SymInt.functions = sys.modules[__name__]
+Tensor.apply = staticmethod(apply)
+Tensor.again = staticmethod(of_two)

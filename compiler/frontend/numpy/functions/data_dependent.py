@@ -1,0 +1,110 @@
+"""Functions whose result has as many elements as a value says: counted first, and filled then.
+
+Of lazy tensors the count is computed at once, the elements when they are needed.  In a function that is being compiled
+the count becomes a size for what follows (`bound_sizes`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .....dialects.dims.dims import Dim
+from .....dialects.registry import OpError
+from .....dialects.types import DTYPES, tensor_type
+from ...indexing import data_dependent_sizes
+from ...indexing.advanced import Places, gather, scatter
+from ...tensor import methods
+from ...tensor.apply import apply, as_tensor, truth
+from ...tensor.tensor import Tensor
+from ...trace.context import current
+from ...trace.symint import SymInt, as_dim
+from ..creation import iota, zeros
+from ..out_arrays import into_read
+from .registry import handles
+
+__all__ = ["count_of", "nonzero", "places_of", "selected"]
+
+
+def count_of(mask: Tensor) -> int | SymInt:
+    """The number of true elements of a mask, as a size."""
+    return sized(methods.reduce("sum", mask), mask.type.size)
+
+
+def sized(count: Tensor, most: Dim) -> int | SymInt:
+    """A number from 0 to `most`, which a tensor has, as a size."""
+    trace = current()
+    return int(count) if trace is None else data_dependent_sizes.bind(trace, count, most)
+
+
+def places_of(mask: Tensor) -> Tensor:
+    """The positions of the true elements of a mask of rank 1."""
+    trace = current()
+    known = None if trace is None else data_dependent_sizes.known_places(trace, mask.value)
+    if known is not None:
+        return Tensor(known)
+    count = count_of(mask)
+    # Element k of those that are true goes to place k, all others to one place behind, where none is.
+    place = apply("select", mask, methods.scan("cumsum", mask, 0) - 1, count)
+    found = (
+        zeros(count, "i64")
+        if trace is None
+        else data_dependent_sizes.empty(tensor_type(DTYPES["i64"], (as_dim(count),)))
+    )
+    scatter(Places(found, [0], [place], 0, None), iota(mask.dims[0]))
+    if trace is not None:
+        trace.places.append((mask.value, found.value))
+    return found
+
+
+@handles(np.nonzero)
+def nonzero(a: Any) -> tuple[Tensor, ...]:
+    """The indices of what is not zero, one tensor a dim."""
+    a = as_tensor(a)
+    if not a.ndim:
+        raise OpError("nonzero of a tensor of rank 0", "reshape it to (1,)", "TX0103")
+    flat = places_of(methods.ravel(truth(a)))
+    found = []
+    for size in reversed(a.shape):
+        found.append(flat % size)
+        flat = flat // size
+    return tuple(reversed(found))
+
+
+@handles(np.flatnonzero)
+def flatnonzero(a: Any) -> Tensor:
+    return nonzero(methods.ravel(as_tensor(a)))[0]
+
+
+@handles(np.argwhere)
+def argwhere(a: Any) -> Tensor:
+    """The indices of what is not zero, one row an element."""
+    a = as_tensor(a)
+    if not a.ndim:
+        return zeros((count_of(truth(a)), 0), "i64")
+    found = nonzero(a)
+    return apply("concatenate", *(methods.expand_dims(f, 1) for f in found), axis=1)
+
+
+@handles(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    """The slices along `axis` whose number `condition` says; it may be shorter than the dim."""
+    a, condition = as_tensor(a), as_tensor(condition)
+    if axis is None:
+        a, axis = methods.ravel(a), 0
+    if condition.ndim != 1:
+        raise OpError(f"np.compress takes a condition of rank 1, not {condition.user_type}", code="TX0103")
+    axis = methods._axis(axis, a.ndim)
+    return into_read(out, gather(Places(a, [axis], [places_of(truth(condition))], axis, None)), "np.compress")
+
+
+@handles(np.extract)
+def extract(condition: Any, arr: Any) -> Tensor:
+    return compress(methods.ravel(as_tensor(condition)), methods.ravel(as_tensor(arr)), 0)
+
+
+def selected(key: Any) -> list[Any]:
+    """A bool index of a lazy tensor as index arrays, one a dim."""
+    mask = truth(as_tensor(key))
+    return list(nonzero(mask))

@@ -1,0 +1,219 @@
+"""Dims permuted, merged, added, repeated and reversed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .....dialects.dims.dims import maximum
+from .....dialects.registry import OpError
+from .....dialects.types import DTYPES
+from ...indexing.advanced import Places, gather
+from ...indexing.data_dependent_sizes import size_of
+from ...tensor import methods
+from ...tensor.apply import apply, as_tensor, broadcast_together, cast
+from ...tensor.tensor import Tensor
+from ...trace.symint import as_dim, is_integer, symint
+from ..creation import iota
+from .registry import handles, required
+
+__all__ = ["flip", "roll", "tile"]
+
+
+@handles(np.transpose, np.permute_dims)
+def transpose(a: Any, axes: Any = None) -> Any:
+    return methods.transpose(as_tensor(a), axes)
+
+
+@handles(np.matrix_transpose, np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise OpError(f"np.matrix_transpose takes matrices, not {x.user_type}", code="TX0103")
+    return methods.swapaxes(x, -1, -2)
+
+
+@handles(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    return methods.swapaxes(as_tensor(a), axis1, axis2)
+
+
+@handles(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    return methods.moveaxis(as_tensor(a), source, destination)
+
+
+@handles(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    a = as_tensor(a)
+    axis, start = methods._axis(axis, a.ndim), methods._axis(start, a.ndim + 1)
+    return methods.moveaxis(a, axis, start - 1 if axis < start else start)
+
+
+@handles(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Any:
+    return methods.squeeze(as_tensor(a), axis)
+
+
+@handles(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Any:
+    return methods.expand_dims(as_tensor(a), axis)
+
+
+@handles(np.reshape)
+def reshape(a: Any, /, shape: Any = None, order: Any = "C", *, newshape: Any = None, copy: Any = None) -> Any:
+    return methods.reshape(as_tensor(a), shape if newshape is None else newshape, order=order, copy=copy)
+
+
+@handles(np.resize)
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements in order, over and over, until there are enough."""
+    sizes = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    flat = methods.ravel(as_tensor(a))
+    wanted, have = int(np.prod([int(n) for n in sizes])), int(flat.shape[0])
+    if not have:
+        raise OpError("np.resize of no elements", code="TX0283")
+    return methods.reshape(tile(flat, -(-wanted // have))[:wanted], sizes)
+
+
+@handles(np.ravel)
+def ravel(a: Any, order: Any = "C") -> Any:
+    return methods.ravel(as_tensor(a), order)
+
+
+@handles(np.broadcast_to)
+def broadcast_to(array: Any, shape: Any) -> Any:
+    return methods.broadcast(as_tensor(array), shape)
+
+
+@handles(np.broadcast_arrays)
+def broadcast_arrays(*args: Any) -> Any:
+    tensors = [as_tensor(a) for a in args]
+    shape = next(iter(broadcast_together(tensors, "broadcast_arrays")), None)
+    if shape is None or all(t.dims == shape.dims for t in tensors):
+        return tuple(tensors)
+    return tuple(methods.broadcast(t, shape.dims) for t in tensors)
+
+
+@handles(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    m = as_tensor(m)
+    chosen = range(m.ndim) if axis is None else [axis] if not isinstance(axis, (tuple, list)) else axis
+    flipped = {methods._axis(a, m.ndim) for a in chosen}
+    if not m.ndim:  # NumPy indexes with an empty tuple, which gives a number
+        return Tensor(m.value, layout=m.layout)
+    return apply("reverse", m, flags=tuple(i in flipped for i in range(m.ndim)))
+
+
+@handles(np.flipud)
+def flipud(m: Any) -> Any:
+    return flip(m, 0)
+
+
+@handles(np.fliplr)
+def fliplr(m: Any) -> Any:
+    return flip(m, 1)
+
+
+@handles(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """Quarter turns, from the first of two axes towards the second."""
+    m = as_tensor(m)
+    first, second = (methods._axis(a, m.ndim) for a in axes)
+    if first == second:
+        raise OpError(f"np.rot90 turns two different axes, not {tuple(axes)}", code="TX0103")
+    turns = k % 4
+    if turns == 2:
+        return flip(m, (first, second))
+    if turns == 1:
+        return methods.swapaxes(flip(m, second), first, second)
+    return flip(methods.swapaxes(m, first, second), second) if turns else m[:]
+
+
+@handles(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    a = as_tensor(a)
+    shifts = list(shift) if isinstance(shift, (tuple, list)) or (isinstance(shift, Tensor) and shift.ndim) else [shift]
+    if axis is None:
+        return methods.reshape(_rolled(methods.ravel(a), sum(shifts), 0), a.shape)
+    axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
+    if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
+        raise OpError(f"np.roll: {len(shifts)} shifts and {len(axes)} axes", "give one of each a dim", "TX0101")
+    count = max(len(shifts), len(axes))
+    for by, at in zip(shifts * (count // len(shifts)), axes * (count // len(axes))):
+        a = _rolled(a, by, methods._axis(at, a.ndim))
+    return a
+
+
+def _rolled(x: Tensor, shift: Any, axis: int) -> Tensor:
+    """Rolled along one axis; by what an array holds each element is looked up where it comes from."""
+    if not isinstance(shift, Tensor):
+        return methods.roll_one(x, shift, axis)
+    if shift.ndim or not (shift.element.is_integer or shift.element.kind == "bool"):
+        raise OpError(f"np.roll by {shift.user_type}", "give an integer, or one for each axis", "TX0240")
+    extent = x.dims[axis]
+    around = symint(maximum(1, extent))
+    shift = cast(shift, DTYPES["u64" if shift.element is DTYPES["u64"] else "i64"])
+    places = (iota(extent) - cast(shift % around, DTYPES["i64"])) % around
+    return gather(Places(x, [axis], [places], axis, None))
+
+
+@handles(np.tile)
+def tile(A: Any, reps: Any) -> Any:
+    A = as_tensor(A)
+    factors = [size_of(n) for n in reps] if isinstance(reps, (tuple, list)) else [size_of(reps)]
+    factors = [1] * (A.ndim - len(factors)) + factors
+    return apply("broadcast", methods.reshape(A, (1,) * (len(factors) - A.ndim) + A.shape), factors=tuple(factors))
+
+
+@handles(np.repeat)
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    a = as_tensor(a)
+    if axis is None:
+        a, axis = methods.ravel(a), 0
+    axis = methods._axis(axis, a.ndim)
+    if isinstance(repeats, (tuple, list)) and len(repeats) == 1:
+        (repeats,) = repeats
+    repeats = size_of(repeats)
+    if is_integer(repeats):
+        return methods.repeat_rows(a, repeats, axis)
+    if isinstance(repeats, (tuple, list)) or not getattr(repeats, "ndim", 1):
+        numbers = np.asarray(repeats, None if np.size(repeats) else np.intp)
+        places = np.repeat(np.arange(numbers.size), numbers)
+        return apply("take", a, as_tensor(places), axis=axis)
+    return _repeated(a, as_tensor(repeats), axis)
+
+
+def _repeated(a: Tensor, counts: Tensor, axis: int) -> Tensor:
+    """Each slice along `axis` as often as its count says."""
+    if counts.ndim > 1 or not counts.element.is_integer:
+        raise OpError(f"np.repeat takes a vector of integers, not {counts.user_type}", code="TX0254")
+    counts = required(counts, counts >= 0, "repeats may not contain negative values.")
+    counts = methods.broadcast(cast(counts, DTYPES["i64"]), [a.shape[axis]])
+    ends = methods.scan("cumsum", counts, 0)
+    size = size_of(methods.reduce("sum", counts))
+    # The first element whose copies end behind a place is there.
+    sources = np.searchsorted(ends, iota(as_dim(size)), side="right")  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return gather(Places(a, [axis], [sources], axis, None))
+
+
+@handles(np.shape)
+def shape(a: Any) -> Any:
+    return as_tensor(a).shape
+
+
+@handles(np.ndim)
+def ndim(a: Any) -> Any:
+    return as_tensor(a).ndim
+
+
+@handles(np.size)
+def size(a: Any, axis: Any = None) -> Any:
+    a = as_tensor(a)
+    return a.size if axis is None else methods.count(a, [axis] if not isinstance(axis, (tuple, list)) else axis)
+
+
+@handles(np.copy)
+def copy(a: Any, order: Any = "K") -> Any:
+    return methods.copy(as_tensor(a), order)

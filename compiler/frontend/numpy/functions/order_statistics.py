@@ -1,0 +1,171 @@
+"""Medians, percentiles, quantiles: elements at places of what is sorted, and between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .....dialects.registry import OpError
+from .....dialects.types import DTYPES
+from ...tensor import methods
+from ...tensor.apply import apply, as_tensor, cast
+from ...tensor.tensor import Tensor
+from ...trace.context import table
+from .. import creation
+from ..out_arrays import into
+from .indexing import take_along_axis
+from .registry import handles, required
+
+__all__ = ["median", "quantile"]
+
+#: NumPy's continuous methods (Hyndman and Fan's 4 to 9): where between elements a quantile lies.
+_CONTINUOUS = {
+    "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0), "linear": (1.0, 1.0),
+    "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
+}  # fmt: skip
+#: Those that take one of two neighbours, or the middle between them, at the place of ``linear``.
+_CHOICES = ("lower", "higher", "midpoint", "nearest")
+
+
+def _in_rows(a: Any, axis: Any) -> tuple[Tensor, tuple[int, ...], int]:
+    """The dims of `axis` as one dim behind the others; which they were, and the rank."""
+    a = as_tensor(a)
+    if a.element.is_complex:
+        raise OpError(f"quantiles are of real numbers, not of {a.user_type}", code="TX0112")
+    given = range(a.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(sorted(methods._axis(i, a.ndim) for i in given))
+    kept = [i for i in range(a.ndim) if i not in axes]
+    moved = methods.transpose(a, [*kept, *axes]) if a.ndim else a
+    return methods.reshape(moved, [*(a.shape[i] for i in kept), -1]), axes, a.ndim
+
+
+def _kept(found: Tensor, axes: tuple[int, ...], keepdims: Any, leading: int = 0) -> Tensor:
+    return methods.expand_dims(found, tuple(i + leading for i in axes)) if keepdims else found
+
+
+def _counted(rows: Tensor, without_nan: bool) -> Any:
+    """The elements of each row that count: all, or those that are numbers, which are sorted before NaN."""
+    if without_nan and rows.element.is_float:
+        return methods.reduce("sum", apply("logical_not", apply("isnan", rows)), -1, keepdims=True)
+    return rows.shape[-1]
+
+
+def _element_at(rows: Tensor, place: Any) -> Tensor:
+    """The element of each sorted row at a place, which is a number or one a row."""
+    place = cast(as_tensor(place), DTYPES["i64"])
+    last = (*rows.shape[:-1], 1)
+    return methods.squeeze(take_along_axis(rows, methods.broadcast(place, last), -1), -1)
+
+
+def _median(a: Any, axis: Any, keepdims: Any, without_nan: bool) -> Tensor:
+    rows, axes, _ = _in_rows(a, axis)
+    if not rows.element.is_float:
+        rows = cast(rows, DTYPES["f64"])
+    count = _counted(rows, without_nan)
+    if table().decide(0, "<", rows.dims[-1]) is not True:
+        # What may have no elements has NaN behind them, which is also the one before the first.
+        size = rows.shape[-1]
+        nothing = creation.full((*rows.shape[:-1], 1), np.nan, rows.dtype)
+        rows = apply("concatenate", rows, nothing, axis=-1)
+        ordered = apply("sort", rows)
+        last = _element_at(ordered, size - 1)
+    else:
+        ordered = apply("sort", rows)
+        last = ordered[..., -1]
+    low, high = _element_at(ordered, (count - 1) // 2), _element_at(ordered, count // 2)
+    wide = low.element.computes_in
+    middle = cast((cast(low, wide) + cast(high, wide)) / 2, low.element)
+    odd = as_tensor(count % 2) == 1
+    odd = methods.squeeze(odd, -1) if odd.ndim else odd
+    found = apply("select", odd, low, middle)
+    return _kept(found if without_nan else apply("select", apply("isnan", last), last, found), axes, keepdims)
+
+
+@handles(np.median)
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    """The middle element, or the mean of the two; NaN where there is one.  The input is never overwritten."""
+    return into(out, _median(a, axis, keepdims, False), casting="unsafe")
+
+
+@handles(np.nanmedian)
+def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    """The median of what is not NaN; NaN where nothing else is."""
+    return into(out, _median(a, axis, keepdims is True, True), casting="unsafe", broadcasts=True)
+
+
+def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: Any, without_nan: bool, name: str) -> Tensor:
+    if method not in _CONTINUOUS and method not in _CHOICES:
+        known = ", ".join((*_CONTINUOUS, *_CHOICES))
+        raise OpError(f"np.{name} does not take method={method!r}", f"it takes {known}", "TX0240")
+    rows, axes, _ = _in_rows(a, axis)
+    if rows.element.kind == "bool" and method in _CONTINUOUS:
+        apply("sub", rows, rows)  # as NumPy does to interpolate, which raises
+    if not rows.element.is_float:
+        rows = cast(rows, DTYPES["f64"])
+    ordered, q = apply("sort", rows), as_tensor(q)
+    if q.ndim > 1:
+        raise OpError(f"np.{name} takes a number or a vector of them, not {q.user_type}", code="TX0103")
+    count = _counted(rows, without_nan)
+    if not q.ndim:
+        return _kept(_one_quantile(ordered, q, count, method, without_nan), axes, keepdims)
+    # A dim of one for the numbers, before those of the rows.
+    wide = methods.expand_dims(ordered, 0)
+    numbers = methods.reshape(q, [-1, *[1] * rows.ndim])
+    found = methods.broadcast(wide, [q.shape[0], *rows.shape])
+    return _kept(_one_quantile(found, numbers, count, method, without_nan), axes, keepdims, 1)
+
+
+def _one_quantile(ordered: Tensor, q: Tensor, count: Any, method: str, without_nan: bool) -> Tensor:
+    """The quantile of sorted rows, by NumPy's own steps: a place between two elements, and what is between them."""
+    f64 = DTYPES["f64"]
+    q, count = cast(q, f64), cast(as_tensor(count), f64)
+    alpha, beta = _CONTINUOUS.get(method, (1.0, 1.0))
+    place = (count - 1) * q if (alpha, beta) == (1.0, 1.0) else count * q + (alpha + q * (1 - alpha - beta)) - 1
+    place = apply("clip", place, 0.0, apply("cwise_max_propagate", count - 1, 0.0))
+    low, high = apply("floor", place), apply("ceil", place)
+    share = place - low
+    if method == "nearest":
+        low = high = apply("rint", place)
+    below = _element_at(ordered, high if method == "higher" else low)
+    above = _element_at(ordered, low if method == "lower" else high)
+    if method == "midpoint":
+        share = apply("select", share > 0, 0.5, 0.0)
+    if method in ("lower", "higher", "nearest"):
+        share = share * 0
+    share = methods.broadcast(share, (*ordered.shape[:-1], 1))
+    between = _between(below, above, cast(methods.squeeze(share, -1), below.element))
+    last = ordered[..., -1]
+    return between if without_nan else apply("select", apply("isnan", last), last, between)
+
+
+def _between(a: Tensor, b: Tensor, t: Tensor) -> Tensor:
+    """NumPy's interpolation, from the nearer end; exact where both ends are equal."""
+    distance = b - a
+    found = apply("select", t >= 0.5, b - distance * (1 - t), a + distance * t)
+    return apply("select", apply("equal", a, b), a, found)
+
+
+def _handler(name: str, per: int, without_nan: bool) -> Any:
+    def handler(
+        a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+        keepdims: Any = False,
+    ) -> Any:  # fmt: skip
+        shares = as_tensor(q)
+        outside = "Percentiles must be in the range [0, 100]" if per == 100 else "Quantiles must be in the range [0, 1]"
+        shares = required(shares, apply("logical_and", shares >= 0, shares <= per), outside)
+        shares = shares if per == 1 else apply("div", shares, per)
+        found = _quantile(a, shares, axis, method, keepdims is True, without_nan, name)
+        if method in ("lower", "higher", "nearest") and not as_tensor(a).element.is_float:
+            found = cast(found, as_tensor(a).element)
+        return into(out, found, np.add, broadcasts=True)
+
+    handler.__name__ = name
+    return handler
+
+
+quantile = _handler("quantile", 1, False)
+handles(np.quantile)(quantile)
+handles(np.percentile)(_handler("percentile", 100, False))
+handles(np.nanquantile)(_handler("nanquantile", 1, True))
+handles(np.nanpercentile)(_handler("nanpercentile", 100, True))

@@ -1,0 +1,52 @@
+"""``f.reduceat``: folds of runs along an axis that begin at places known while compiling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .....dialects.registry import OPS, OpError, Reduction
+from ...indexing.advanced import Places, scatter
+from ...tensor import methods
+from ...tensor.apply import accumulates, apply, as_tensor, cast
+from ...tensor.tensor import Tensor
+from ...trace.symint import SymInt
+from ..out_arrays import into
+
+__all__ = ["reduceat"]
+
+
+def reduceat(name: str, fold: str, a: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    """Each run goes up to the next place; where that is not behind it, there is its first element alone."""
+    parts = indices if isinstance(indices, (list, tuple)) else [indices]
+    if any(isinstance(i, (Tensor, SymInt)) for i in parts):
+        raise OpError(
+            f"np.{name}.reduceat at places that are known only at run time",
+            "use the sums of a loop over slices",
+            "TX0252",
+        )
+    a = as_tensor(a)
+    axis = methods._axis(axis, a.ndim)
+    folding = OPS[fold]
+    assert issubclass(folding, Reduction)
+    element = accumulates(folding, a.element) if dtype is None else methods.element_named(dtype)
+    a = cast(a, element)
+    size = int(a.shape[axis])
+    places = np.asarray(indices, None if np.size(indices) else np.intp)
+    if places.dtype.kind not in "iu" or places.ndim != 1:
+        raise TypeError(f"np.{name}.reduceat takes a vector of integers")
+    for place in places[(places < 0) | (places >= size)]:
+        raise IndexError(f"index {place} out-of-bounds in {name}.reduceat [0, {size})")
+    # A run begins as its first element, and each further one is merged into it.
+    found = methods.copy(apply("take", a, as_tensor(places), axis=axis, mode=None))
+    ends = [*places[1:], size]
+    further = [np.arange(start + 1, end) for start, end in zip(places, ends)]
+    sources = np.concatenate([*further, np.zeros(0, np.intp)]).astype(np.intp)
+    if sources.size:
+        runs = np.repeat(np.arange(len(places)), [len(f) for f in further])
+        merged = methods.moveaxis(apply("take", a, as_tensor(sources), axis=axis, mode=None), axis, 0)
+        front = methods.copy(methods.moveaxis(found, axis, 0))
+        scatter(Places(front, [0], [as_tensor(runs)], 0, None), merged, name)
+        found = methods.moveaxis(front, 0, axis)
+    return into(out, found)

@@ -1,0 +1,141 @@
+"""Arrays as sets: what is there, once each, in order.  Sizes are values, so see `chosen`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .....dialects.registry import OpError
+from ...indexing.advanced import Places, scatter
+from ...tensor import methods, storage
+from ...tensor.apply import apply, as_tensor, cast, common_dtype
+from ...tensor.tensor import Tensor
+from ...trace.context import current
+from ..creation import zeros
+from .data_dependent import places_of
+from .elementwise import isin
+from .indexing import inside
+from .registry import handles
+
+__all__ = ["unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
+
+
+class UniqueAll(NamedTuple):
+    values: Tensor
+    indices: Tensor
+    inverse_indices: Tensor
+    counts: Tensor
+
+
+class UniqueCounts(NamedTuple):
+    values: Tensor
+    counts: Tensor
+
+
+class UniqueInverse(NamedTuple):
+    values: Tensor
+    inverse_indices: Tensor
+
+
+def _found(x: Any, equal_nan: bool) -> UniqueAll:
+    """All that there is to know of the different elements."""
+    x = as_tensor(x)
+    flat = methods.ravel(x)
+    order = _computed(apply("argsort", flat))
+    ordered = inside(flat, order)
+    differs = apply("not_equal", ordered[1:], ordered[:-1])
+    if equal_nan and (x.element.is_float or x.element.is_complex):
+        both = apply("logical_and", apply("isnan", ordered[1:]), apply("isnan", ordered[:-1]))
+        differs = apply("logical_and", differs, apply("logical_not", both))
+    first = apply("equal", zeros(flat[:1].shape, "i64"), 0)
+    is_new = _computed(apply("concatenate", first, differs, axis=0))
+    starts = places_of(is_new)
+    numbers = zeros(flat.shape, "i64")
+    scatter(Places(numbers, [0], [order], 0, None), methods.scan("cumsum", is_new, 0) - 1)
+    ends = apply(
+        "concatenate", starts[1:], methods.reshape(as_tensor(flat.shape[0]), (1,))[: starts[:1].shape[0]], axis=0
+    )
+    return UniqueAll(inside(ordered, starts), inside(order, starts), methods.reshape(numbers, x.shape), ends - starts)
+
+
+def _computed(t: Tensor) -> Tensor:
+    """A lazy tensor in memory, since its elements decide about a size and are used again."""
+    if current() is None:
+        storage.give_memory(t)
+    return t
+
+
+@handles(np.unique)
+def unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None, *,
+    equal_nan: bool = True, sorted: bool = True,
+) -> Any:  # fmt: skip
+    """The different elements in order, those asked for of: first places, number of each element, how often each is."""
+    x = as_tensor(ar)
+    if axis is not None and x.ndim != 1:
+        raise OpError("np.unique does not take axis here", "leave it out: elements are compared, no slices", "TX0240")
+    found = _found(x, equal_nan)
+    wanted = [found.values]
+    for asked, result in ((return_index, found.indices), (return_inverse, found.inverse_indices)):
+        wanted += [result] if asked else []
+    wanted += [found.counts] if return_counts else []
+    return wanted[0] if len(wanted) == 1 else tuple(wanted)
+
+
+@handles(np.unique_all)
+def unique_all(x: Any, /) -> UniqueAll:
+    return _found(x, False)
+
+
+@handles(np.unique_counts)
+def unique_counts(x: Any, /) -> UniqueCounts:
+    found = unique_all(x)
+    return UniqueCounts(found.values, found.counts)
+
+
+@handles(np.unique_inverse)
+def unique_inverse(x: Any, /) -> UniqueInverse:
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+@handles(np.unique_values)
+def unique_values(x: Any, /) -> Tensor:
+    return unique_all(x).values
+
+
+def _together(ar1: Any, ar2: Any) -> tuple[Tensor, Tensor]:
+    a, b = as_tensor(ar1), as_tensor(ar2)
+    element = common_dtype([a, b])
+    return methods.ravel(cast(a, element)), methods.ravel(cast(b, element))
+
+
+@handles(np.union1d)
+def union1d(ar1: Any, ar2: Any) -> Tensor:
+    return unique(apply("concatenate", *_together(ar1, ar2), axis=0))
+
+
+@handles(np.intersect1d)
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
+    a, b = _together(ar1, ar2)
+    return _those(unique(a), b, False)
+
+
+@handles(np.setdiff1d)
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
+    a, b = _together(ar1, ar2)
+    return _those(a if assume_unique else unique(a), b, True)
+
+
+@handles(np.setxor1d)
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
+    a, b = _together(ar1, ar2)
+    one, other = _those(unique(a), b, True), _those(unique(b), a, True)
+    return apply("sort", apply("concatenate", one, other, axis=0))
+
+
+def _those(a: Tensor, b: Tensor, outside: bool) -> Tensor:
+    """The elements of `a` that are in `b`, or not."""
+    mask = _computed(isin(a, b, invert=outside))
+    return inside(a, places_of(mask))

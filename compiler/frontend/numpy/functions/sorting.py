@@ -1,0 +1,132 @@
+"""Sorting, and searching in what is sorted.  Every kind of NumPy's is the stable one, which satisfies them all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .....dialects.registry import OpError
+from ...tensor import methods
+from ...tensor.apply import apply, as_tensor, cast, common_dtype
+from ...tensor.tensor import Tensor
+from .indexing import take, take_along_axis
+from .registry import handles, required
+
+__all__ = ["METHODS", "argsort", "lexsort", "searchsorted", "sort", "topk"]
+
+_KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
+
+
+def _operand(name: str, a: Any, axis: Any, kind: Any) -> tuple[Tensor, int]:
+    if kind not in _KINDS:
+        raise OpError(f"np.{name} does not take kind={kind!r}", "leave it out: every sort is stable", "TX0240")
+    a = as_tensor(a)
+    if axis is None:
+        return methods.ravel(a), 0
+    return a, methods._axis(axis, a.ndim)
+
+
+@handles(np.sort)
+def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Tensor:
+    a, axis = _operand("sort", a, axis, kind)
+    return apply("sort", a, axis=axis)
+
+
+@handles(np.argsort)
+def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Tensor:
+    a, axis = _operand("argsort", a, axis, kind)
+    return apply("argsort", a, axis=axis)
+
+
+@handles(np.sort_complex)
+def sort_complex(a: Any) -> Tensor:
+    a = as_tensor(a)
+    if not a.element.is_complex:
+        a = cast(a, a.element.as_complex)
+    return apply("sort", a)
+
+
+@handles(np.partition)
+def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") -> Tensor:
+    """Sorted altogether, which is one of the results that NumPy's may be."""
+    _selected("partition", kind)
+    return sort(a, axis)
+
+
+@handles(np.argpartition)
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") -> Tensor:
+    """The positions of all elements in order, which is one of the results that NumPy's may be."""
+    _selected("argpartition", kind)
+    return argsort(a, axis)
+
+
+def _selected(name: str, kind: str) -> None:
+    if kind != "introselect":
+        raise OpError(f"np.{name} does not take kind={kind!r}", "leave it out", "TX0240")
+
+
+@handles(np.lexsort)
+def lexsort(keys: Any, axis: Any = -1) -> Tensor:
+    """Positions in the order of the last key, where that is equal of the one before, and so on."""
+    given = list(keys) if isinstance(keys, (tuple, list)) else [keys[i] for i in range(int(as_tensor(keys).shape[0]))]
+    if not given:
+        raise OpError("np.lexsort needs at least one key", code="TX0101")
+    first, *others = (as_tensor(k) for k in given)
+    axis = methods._axis(axis, first.ndim)
+    found = apply("argsort", first, axis=axis)
+    for key in others:
+        found = take_along_axis(found, apply("argsort", take_along_axis(key, found, axis), axis=axis), axis)
+    return found
+
+
+@handles(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+    a, v = as_tensor(a), as_tensor(v)
+    if sorter is not None:
+        a = take(a, sorter)
+    element = common_dtype([a, v])
+    return apply("searchsorted", cast(a, element), cast(v, element), side=side)
+
+
+@handles(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
+    """The bin of each element, of edges that rise or fall."""
+    x, bins = as_tensor(x), as_tensor(bins)
+    if x.element.is_complex:
+        raise OpError(f"np.digitize takes real numbers, not {x.user_type}", code="TX0112")
+    before, behind = bins[:-1], bins[1:]
+    rises, falls = (methods.reduce("all", apply(name, before, behind)) for name in ("less_equal", "greater_equal"))
+    bins = required(bins, apply("logical_or", rises, falls), "bins must be monotonically increasing or decreasing")
+    side = "left" if right else "right"
+    rising = searchsorted(bins, x, side)
+    falling = bins.shape[0] - searchsorted(bins[::-1], x, side)
+    return apply("select", bins[-1] >= bins[0], rising, falling)
+
+
+def topk(x: Any, k: Any, axis: Any = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
+    """The `k` largest (or smallest) elements along `axis`, from the most extreme on, and their positions."""
+    x = as_tensor(x)
+    axis = methods._axis(axis, x.ndim)
+    values, found = apply("sort_with_positions", x, axis=axis, descending=largest)
+    first = (*[slice(None)] * axis, slice(None, k))
+    return values[first], found[first]
+
+
+def _sort_in_place(x: Tensor, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    """``ndarray.sort``: the tensor's own elements, in order."""
+    if order is not None:
+        raise OpError(f"sort does not take order={order!r}: there are no fields", "leave it out", "TX0240")
+    x.store(sort(x, axis, kind))
+
+
+def _argsort(x: Tensor, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Tensor:
+    if order is not None:
+        raise OpError(f"argsort does not take order={order!r}: there are no fields", "leave it out", "TX0240")
+    return argsort(x, axis, kind)
+
+
+#: Methods of tensors.
+METHODS: dict[str, Any] = {
+    "sort": _sort_in_place, "argsort": _argsort, "searchsorted": searchsorted, "topk": topk,
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Numbers of Python and NumPy that compiled code knows."""

@@ -1,0 +1,1 @@
+"""Staging: Python's control flow on symbolic values."""

@@ -1,0 +1,62 @@
+"""A Python function traced for declared types instead of for a call: ``x: f32[n, m], beta: f32``.
+
+Sizes are symbols without a value, as in a `.tx` file: what the function asks of them becomes a condition.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ...diagnostics import TxcError
+from ..trace.graph import Graph
+from ..trace.trace import Trace
+from ..tx.parser import Parameter, read_parameters
+from .staging import Runtime, run_staged
+
+__all__ = ["declared_graph"]
+
+
+def declared_graph(function: Callable[..., Any], declaration: str) -> Graph:
+    """The graph of `function` for parameters declared as in `.tx`; those left out have their defaults.
+
+    Arrays of the surrounding program are hidden inputs whose sizes are numbers.
+
+    Raises TxcError for a declaration that is not one, or that the function does not take, and for what the function
+    does not allow with sizes that are not known.
+    """
+    parameters = {p.name: p for p in _read(declaration)}
+    known = inspect.signature(function).parameters
+    for name in parameters:
+        if name not in known:
+            raise TxcError(f"{function.__name__} has no parameter {name!r}: it takes {', '.join(known)}", code="TX0602")
+    for name, p in known.items():
+        if name not in parameters and p.default is inspect.Parameter.empty:
+            raise TxcError(
+                f"the signature says nothing of {name!r}",
+                None,
+                f"add {name} with its type, as {name}: f32[n]",
+                "TX0602",
+            )
+    with Trace(function.__name__, fixed_captures=True) as trace:
+        sizes: dict[str, Any] = {}
+        values = {p.name: p.declare(trace, sizes) for p in parameters.values()}
+        bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
+        return trace.finish(run_staged(function, Runtime(), bound))
+
+
+def _read(declaration: str) -> list[Parameter]:
+    try:
+        (definition,) = ast.parse(f"def f({declaration}): pass").body
+    except (SyntaxError, ValueError):
+        definition = None
+    if not isinstance(definition, ast.FunctionDef) or len(definition.args.args) != len(_all_parameters(definition)):
+        raise TxcError(f"{declaration!r} is no signature", None, "write it as x: f32[n, m], beta: f32", "TX0602")
+    return read_parameters("<signature>", definition.args.args)
+
+
+def _all_parameters(definition: ast.FunctionDef) -> list[ast.AST]:
+    a = definition.args
+    return [*a.posonlyargs, *a.args, *a.kwonlyargs, *a.defaults, *filter(None, (a.vararg, a.kwarg))]

@@ -1,0 +1,307 @@
+"""Jumps made structured: `break`, `continue` and early `return` become flags and nested branches, as AutoGraph does.
+
+A pure rewriting of Python's AST, for the functions that are staged and for `.tx` files alike.  Afterwards
+
+* `return` stands only at ends: last in the function, or last in both branches of an `if` that is last;
+* no loop holds a `break`, `continue` or `return`.  A loop that one left has the name of a flag as its attribute `stop`:
+  it ends after an iteration that sets it.  A loop's `else` is an `if not` of that flag behind it.
+
+What follows an `if` one branch of which always jumps moves into the other; only where a branch may jump or not does a
+flag guard what follows.  Variables made here start with `MADE`; each is read only where a flag says that it was set.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .induction import counting
+
+__all__ = ["MADE", "NotStaged", "spoken", "stop_of", "structured"]
+
+#: What the names of variables made here start with.
+MADE = "__txc_"
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_LOOPS = (ast.For, ast.While)
+_NEGATED = ast.Not()
+
+
+class NotStaged(Exception):
+    """A construct that cannot be rewritten, and what to write instead."""
+
+    def __init__(self, node: ast.AST, message: str, hint: str):
+        super().__init__(message)
+        self.node, self.message, self.hint = node, message, hint
+
+
+def spoken(name: str) -> str:
+    """How messages call a variable."""
+    return "the result" if name.startswith(f"{MADE}value") else name
+
+
+def structured(function: ast.FunctionDef) -> list[ast.stmt]:
+    """The function's body without jumps.  NotStaged where one leaves a `try` or a `match`."""
+    returns = _count_results(function.body)
+    body = list(function.body)
+    if any(_leaves(s) for s in body) and not _always(body):
+        body.append(ast.copy_location(ast.Return(ast.Constant(None)), body[-1]))
+    return _Rewriter(function, returns).block(body, _Place())
+
+
+def stop_of(loop: ast.For | ast.While) -> str | None:
+    """The flag that ends a loop, None where it only runs out."""
+    return getattr(loop, "stop", None)
+
+
+def _count_results(body: Sequence[ast.stmt]) -> int | None:
+    """The number of values that every `return` lists, 0 for nothing; None where they differ, or are not listed."""
+    found = {_listed(r) for s in body for r in _returns_in(s)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _listed(node: ast.Return) -> int | None:
+    if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
+        return 0
+    return len(node.value.elts) if isinstance(node.value, ast.Tuple) else None
+
+
+def _returns_in(node: ast.AST) -> list[ast.Return]:
+    if isinstance(node, ast.Return):
+        return [node]
+    if isinstance(node, _SCOPES):
+        return []
+    return [r for child in ast.iter_child_nodes(node) for r in _returns_in(child)]
+
+
+def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:
+    """The blocks of statements inside one."""
+    found = [getattr(node, name) for name in ("body", "orelse", "finalbody") if getattr(node, name, None)]
+    parts = [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]
+    return found + [part.body for part in parts]
+
+
+def _leaves(node: ast.stmt, in_loop: bool = False) -> bool:
+    """Whether a `return` may leave the statement, or a `break` or `continue` of a loop around it."""
+    if isinstance(node, ast.Return):
+        return True
+    if isinstance(node, (ast.Break, ast.Continue)):
+        return not in_loop
+    if isinstance(node, _SCOPES):
+        return False
+    if isinstance(node, _LOOPS):
+        return any(_leaves(s, True) for s in node.body) or any(_leaves(s, in_loop) for s in node.orelse)
+    return any(_leaves(s, in_loop) for block in _blocks(node) for s in block)
+
+
+def _breaks(node: ast.stmt, kind: type[ast.stmt] = ast.Break) -> bool:
+    """Whether the statement, in a loop's body, holds a jump of that kind that means this loop."""
+    if isinstance(node, kind):
+        return True
+    if isinstance(node, _SCOPES):
+        return False
+    blocks = [node.orelse] if isinstance(node, _LOOPS) else _blocks(node)
+    return any(_breaks(s, kind) for block in blocks for s in block)
+
+
+def _endless(node: ast.stmt) -> bool:
+    """A ``while True`` that only a return leaves."""
+    return (
+        isinstance(node, ast.While)
+        and isinstance(node.test, ast.Constant)
+        and bool(node.test.value)
+        and not any(_breaks(s) for s in node.body)
+    )
+
+
+def _always(body: Sequence[ast.stmt]) -> bool:
+    """Whether nothing behind the statements runs: every way through them ends in a jump or an error."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, (ast.Return, ast.Break, ast.Continue, ast.Raise)) or _endless(last):
+        return True
+    if isinstance(last, ast.If):
+        return _always(last.body) and _always(last.orelse)
+    return isinstance(last, (ast.With, ast.AsyncWith)) and _always(last.body)
+
+
+class _Place(NamedTuple):
+    """Where a block stands: the flag of the loop around it, and the flags of what its jumps skip on the way there."""
+
+    stop: str | None = None
+    skips: tuple[str, ...] = ()
+    #: Whether a `return` sets flags: in loops, and in the body of a `with`.
+    flagged: bool = False
+
+
+class _Rewriter:
+    def __init__(self, function: ast.FunctionDef, results: int | None):
+        self.function, self.results, self.count = function, results, 0
+
+    # Pieces of AST
+
+    def fresh(self, kind: str) -> str:
+        self.count += 1
+        return f"{MADE}{kind}_{self.count}"
+
+    def set(self, at: ast.stmt, name: str, value: ast.expr | bool) -> ast.stmt:
+        given = ast.Constant(value) if isinstance(value, bool) else value
+        made = ast.Assign([ast.Name(name, ast.Store())], given)
+        return ast.fix_missing_locations(ast.copy_location(made, at))
+
+    def if_(self, at: ast.stmt, flag: str, then: list[ast.stmt], negated: bool = False) -> ast.If:
+        test: ast.expr = ast.Name(flag, ast.Load())
+        if negated:
+            test = ast.UnaryOp(_NEGATED, test)
+        made = ast.If(test, then, [])
+        return ast.fix_missing_locations(ast.copy_location(made, at))
+
+    # Statements
+
+    def block(self, body: Sequence[ast.stmt], place: _Place) -> list[ast.stmt]:
+        done: list[ast.stmt] = []
+        for i, node in enumerate(body):
+            rest = list(body[i + 1 :])
+            if isinstance(node, (ast.Return, ast.Break, ast.Continue)):
+                return done + self.jump(node, place)
+            if isinstance(node, _LOOPS):
+                return done + self.loop(node, rest, place)
+            if not _leaves(node):
+                self.inside(node)
+                done.append(node)
+                continue
+            if isinstance(node, ast.If):
+                return done + self.branch(node, rest, place)
+            if isinstance(node, (ast.With, ast.AsyncWith)):
+                return done + self.context(node, rest, place)
+            kind = type(node).__name__.lower().removesuffix("star")
+            raise NotStaged(node, f"a jump out of {kind} is not staged", "move break, continue and return out of it")
+        return done
+
+    def inside(self, node: ast.stmt) -> None:
+        """Rewrite the blocks of a statement that no jump leaves: loops in them have jumps of their own."""
+        if isinstance(node, _SCOPES):
+            return
+        for block in _blocks(node):
+            block[:] = self.block(block, _Place())
+
+    def jump(self, node: ast.Return | ast.Break | ast.Continue, place: _Place) -> list[ast.stmt]:
+        if isinstance(node, ast.Return) and not place.flagged:
+            return [node]
+        done: list[ast.stmt] = []
+        if isinstance(node, ast.Return) and not getattr(node, "forwarded", False):
+            done += self.keep(node)
+        if not isinstance(node, ast.Continue) and place.stop is not None:
+            done.append(self.set(node, place.stop, True))
+        return done + [self.set(node, name, True) for name in place.skips]
+
+    def keep(self, node: ast.Return) -> list[ast.stmt]:
+        """Keep what is returned, and that something is."""
+        if self.results is None and _listed(node) is not None:
+            text = "a return in a loop or a with gives another number of values than others"
+            raise NotStaged(node, text, "return the same kind of value")
+        parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] if node.value else []
+        parts = parts if self.results != 0 else []
+        sets = [self.set(node, f"{MADE}value_{i}", part) for i, part in enumerate(parts)]
+        return [*sets, self.set(node, f"{MADE}returned", True)]
+
+    def kept(self, at: ast.stmt) -> ast.Return:
+        """``return`` of what was kept."""
+        names = [ast.Name(f"{MADE}value_{i}", ast.Load()) for i in range(1 if self.results is None else self.results)]
+        several = ast.Tuple(list(names), ast.Load()) if names else ast.Constant(None)
+        value = names[0] if self.results is None else several
+        return ast.fix_missing_locations(ast.copy_location(ast.Return(value), at))
+
+    def branch(self, node: ast.If, rest: list[ast.stmt], place: _Place) -> list[ast.stmt]:
+        if _always(node.body) or _always(node.orelse):
+            bodies = [list(b) if _always(b) else [*b, *rest] for b in (node.body, node.orelse)]
+        elif not place.flagged:
+            # Either way may return or go on to what follows, which so becomes the end of both.
+            bodies = [[*node.body, *copy.deepcopy(rest)], [*node.orelse, *rest]]
+        else:
+            skip = self.fresh("skip")
+            inner = place._replace(skips=(*place.skips, skip))
+            node.body, node.orelse = self.some(node, node.body, inner), self.block(node.orelse, inner)
+            guarded = [self.if_(rest[0], skip, self.block(rest, place), negated=True)] if rest else []
+            return [self.set(node, skip, False), node, *guarded]
+        node.body, node.orelse = self.some(node, bodies[0], place), self.block(bodies[1], place)
+        return [node]
+
+    def some(self, at: ast.stmt, body: Sequence[ast.stmt], place: _Place) -> list[ast.stmt]:
+        return self.block(body, place) or [ast.copy_location(ast.Pass(), at)]
+
+    def context(self, node: ast.With | ast.AsyncWith, rest: list[ast.stmt], place: _Place) -> list[ast.stmt]:
+        """A `with` that a jump leaves: what follows it depends on flags, which its body sets."""
+        always = _always(node.body)
+        if place.flagged:
+            skip = self.fresh("skip")
+            node.body = self.some(node, node.body, place._replace(skips=(*place.skips, skip)))
+            guarded = [self.if_(rest[0], skip, self.block(rest, place), negated=True)] if rest and not always else []
+            return [self.set(node, skip, False), node, *guarded]
+        returned = f"{MADE}returned"
+        node.body = self.some(node, node.body, place._replace(flagged=True))
+        last: list[ast.stmt] = [self.kept(node)] if always else [self.if_(node, returned, [self.kept(node)]), *rest]
+        return [self.set(node, returned, False), node, *self.block(last, place)]
+
+    def loop(self, node: ast.For | ast.While, rest: list[ast.stmt], place: _Place) -> list[ast.stmt]:
+        returns = any(_returns_in(s) for s in node.body)
+        breaks = any(_breaks(s) for s in node.body)
+        continues = any(_breaks(s, ast.Continue) for s in node.body)
+        forever = _endless(node)
+        if isinstance(node, ast.While):
+            node.counts = None if continues else counting(node)  # type: ignore[attr-defined]
+        before: list[ast.stmt] = []
+        after: list[ast.stmt] = []
+        stop = None
+        if returns or breaks:
+            stop = node.stop = self.fresh("stop")  # type: ignore[union-attr]
+            before.append(self.set(node, stop, False))
+            if isinstance(node, ast.While):
+                going = ast.UnaryOp(_NEGATED, ast.Name(stop, ast.Load()))
+                node.test = ast.fix_missing_locations(
+                    ast.copy_location(ast.BoolOp(ast.And(), [going, node.test]), node.test)
+                )
+            if returns and not place.flagged:
+                before.append(self.set(node, f"{MADE}returned", False))
+        if stop is not None and (name := _counter(node)) is not None and self.read_later(name, node):
+            # Where a loop was left says its counter, which no closed form gives.
+            last = self.fresh("last")
+            node.body.insert(0, self.set(node, last, ast.Name(name, ast.Load())))
+            after.append(self.set(node, name, ast.Name(last, ast.Load())))
+            if isinstance(node, ast.While):
+                after = [self.if_(node, stop, after)]
+        node.body = self.some(node, node.body, _Place(stop, flagged=True))
+        if returns:
+            leave = self.kept(node)
+            leave.forwarded = True  # type: ignore[attr-defined]
+            after.append(leave if forever else self.if_(node, f"{MADE}returned", [leave]))
+        if node.orelse and not forever:
+            after += [self.if_(node.orelse[0], stop, node.orelse, negated=True)] if stop is not None else node.orelse
+        node.orelse = []
+        return [*before, node, *self.block([*after, *([] if forever else rest)], place)]
+
+    def read_later(self, name: str, loop: ast.For | ast.While) -> bool:
+        """Whether a variable may be read outside a loop: nearly, since other loops that bind it are left out."""
+        skipped = {id(loop)}
+
+        def reads(node: ast.AST) -> bool:
+            if id(node) in skipped:
+                return False
+            if isinstance(node, ast.Name):
+                return node.id == name and isinstance(node.ctx, ast.Load)
+            if isinstance(node, ast.For) and any(
+                isinstance(t, ast.Name) and t.id == name for t in ast.walk(node.target)
+            ):
+                return reads(node.iter) or any(map(reads, node.orelse))
+            return any(map(reads, ast.iter_child_nodes(node)))
+
+        return any(map(reads, self.function.body))
+
+
+def _counter(node: ast.For | ast.While) -> str | None:
+    """The variable that a loop counts with."""
+    if isinstance(node, ast.While):
+        return node.counts.name if node.counts is not None else None  # type: ignore[attr-defined]
+    return node.target.id if isinstance(node.target, ast.Name) else None

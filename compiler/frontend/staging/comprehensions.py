@@ -1,0 +1,310 @@
+"""Comprehensions, generator expressions, and what takes the items of a sequence one by one: `sum`, `any`, `max`.
+
+Where Python iterates, so do they, one item after another.  Over what only the compiled function knows, and over long
+ranges, they are loops of the IR as `for` statements are: a list so made is one to which a loop appends (`growing`).
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..state.growing_lists import GrowingList
+from ..state.iterators import KeptIterator
+from ..state.state import Roots
+from ..tensor.apply import truth
+from ..tensor.tensor import Tensor
+from ..trace.graph import moment
+from ..trace.symint import SymInt
+from .break_lowering import MADE
+from .builtins import REPLACED, staging_error
+from .iterables import Some, StagedIterable, as_staged
+from .unroll import WRITTEN_OUT, endless
+
+if TYPE_CHECKING:
+    from .control_flow import ControlFlow
+
+__all__ = ["BY_ITEM", "Comprehension", "Generator", "dict_of", "listed", "set_of"]
+
+_LIST = "of a comprehension"
+#: The place of a generator of which all items were taken at once.
+_ALL = "all"
+
+
+class _Level(NamedTuple):
+    """One ``for names in source() if test()``; the source of the first one is given."""
+
+    source: Callable[[], Any] | None
+    bind: Callable[[Any], Any]
+    test: Callable[[], Any] | None
+    names: Sequence[str]
+
+
+class Comprehension:
+    """What a comprehension goes through, and the function of its item.
+
+    `outer` are variables around it that ``:=`` binds in it.
+    """
+
+    def __init__(
+        self, runtime: ControlFlow, first: Any, levels: Sequence[Sequence[Any]], element: Callable[[], Any],
+        outer: Sequence[str] = (),
+    ):  # fmt: skip
+        self.runtime, self.first, self.element, self.outer = runtime, first, element, outer
+        self.levels = [_Level(*level) for level in levels]
+
+    @staticmethod
+    def of(runtime: ControlFlow, items: Any) -> Comprehension | None:
+        """What goes through a generator expression nobody has begun, or something of the compiled function's.
+
+        None for what only Python iterates over.
+        """
+        if isinstance(items, Generator):
+            return items.begin()
+        if as_staged(items) is None:
+            return None
+        item = types.CellType()
+
+        def bind(value: Any) -> None:
+            item.cell_contents = value
+
+        return Comprehension(runtime, items, [(None, bind, None, ())], lambda: item.cell_contents)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The items one by one, as Python makes them: each adds to the program."""
+        adding, since = 0, moment()
+        for item in self._items(0, self.first):
+            adding += moment() > since + 1
+            if adding > WRITTEN_OUT and as_staged(self.first) is not None:
+                raise endless(WRITTEN_OUT)
+            yield item
+            since = moment()
+
+    def _items(self, number: int, items: Any) -> Iterator[Any]:
+        level = self.levels[number]
+        for item in items:
+            level.bind(item)
+            if level.test is None or self._keeps(level.test):
+                if number + 1 == len(self.levels):
+                    yield self.element()
+                else:
+                    yield from self._items(number + 1, self._source(number + 1))
+
+    def _keeps(self, test: Callable[[], Any]) -> bool:
+        kept = self.runtime.truth(test())
+        if isinstance(kept, Tensor):
+            raise staging_error(
+                "how many items a comprehension makes depends on a tensor, whose value is not known while the function "
+                "is staged",
+                "select from an array with a mask, as x[x > 0], or keep all items and use np.where",
+                "TX0315",
+            )
+        return bool(kept)
+
+    def _source(self, number: int) -> Any:
+        source = self.levels[number].source
+        assert source is not None
+        return source()
+
+    @property
+    def roots(self) -> Roots:
+        parts = [p for level in self.levels for p in (level.source, level.bind, level.test) if p is not None]
+        return self.runtime.roots(self.element, *parts)
+
+    def tried(self, *ways: Callable[[], Any]) -> Any:
+        """What the first way gives that raises no error.  Ways may go through all items, and each begins anew."""
+        if as_staged(self.first) is None:
+            self.first = list(self.first)
+        return self.runtime.tried(self.roots, *ways)
+
+    def first_apart(self) -> tuple[Any, StagedIterable]:
+        """The first item, and what makes the others, of a comprehension that certainly makes one each time."""
+        items = as_staged(self.first)
+        (level,) = self.levels
+        if items is None or level.test is not None or not bool(items.length > 0):
+            raise ValueError("no first item")
+        level.bind(items.at(0))
+        return self.element(), Some(items, 1, items.length)
+
+    def loop(
+        self, take: Callable[[Any], None], into: types.CellType, name: str, stop: str | None = None, over: Any = None
+    ) -> None:
+        """Loops that give `take` each item, which it puts into a cell; this is called `name`.
+
+        They end once that holds what is true, where it is called `stop`.  `over`: only these.
+        """
+        self._loop(0, self.first if over is None else over, take, {name: into, **self.roots}, name, stop)
+
+    def _loop(
+        self, number: int, items: Any, take: Callable[[Any], None], roots: Roots, name: str, stop: str | None
+    ) -> None:
+        level, runtime = self.levels[number], self.runtime
+
+        def proceed() -> None:
+            if number + 1 == len(self.levels):
+                take(self.element())
+            else:
+                self._loop(number + 1, self._source(number + 1), take, roots, name, stop)
+
+        def iteration(item: Any) -> None:
+            level.bind(item)
+            if level.test is None:
+                proceed()
+            else:
+                runtime.if_(level.test(), proceed, _nothing, roots)
+
+        kept = (*self.outer, name)
+        own = [n for inner in self.levels[number:] for n in inner.names]
+        runtime.for_(items, iteration, stop, ((*own, *kept), kept, kept), roots)
+
+
+class Generator(KeptIterator):
+    """A generator expression: an iterator, of which what takes all its items can make a loop."""
+
+    def __init__(self, comprehension: Comprehension):
+        super().__init__(comprehension)
+        self.comprehension = comprehension
+
+    def __next__(self) -> Any:
+        if self.place == _ALL:
+            raise StopIteration
+        return super().__next__()
+
+    def begin(self) -> Comprehension | None:
+        """All that it makes, behind which nothing is left; None where an item was taken from it before."""
+        if self.place != "0":
+            return None
+        self.place = _ALL
+        return self.comprehension
+
+
+def _nothing() -> None:
+    pass
+
+
+# Comprehensions
+
+
+def listed(made: Comprehension) -> GrowingList:
+    """``[… for … in …]``."""
+
+    def loop() -> GrowingList:
+        out = GrowingList()
+        made.loop(out.append, types.CellType(out), _LIST)
+        return out
+
+    return made.tried(loop, lambda: GrowingList(made))
+
+
+def set_of(made: Comprehension) -> set[Any]:
+    """``{… for … in …}``, of what Python knows."""
+    return {_known(item) for item in made}
+
+
+def dict_of(made: Comprehension) -> dict[Any, Any]:
+    """``{…: … for … in …}``, with keys that Python knows."""
+    return {_known(key): value for key, value in made}
+
+
+def _known(key: Any) -> Any:
+    if isinstance(key, (Tensor, SymInt)):
+        raise staging_error(
+            "a key of a dict, or an item of a set, is known only when the compiled function runs",
+            "use keys that do not depend on arrays, or np.unique",
+            "TX0311",
+        )
+    return key
+
+
+# What takes the items of a sequence
+
+
+def _list(runtime: ControlFlow, items: Any = ()) -> GrowingList:
+    made = Comprehension.of(runtime, items)
+    return GrowingList(items) if made is None else listed(made)
+
+
+def _sum(runtime: ControlFlow, items: Any, /, start: Any = 0) -> Any:
+    made = Comprehension.of(runtime, items)
+    if made is None:
+        return sum(items, start)
+    total = types.CellType(start)
+
+    def take(item: Any) -> None:
+        total.cell_contents = total.cell_contents + item
+
+    def whole() -> Any:
+        made.loop(take, total, "the sum")
+        return total.cell_contents
+
+    def apart() -> Any:
+        first, others = made.first_apart()
+        total.cell_contents = start + first
+        made.loop(take, total, "the sum", over=others)
+        return total.cell_contents
+
+    return made.tried(whole, apart, lambda: sum(made, start))
+
+
+def _found(what: bool) -> Callable[..., Any]:
+    """`any`, which looks for what is true, or `all`, for what is false."""
+
+    def search(runtime: ControlFlow, items: Any, /) -> Any:
+        if isinstance(items, Tensor) and items.ndim == 1:
+            return Tensor((items.any() if what else items.all()).value, weak="bool")
+        made = Comprehension.of(runtime, items)
+        if made is None:
+            return any(items) if what else all(items)
+        name = f"{MADE}found"
+
+        def loop() -> Any:
+            found = types.CellType(False)
+
+            def take(item: Any) -> None:
+                value = runtime.truth(item)
+                if isinstance(value, Tensor):
+                    value = Tensor(truth(value).value, weak="bool")
+                else:
+                    value = bool(value)
+                found.cell_contents = value if what else runtime.not_(value)
+
+            made.loop(take, found, name, stop=name)
+            value = found.cell_contents if what else runtime.not_(found.cell_contents)
+            return Tensor(value.value, weak="bool") if isinstance(value, Tensor) else value
+
+        if as_staged(made.first) is None:
+            return loop()
+        return made.tried(loop, lambda: any(made) if what else all(made))
+
+    return search
+
+
+def _extreme(plain: Any) -> Callable[..., Any]:
+    """`max` or `min`: the first item that no later one beats."""
+
+    def pick(runtime: ControlFlow, *values: Any, **named: Any) -> Any:
+        made = Comprehension.of(runtime, values[0]) if len(values) == 1 and not named else None
+        if made is None:
+            return REPLACED[plain](*values, **named)
+        best = types.CellType()
+
+        def take(item: Any) -> None:
+            so_far = best.cell_contents
+            better = item > so_far if plain is max else item < so_far
+            best.cell_contents = runtime.if_exp(better, lambda: item, lambda: so_far)
+
+        def loop() -> Any:
+            best.cell_contents, others = made.first_apart()
+            made.loop(take, best, f"the {plain.__name__}", over=others)
+            return best.cell_contents
+
+        return made.tried(loop, lambda: REPLACED[plain]([*made]))
+
+    return pick
+
+
+#: What staged code calls in place of functions that go through all items of an iterable; each gets the runtime first.
+BY_ITEM: dict[Any, Callable[..., Any]] = {
+    list: _list, sum: _sum, any: _found(True), all: _found(False), max: _extreme(max), min: _extreme(min),
+}  # fmt: skip

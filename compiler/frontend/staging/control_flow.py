@@ -1,0 +1,617 @@
+"""Staging: what control flow means, by the values at hand.
+
+Where Python's values decide, it is Python's; where tensors and run-time ints do, it is a structured op, around which
+the state forks and merges (`merging`) or is carried (`loop_state`).  A loop that Python's values bound is written out
+where that makes a short program, and a loop of compiled code elsewhere.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Sequence, Sized
+from typing import Any
+
+import numpy as np
+
+from ....dialects.dims.dims import Dim, Sym
+from ....dialects.registry import OpError
+from ...diagnostics import located
+from ..state.growing_lists import GrowingList
+from ..state.loop_state import Carries, FirstApart, LoopState, NeverRuns, Periodic, Unrepeatable, learnt_of
+from ..state.merging import Merge
+from ..state.pure_regions import merged_into_one
+from ..state.state import UNSET, Location, Roots, State, assign, roots_of
+from ..tensor.apply import apply, as_tensor
+from ..tensor.tensor import Tensor
+from ..trace.captures import Captures
+from ..trace.context import require
+from ..trace.demands import Ended, demand
+from ..trace.graph import moment
+from ..trace.symint import SymInt, as_dim, is_integer
+from ..trace.undefined import Undefined
+from . import regions
+from .break_lowering import MADE
+from .builtins import staging_error
+from .iterables import Elements, Some, StagedIterable, StagedRange, as_staged
+from .regions import Fork, not_one_bool
+from .unroll import LIMIT, REFUSALS, WRITTEN_OUT, Refused, computing, endless, paying
+
+__all__ = ["ControlFlow"]
+
+#: A range known while staging may be written out up to this length; a longer one becomes a loop.
+UNROLL = 8
+#: The nodes that the copies of a body may add.  Copies are fused with one another and with what is around them, as the
+#: taps of a filter are, which a loop is not; but each node takes its time to compile, and loops in loops multiply.
+MOST_ADDED = 512
+NO_ROOTS: Roots = types.MappingProxyType({})
+_NO_CARRIES: tuple[Sequence[str], ...] = ((), (), ())
+
+
+class _Measured(Exception):
+    """What a copy of a loop's body adds is known: all is to be as before it."""
+
+
+class ControlFlow:
+    """The part of `Runtime` that conditions and statements call."""
+
+    captures: Captures
+
+    def roots(self, *parts: Callable[..., Any]) -> Roots:
+        """The variables that parts of a statement share with the function around them."""
+        return roots_of(*parts)
+
+    def state(self, roots: Roots, earlier: State | None = None) -> State:
+        return State(roots, self.captures.is_outside, earlier)
+
+    # Conditions
+
+    def python_bool(self, value: Any, what: str) -> Any:
+        """A condition that has to be known while staging."""
+        value = self.truth(value)
+        if isinstance(value, Tensor):
+            raise staging_error(
+                f"{what} depends on a tensor, whose value is not known while the function is staged",
+                "use np.where, or move it out of the compiled function",
+                "TX0311",
+            )
+        return value
+
+    def truth(self, value: Any, what: str = "if") -> Any:
+        """The truth of a value: Python's, or a bool tensor of rank 0 where only the compiled function knows it."""
+        if isinstance(value, SymInt):
+            return value != 0
+        if isinstance(value, GrowingList) and value.stacked:
+            return as_tensor(value.length) != 0
+        if isinstance(value, Tensor) and value.ndim:
+            with located():
+                raise not_one_bool(what, value)
+        return value
+
+    def if_exp(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        test = self.truth(test)
+        if not isinstance(test, Tensor):
+            return then() if test else otherwise()
+        return self._fork(test, then, otherwise, "the value")
+
+    def and_(self, *terms: Callable[[], Any]) -> Any:
+        """``a and b``: the first operand that is false, or the last one."""
+        return self._logic(terms, False, whole=True)
+
+    def or_(self, *terms: Callable[[], Any]) -> Any:
+        """``a or b``: the first operand that is true, or the last one."""
+        return self._logic(terms, True, whole=True)
+
+    def all_(self, *terms: Callable[[], Any]) -> Any:
+        """The truth of ``a and b``."""
+        return self._logic(terms, False, whole=False)
+
+    def any_(self, *terms: Callable[[], Any]) -> Any:
+        """The truth of ``a or b``."""
+        return self._logic(terms, True, whole=False)
+
+    def _logic(self, terms: Sequence[Callable[[], Any]], decides: bool, whole: bool) -> Any:
+        """Python's short circuit: what follows an operand runs where that does not decide."""
+        first, *rest = terms
+        value = first()
+        if not rest:
+            return value if whole else self.truth(value)
+        test = self.truth(value)
+        if not isinstance(test, Tensor):
+            return (value if whole else test) if bool(test) is decides else self._logic(rest, decides, whole)
+        decided = value if whole else decides
+        sides = [lambda: decided, lambda: self._logic(rest, decides, whole)]
+        return self._fork(test, *(sides if decides else sides[::-1]), "the value")
+
+    def not_(self, value: Any) -> Any:
+        if isinstance(value, SymInt):
+            return value == 0
+        value = self.truth(value, "not")
+        if not isinstance(value, Tensor):
+            return not value
+        return Tensor(apply("logical_not", value).value, weak="bool")
+
+    # Statements
+
+    def raised(self, error: Callable[[], Any]) -> Any:
+        """What to raise for an error of the function's: that, or where compiled code decides whether it gets here,
+        what ends this part of it."""
+        made = error()
+        if isinstance(made, type) and issubclass(made, BaseException):
+            made = made()
+        return Ended(made) if require().in_region and isinstance(made, BaseException) else made
+
+    def asserted(self, test: Any, *message: Callable[[], Any]) -> None:
+        """An `assert` statement."""
+        test = self.truth(test, "assert")
+        if isinstance(test, Tensor):
+            with located():
+                demand(require(), test, AssertionError(*(text() for text in message)))
+        elif not test:
+            raise self.raised(lambda: AssertionError(*(text() for text in message)))
+
+    def context(self, manager: Any) -> Any:
+        """The manager of a `with`: only one that changes nothing of what is compiled."""
+        if isinstance(manager, np.errstate):
+            return manager
+        kind = type(manager).__name__
+        raise staging_error(
+            f"with {kind} is not staged: it would be entered once, while the function is compiled",
+            "enter it around the call of the compiled function",
+            "TX0322",
+        )
+
+    def if_(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any], roots: Roots = NO_ROOTS) -> None:
+        """An `if` statement."""
+        test = self.truth(test)
+        if not isinstance(test, Tensor):
+            (then if test else otherwise)()
+            return
+        self._fork(test, then, otherwise, None, roots)
+
+    def if_return(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """An `if` both of whose branches return."""
+        test = self.truth(test)
+        if not isinstance(test, Tensor):
+            return (then if test else otherwise)()
+        return self._fork(test, then, otherwise, "the result")
+
+    def _fork(
+        self, test: Tensor, then: Callable[[], Any], otherwise: Callable[[], Any], name: str | None,
+        roots: Roots = NO_ROOTS,
+    ) -> Any:  # fmt: skip
+        """Run two parts, each from the state as it is, and merge what they leave.
+
+        Their values are merged as well where these have a `name`.  `roots` are variables beside those of the parts.
+        """
+        with located():
+            roots = {**roots, **self.roots(then, otherwise)}
+            fork, before = Fork(require(), test), self.state(roots)
+            sides: list[State] = []
+            values: list[Any] = []
+            for side, (part, other) in enumerate(((then, otherwise), (otherwise, then))):
+                ended = False
+                try:
+                    with fork.side():
+                        try:
+                            values.append(part())
+                            sides.append(self.state({**roots, "": values[-1]}, before))
+                        except Ended as end:
+                            ended = True
+                            demand(require(), False, end.error)
+                finally:
+                    before.restore()
+                if ended:
+                    # What follows runs where this side did not: it needs no branch of its own.
+                    if side:
+                        fork.leave_out(0)
+                    else:
+                        with fork.side():
+                            pass
+                    fork.join([])
+                    return other()
+            merge = Merge(fork, before, sides)
+            if name == "the value" and all(side.is_as(before) for side in sides):
+                chosen = merged_into_one(fork, values)
+                if chosen is not None:
+                    return merge.alone(*values, chosen)
+            merge.locations()
+            value = None if name is None else merge.value(*values, name)
+            found = merge.finish(self.unset, value)
+            if isinstance(found, Undefined):
+                raise OpError(found.reason, found.hint, "TX0312")
+            return found
+
+    def unset(self, why: Undefined) -> None:
+        """A variable has no value from here on: what reading it says."""
+        self.captures.unset[why.name] = why
+
+    # Loops
+
+    def while_(
+        self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]] = _NO_CARRIES
+    ) -> None:
+        """A `while` statement: a loop from where its condition differs between calls, or of many rounds."""
+
+        def going() -> Any:
+            if not isinstance(found := test(), (Tensor, SymInt)):
+                raise Refused("nothing that its condition depends on changes")
+            return found
+
+        def many() -> bool:
+            self._while(going, body, carries, paying)
+            return True
+
+        self._rounds(test, body, carries, many)
+
+    def _rounds(
+        self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]],
+        many: Callable[[], bool], at_once: bool = False,
+    ) -> None:  # fmt: skip
+        """A `while` run while staging as long as its condition is the same in every call.
+
+        `many` makes a loop of the rounds that are left, all or some of them: `at_once` or after `UNROLL` rounds.
+        Rounds that add nothing to the program take as long as in Python, so there may be any number of them.
+        """
+        refusal: Exception | None = None
+        rounds = adding = 0
+        while True:
+            if isinstance(going := self._deferred(test), Tensor):
+                self._while(test, body, carries, ran=going)
+                return
+            if not going:
+                return
+            rounds += 1
+            if rounds == (1 if at_once else UNROLL + 1):
+                try:
+                    done = self.attempt(self.roots(test, body), many)
+                except REFUSALS as error:
+                    refusal = error
+                else:
+                    if done:
+                        return
+                    continue
+            since = moment()
+            body()
+            adding += moment() > since + 1
+            if adding > LIMIT:
+                raise endless(LIMIT, refusal)
+
+    def attempt(self, roots: Roots, way: Callable[[], Any]) -> Any:
+        """What a way to go on gives; where it raises an error all is as before."""
+        before = self.state(roots)
+        try:
+            with require().attempt():
+                return way()
+        except Exception:
+            before.restore()
+            raise
+
+    def tried(self, roots: Roots, *ways: Callable[[], Any]) -> Any:
+        """What the first way to go on gives that is not refused; the last one's errors are the program's."""
+        for way in ways[:-1]:
+            try:
+                return self.attempt(roots, way)
+            except REFUSALS:
+                continue
+        return ways[-1]()
+
+    def _while(
+        self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]], check: Any = None,
+        roots: Roots | None = None, ran: Any = True,
+    ) -> None:  # fmt: skip
+        """A `while` as a loop whose variables are tensors; `ran` is what its condition is at first."""
+        roots = self.roots(test, body) if roots is None else roots
+        learnt = learnt_of(self.captures, carries)
+        plan = LoopState(
+            roots, self.captures, Carries(*carries), self.unset, runs=lambda: None, ran=lambda: ran, learnt=learnt
+        )
+
+        def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
+            checked = None if check is None else check(names, initial)
+
+            def condition(*values: Any) -> Any:
+                plan.enter(_flat(values))
+                return self._deferred(test)
+
+            def iteration(*values: Any) -> tuple[Any, ...]:
+                arguments = _flat(values)
+                plan.enter(arguments)
+                try:
+                    body()
+                except Ended as end:
+                    demand(require(), False, end.error)
+                    plan.enter(arguments)
+                results = plan.results(arguments)
+                if checked is not None:
+                    checked(arguments, results)
+                return results
+
+            return regions.while_(require(), condition, iteration, initial, names, plan.is_shared, learnt.regions)
+
+        try:
+            plan.run(loop)
+        except FirstApart as first:
+            raise first.error from None
+
+    def _deferred(self, test: Callable[[], Any]) -> Any:
+        """The condition of a loop: a tensor where calls may differ in it."""
+        with require().deferred():
+            return self.truth(test(), "while")
+
+    def count_(
+        self, test: Callable[[], Any], body: Callable[[], Any], counter: str, relation: str,
+        bound: Callable[[], Any], step: Callable[[], Any], stop: str | None,
+        carries: Sequence[Sequence[str]] = _NO_CARRIES,
+    ) -> None:  # fmt: skip
+        """A `while` that counts (`counting`): a `for` where its ends are ints known at run time.
+
+        So its counter stays an int, which may be an index and a size; that of another `while` is a tensor.
+        """
+        location = self.variable(counter, test, body)
+        state = self.state(self.roots(test, body))
+        start, by, end = state.at(location), step(), bound()
+        upwards = relation in ("<", "<=")
+        counts = is_integer(start) and is_integer(end) and isinstance(by, int) and (by > 0 if upwards else by < 0)
+        if not counts:
+            self.while_(test, body, carries)
+            return
+        if relation in ("<=", ">="):
+            end = end + (1 if upwards else -1)
+
+        def loop(start: Any, end: Any, check: Any = None) -> None:
+            counted = StagedRange(start, end, by)
+
+            def iteration(item: Any) -> None:
+                assign(location, item)
+                body()
+
+            self._for(counted, iteration, stop, Carries(*carries), self.roots(test, body), (counter,), check)
+            assign(location, counted.start + counted.length * by)
+
+        if isinstance(start, SymInt) or isinstance(end, SymInt):
+            loop(start, end)
+            return
+
+        def many() -> bool:
+            # What gets its first value in a round has one behind the loop by the last round, which is written out.
+            now = self.state(self.roots(test, body))
+            whole = not any(now.at(self.variable(n, test, body)) is UNSET for n in carries[2])
+            rest = range(now.at(location), end, by)
+            looped = rest if whole else rest[:-1]
+            if len(looped) <= UNROLL:
+                raise Refused("it is short")
+            loop(looped.start, looped.stop, lambda names, state, _: paying(names, state))
+            return whole
+
+        self._rounds(test, body, carries, many, at_once=len(range(start, end, by)) > UNROLL)
+
+    def variable(self, name: str, *parts: Callable[..., Any]) -> Location:
+        return Location(self.roots(*parts)[name], "", name)
+
+    def for_(
+        self, iterable: Any, body: Callable[[Any], Any], stop: str | None,
+        carries: Sequence[Sequence[str]] = _NO_CARRIES, roots: Roots | None = None,
+    ) -> None:  # fmt: skip
+        """A `for` statement: over what Python iterates over, or few items, written out; else a loop.
+
+        It ends after an iteration that sets the variable `stop`.  `roots` are the variables of the body.
+        """
+        roots = self.roots(body) if roots is None else roots
+        if isinstance(iterable, Tensor):
+            if not iterable.ndim:
+                text = f"a loop runs over the rows of a tensor, and {iterable.user_type} has none"
+                raise staging_error(text, "loop over range(…)", "TX0313")
+            iterable = Elements(iterable)
+        elif isinstance(iterable, GrowingList):
+            iterable = as_staged(iterable) or iterable
+        if isinstance(iterable, StagedRange) and iterable.of_tensors:
+            self._for_of_tensors(iterable, body, stop, carries, roots)
+            return
+        known = iterable.known() if isinstance(iterable, StagedIterable) else iterable
+        if known is None:
+            self._for(iterable, body, stop, Carries(*carries), roots)
+        elif not isinstance(iterable, StagedIterable) or self._is_short(known, body, Carries(*carries), roots):
+            self._written_out(known, body, stop, roots)
+        else:
+            self._of_known_length(iterable, known, body, stop, carries, roots)
+
+    def _is_short(self, known: Sequence[Any], body: Callable[[Any], Any], carries: Carries, roots: Roots) -> bool:
+        """Whether the iterations written out make a short program, by what the first one adds, which is tried once."""
+        if not 1 < len(known) <= UNROLL:
+            return len(known) <= 1
+        learnt = learnt_of(self.captures, carries)
+        if learnt.adds is None:
+
+            def first() -> None:
+                since = moment()
+                body(known[0])
+                learnt.adds = moment() - since
+                raise _Measured
+
+            try:
+                self.attempt(roots, first)
+            except _Measured:
+                pass
+            except Exception:
+                return True  # the error is the program's
+        assert learnt.adds is not None
+        return learnt.adds * len(known) <= MOST_ADDED
+
+    def _of_known_length(
+        self, items: StagedIterable, known: Sequence[Any], body: Callable[[Any], Any], stop: str | None,
+        carries: Sequence[Sequence[str]], roots: Roots,
+    ) -> None:  # fmt: skip
+        """A loop of compiled code, or the iterations written out where it can be none.
+
+        It is none where the body needs its counter as a number, or changes only what Python knows.
+        """
+        try:
+            self.attempt(roots, lambda: self._for(items, body, stop, Carries(*carries), roots, check=computing))
+        except REFUSALS as error:
+            refusal = error
+        else:
+            return
+        try:
+            self._written_out(known, body, stop, roots, refusal)
+        except OpError as error:
+            if isinstance(refusal, OpError):
+                raise refusal from error
+            raise
+
+    def _for(
+        self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Carries, roots: Roots,
+        own: Sequence[str] = (), check: Any = None, peeled: bool = False,
+    ) -> None:  # fmt: skip
+        """A `for` as a loop of compiled code, from which what differs stands apart.
+
+        Its first iteration where that begins from another kind of state, its last one where what it leaves is no
+        number, and what is left of it after whole periods of references.
+        """
+        with located():
+            try:
+                self._loop(items, body, stop, carries, roots, own, check)
+            except NeverRuns:
+                pass
+            except FirstApart as first:
+                if peeled or stop is not None or not _runs(items.length):
+                    raise first.error from None
+                body(items.at(0))
+                self._for(Some(items, 1, items.length), body, stop, carries, roots, own, check, peeled=True)
+            except Periodic as turns:
+                period = turns.period
+                rest = items.length % period
+                rest = rest if isinstance(rest, int) else int(rest)
+                count = items.length // period
+
+                def several(i: Any) -> None:
+                    for k in range(period):
+                        body(items.at(i * period + k))
+
+                if _runs(count) is not False:
+                    self._for(StagedRange(0, count, 1), several, stop, carries, roots, own, check)
+                for k in range(rest):
+                    body(items.at(count * period + k))
+            except Unrepeatable:
+                last = items.length - 1
+                self._for(Some(items, 0, last), body, stop, carries, roots, own, check)
+                body(items.at(last))
+
+    def _loop(
+        self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Carries, roots: Roots,
+        own: Sequence[str], check: Any,
+    ) -> None:  # fmt: skip
+        plain = isinstance(items, StagedRange)
+        ends = (items.start, items.stop, items.step) if plain else (0, items.length, 1)
+        whole = stop is None
+        learnt = learnt_of(self.captures, carries)
+        plan = LoopState(
+            roots, self.captures, carries, self.unset, runs=lambda: _runs(items.length), follows=whole,
+            own=own, count=(lambda: items.length) if whole else None, ran=lambda: _ran(items.length),
+            learnt=learnt,
+        )  # fmt: skip
+
+        def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
+            checked = None if check is None else check(names, initial, plan.given_to_lists)
+
+            def step(i: Any, values: Sequence[Any]) -> tuple[Any, ...]:
+                if whole:
+                    plan.at_last = _at_last(items)
+                number = (i - items.start) // items.step if plain else i
+                plan.enter(values, number)
+                try:
+                    body(i if plain else items.at(i))
+                except Ended as end:
+                    demand(require(), False, end.error)
+                    plan.enter(values, number)
+                results = plan.results(values)
+                if checked is not None:
+                    checked(values, results)
+                return results
+
+            return regions.for_(require(), *ends, step, initial, names, stop, plan.is_shared, learnt.regions)
+
+        plan.run(loop)
+
+    def _written_out(
+        self, items: Iterable[Any], body: Callable[[Any], Any], stop: str | None, roots: Roots,
+        refusal: Exception | None = None,
+    ) -> None:  # fmt: skip
+        """A loop as so many copies of its body; those behind one that may stop it are branches.
+
+        `refusal` is why it is no loop of compiled code, where it was to be one.
+        """
+        adding, most = 0, LIMIT if refusal is None else WRITTEN_OUT
+        stops = None if stop is None else Location(roots[stop], "", stop)
+        for item in items:
+            since = moment()
+            stopped = stops is not None and self.state(roots).at(stops)
+            if isinstance(stopped, Tensor):
+                self._fork(stopped, _nothing, _call(body, item), None, roots)
+            elif stopped:
+                break
+            else:
+                body(item)
+            adding += moment() > since + 1
+            if adding > most and (refusal is not None or not isinstance(items, Sized)):
+                raise endless(most, refusal)
+
+    def _for_of_tensors(
+        self, counted: StagedRange, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]],
+        roots: Roots,
+    ) -> None:  # fmt: skip
+        """A `for` over a range that tensors bound: a `while` whose counter is a tensor."""
+        at = types.CellType(Tensor.apply("cast", counted.start, dtype="i64"))
+
+        def test() -> Any:
+            i = at.cell_contents
+            inside = i < counted.stop if counted.rises else i > counted.stop
+            if stop is None:
+                return inside
+            stopped = self.state(roots).at(Location(roots[stop], "", stop))
+            return self.all_(lambda: self.not_(stopped), lambda: inside)
+
+        def iteration() -> None:
+            body(at.cell_contents)
+            at.cell_contents = at.cell_contents + counted.step
+
+        name = f"{MADE}counter"
+        bound, at_head, after = carries
+        carries = (*bound, name), (*at_head, name), after
+        self._while(test, iteration, carries, roots={**roots, name: at}, ran=self._deferred(test))
+
+
+def _nothing() -> None:
+    pass
+
+
+def _call(body: Callable[[Any], Any], item: Any) -> Callable[[], Any]:
+    return lambda: body(item)
+
+
+def _flat(values: tuple[Any, ...]) -> Sequence[Any]:
+    return values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
+
+
+def _at_last(items: StagedIterable) -> dict[Sym, Dim]:
+    """What the counter of the innermost loop, over `items`, is in the last iteration: `regions.for_` counts upwards."""
+    last = items.length - 1
+    if isinstance(items, StagedRange) and items.rises:
+        last = items.at(last)
+    return {next(reversed(require().table.loops)): as_dim(last)}
+
+
+def _ran(length: Any) -> Any:
+    """Whether a loop of so many iterations has one: True, or a bool of compiled code."""
+    if isinstance(length, int):
+        return True  # a loop of none is none of compiled code
+    return require().table.proves(0, "<", length.dim) or as_tensor(length) > 0
+
+
+def _runs(length: Any) -> bool | None:
+    """Whether a loop of so many iterations has one; None where that is not known."""
+    if isinstance(length, int):
+        return length > 0
+    facts = require().table
+    if facts.varies(facts.resolve(length.dim)):
+        return facts.proves(0, "<", length.dim)
+    return facts.decide(0, "<", length.dim, "a loop that runs")

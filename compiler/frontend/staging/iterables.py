@@ -1,0 +1,197 @@
+"""What staged loops run over: ranges with run-time bounds, and tensors, `enumerate`, `zip` and `reversed` of them.
+
+Anything here has a `length`, which may be a run-time int, and gives its item `at` a number, which a loop counts.  What
+Python iterates over itself stays as it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..state.growing_lists import GrowingList
+from ..tensor.tensor import Tensor
+from ..trace.symint import is_integer, sym_max, sym_min
+
+__all__ = [
+    "Elements", "Some", "StagedIterable", "StagedRange", "as_staged", "staged_enumerate", "staged_reversed",
+    "staged_zip",
+]  # fmt: skip
+
+
+class StagedIterable(ABC):
+    """A sequence whose items exist when the compiled function runs."""
+
+    @property
+    @abstractmethod
+    def length(self) -> Any:
+        """The number of items: an int, or a run-time one."""
+
+    @abstractmethod
+    def at(self, i: Any) -> Any:
+        """Item number `i`, an int or a run-time one."""
+
+    def known(self) -> Sequence[Any] | None:
+        """The items where their number is known while staging."""
+        n = self.length
+        return [self.at(i) for i in range(n)] if isinstance(n, int) else None
+
+    def __iter__(self) -> Iterator[Any]:
+        """For Python's own loops, in comprehensions: the length becomes a fact."""
+        return iter([self.at(i) for i in range(int(self.length))])
+
+
+class StagedRange(StagedIterable):
+    """``range`` whose bounds may be run-time ints or tensors of rank 0."""
+
+    def __init__(self, start: Any, stop: Any, step: Any):
+        self.start, self.stop, self.step = start, stop, step
+
+    @property
+    def length(self) -> Any:
+        one = 1 if self.rises else -1
+        return sym_max(0, (self.stop - self.start + self.step - one) // self.step)
+
+    @property
+    def rises(self) -> bool:
+        return bool(self.step > 0)
+
+    @property
+    def of_tensors(self) -> bool:
+        """Whether a bound is known only to the compiled function itself."""
+        return any(isinstance(x, Tensor) for x in (self.start, self.stop))
+
+    def at(self, i: Any) -> Any:
+        return self.start + i * self.step
+
+    def known(self) -> range | None:
+        if all(is_integer(x) and isinstance(x, int) for x in (self.start, self.stop, self.step)):
+            return range(self.start, self.stop, self.step)
+        return None
+
+
+class Elements(StagedIterable):
+    """The rows of a tensor, each a view."""
+
+    def __init__(self, tensor: Tensor):
+        self.tensor = tensor
+
+    @property
+    def length(self) -> Any:
+        return self.tensor.shape[0]
+
+    def at(self, i: Any) -> Any:
+        return self.tensor[i]
+
+
+class Some(StagedIterable):
+    """Items of another iterable: from a first one up to, and without, a last one."""
+
+    def __init__(self, items: StagedIterable, first: Any, last: Any):
+        self.items, self.first, self.last = items, first, last
+
+    @property
+    def length(self) -> Any:
+        return self.last - self.first
+
+    def at(self, i: Any) -> Any:
+        return self.items.at(self.first + i)
+
+
+class _Numbered(StagedIterable):
+    def __init__(self, items: StagedIterable, start: Any):
+        self.items, self.start = items, start
+
+    @property
+    def length(self) -> Any:
+        return self.items.length
+
+    def at(self, i: Any) -> Any:
+        return self.start + i, self.items.at(i)
+
+
+class _Zipped(StagedIterable):
+    def __init__(self, parts: tuple[StagedIterable, ...]):
+        self.parts = parts
+
+    @property
+    def length(self) -> Any:
+        shortest = self.parts[0].length
+        for part in self.parts[1:]:
+            shortest = sym_min(shortest, part.length)
+        return shortest
+
+    def at(self, i: Any) -> Any:
+        return tuple(part.at(i) for part in self.parts)
+
+
+class _Backwards(StagedIterable):
+    def __init__(self, items: StagedIterable):
+        self.items = items
+
+    @property
+    def length(self) -> Any:
+        return self.items.length
+
+    def at(self, i: Any) -> Any:
+        return self.items.at(self.items.length - 1 - i)
+
+
+class _Items(StagedIterable):
+    """The items of a list to which loops of compiled code have appended."""
+
+    def __init__(self, items: GrowingList):
+        self.items = items
+
+    @property
+    def length(self) -> Any:
+        return self.items.length
+
+    def at(self, i: Any) -> Any:
+        return self.items.at(i)
+
+
+def as_staged(x: Any) -> StagedIterable | None:
+    """What a loop of compiled code can go through; None for what Python iterates over itself."""
+    if isinstance(x, GrowingList) and x.stacked:
+        return _Items(x)
+    if isinstance(x, Tensor) and x.ndim:
+        return Elements(x)
+    return x if isinstance(x, StagedIterable) else None
+
+
+def staged_enumerate(items: Any, start: Any = 0) -> Any:
+    found = as_staged(items)
+    return enumerate(items, start) if found is None else _Numbered(found, start)
+
+
+def staged_reversed(items: Any) -> Any:
+    found = as_staged(items)
+    return reversed(items) if found is None else _Backwards(found)
+
+
+def staged_zip(*parts: Any, strict: bool = False) -> Any:
+    found = [as_staged(p) for p in parts]
+    if not any(found):
+        return zip(*parts, strict=strict)
+    staged = [f for f in found if f is not None]
+    if strict:
+        for part in staged[1:]:
+            if staged[0].length != part.length:
+                raise ValueError("zip() arguments have different lengths")
+    if len(staged) == len(parts):
+        return _Zipped(tuple(staged))
+    return _zip_with_python(parts, found)
+
+
+def _zip_with_python(parts: Sequence[Any], found: Sequence[StagedIterable | None]) -> list[tuple[Any, ...]]:
+    """As many tuples as the shortest part has items, one of which Python iterates over; that number is a fact."""
+    own = zip(*[p for p, f in zip(parts, found) if f is None])
+    made: list[tuple[Any, ...]] = []
+    for i, items in enumerate(own):
+        if not all(i < f.length for f in found if f is not None):
+            break
+        given = iter(items)
+        made.append(tuple(next(given) if f is None else f.at(i) for f in found))
+    return made

@@ -1,0 +1,278 @@
+"""What the traced function returns: outputs of its graph, and the structure in which callers get them.
+
+NumPy's results share memory with the arguments and with each other where they are views.  An array of the function's
+own is an output.  A view of an argument, or of an array that the caller has, is none: it is an index map on memory that
+is there already, and the call makes it from that array, with sizes, strides and offset by the call's symbols.  Where
+several results share an array that the function made, the output is the vector of its elements in their order in
+memory, and each of these results is a view of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ....dialects.dims.dims import Dim, Sym, dim, packed_strides
+from ....dialects.registry import OPS, OpError, View
+from ...call.signature import (
+    BoxedOutput,
+    ColumnOutput,
+    GivenOutput,
+    ListOutput,
+    Literal,
+    NumberOutput,
+    NumbersOutput,
+    SizedOutput,
+    ViewOutput,
+    ZippedOutput,
+    like,
+)
+from ..indexing.data_dependent_sizes import given_out
+from ..state.growing_lists import GrowingList
+from ..tensor.apply import as_tensor
+from ..tensor.composite_views import IndexedView, Joined, Part, Perhaps, roots
+from ..tensor.strides import Strides, strides_of, viewed_strides
+from ..tensor.tensor import Tensor
+from ..trace.graph import Value
+from ..trace.symint import SymInt
+
+if TYPE_CHECKING:
+    from ..trace.trace import Trace
+
+__all__ = ["Returned"]
+
+
+class Returned:
+    """``structure(result)`` fills `outputs` and `aliases`, which are as in `graph.Graph`."""
+
+    def __init__(self, trace: Trace, declared: bool, views: bool):
+        self.outputs: list[Value] = []
+        self.aliases: dict[int, int] = {}
+        self._trace, self._declared, self._shares = trace, declared, views
+        self._inputs = {t: i for i, t in trace.tensors.items()}
+        #: Tensors and what became of them, by identity: a result that is there twice is one object.
+        self._known: dict[int, tuple[Tensor, Any]] = {}
+        #: The arrays of the function that several results share, with the number of the output, once there is one.
+        self._shared: dict[Tensor, int | None] = {}
+        self._views = 0
+
+    def structure(self, result: Any) -> Any:
+        """The structure of the returned value."""
+        if self._shares:
+            self._shared = dict.fromkeys(self._shared_roots(result))
+        return self._place(result)
+
+    def _place(self, x: Any) -> Any:
+        if isinstance(x, (SymInt, np.ndarray)):
+            x = as_tensor(x)
+        if isinstance(x, Tensor):
+            if id(x) not in self._known:
+                self._known[id(x)] = x, self._tensor(x)
+            return self._known[id(x)][1]
+        if isinstance(x, dict):
+            return {k: self._place(v) for k, v in x.items()}
+        if isinstance(x, GrowingList) and x.stacked:
+            return self._items(x)
+        if isinstance(x, (tuple, list)):
+            return like(x, [self._place(v) for v in x])
+        return None if x is None else Literal(x)
+
+    def _items(self, x: GrowingList) -> Any:
+        """A list of as many items as the call says."""
+        if (found := x.records()) is not None:
+            form, columns = found
+            return ZippedOutput([self._place(c) for c in columns], list if isinstance(form, list) else tuple)
+        whole, kind = x.whole(), NumbersOutput if x.weak else ListOutput
+        return self._sized(whole, kind.__name__) if self._is_sized(whole) else kind(self._output(whole.value))
+
+    def _is_sized(self, x: Tensor) -> bool:
+        """Whether values decide a size of it."""
+        return bool(self._trace.bound) and any(map(self._trace.is_bound, x.dims))
+
+    def _sized(self, x: Tensor, items: str = "") -> SizedOutput:
+        room, sizes = given_out(self._trace, x)
+        number = self._output(room.value)
+        self.outputs.extend(n.value for n in sizes)
+        return SizedOutput(number, len(sizes), items)
+
+    def _tensor(self, x: Tensor) -> Any:
+        trace, given = self._trace, self._inputs.get(x)
+        if self._is_sized(x):
+            return self._sized(x)
+        if self._shares and given is None:
+            if x in trace.shared_names:
+                return GivenOutput(trace.shared_names[x])
+            found = self._view(x)
+            if found is not None:
+                return found
+        if x.layout == "col" and x.ndim > 1 and not self._declared:
+            return ColumnOutput(self._output(x.relabelled().shuffle(tuple(range(x.ndim))[::-1]).value))
+        number = self._output(x.value)
+        if given is not None and trace.inputs[given].kind == "tensor":
+            self.aliases[number] = given
+        if self._declared:
+            return number
+        if x.ndim:
+            return ColumnOutput(number) if x.layout == "col" else number
+        if (x.boxed or x.is_view) and self._shares:
+            return BoxedOutput(number)
+        return NumberOutput(number) if x.weak else number
+
+    def _output(self, value: Value) -> int:
+        self.outputs.append(value)
+        return len(self.outputs) - 1
+
+    def _shared_roots(self, result: Any) -> Iterator[Tensor]:
+        """The arrays of the function in the memory of which several results may be."""
+        seen: dict[Tensor, Tensor] = {}
+        for x in _tensors(result):
+            for root in roots(x):
+                if root not in self._inputs and seen.setdefault(root, x) is not x:
+                    yield root
+
+    # Views
+
+    def _view(self, x: Tensor) -> ViewOutput | None:
+        """The result as a view of an array that there is; None where it has memory of its own, which is then copied."""
+        if not any(root in self._inputs or root in self._shared for root in roots(x)):
+            return None
+        way = _way(x)
+        if way is None:
+            return None
+        root = way.root
+        if root in self._inputs:
+            position = sum(i.kind != "int" for i in self._trace.inputs[: self._inputs[root]])
+            if self._trace.inputs[self._inputs[root]].kind != "tensor":
+                return None
+            base, strides = ("input", position), strides_of(root)
+        elif root in self._shared:
+            base, strides = self._vector(root)
+        else:
+            return None
+        return self._made(x, way, base, strides)
+
+    def _vector(self, root: Tensor) -> tuple[tuple[str, int], Strides]:
+        """The output that has the elements of an array in their order in memory, and the strides of the array there."""
+        dims = root.type.dims
+        columns = packed_strides(dims, range(len(dims))[::-1])
+        strides = columns if strides_of(root) == columns else packed_strides(dims)
+        number = self._shared[root]
+        if number is None:
+            ordered = root.relabelled() if root.layout == "col" else root
+            if strides == columns:
+                ordered = ordered.T
+            number = self._shared[root] = self._output(ordered.reshape(-1).value)
+        return ("output", number), strides
+
+    def _made(self, x: Tensor, way: _Way, base: tuple[str, int], strides: Strides | None) -> ViewOutput | None:
+        """A view; None where no strides say where its elements are; OpError where nobody knows whether any do."""
+        item, offset = way.root.element.bytes, dim(0)
+        begins = tuple(dim(0) for _ in x.type.dims)
+        for step in way.steps:
+            begins = step.source_of(begins)
+        if strides is not None:
+            for at, stride in zip(begins, strides):
+                offset = offset + at * stride * item
+        for step in reversed(way.steps):
+            offset = offset + step.offset
+            strides = None if strides is None else step.strides(strides, self._trace)
+            if strides is None and not step.is_reshape:
+                return None
+        if strides is None:
+            text = f"the strides of a result {x.user_type}, a view, are known only at run time"
+            raise OpError(text, "return a copy of it, x.copy()", "TX0223")
+        element, dims = x.element, x.type.dims
+        steps = tuple(stride * element.bytes for stride in strides)
+        column = x.layout == "col"
+        if column:
+            dims, steps = dims[::-1], steps[::-1]
+        self._views += 1
+        return ViewOutput(
+            self._views - 1,
+            base,
+            element.numpy.name,
+            tuple(map(str, dims)),
+            tuple(map(str, steps)),
+            str(offset),
+            way.read_only,
+            column and x.ndim > 1,
+        )
+
+
+def _tensors(x: Any) -> Iterator[Tensor]:
+    """The tensors in a result."""
+    if isinstance(x, Tensor):
+        yield x
+    elif isinstance(x, (dict, tuple, list)) and not (isinstance(x, GrowingList) and x.stacked):
+        for part in x.values() if isinstance(x, dict) else x:
+            yield from _tensors(part)
+
+
+class _Viewed(NamedTuple):
+    """A step from a tensor to the one of which it is a view by an op."""
+
+    parent: Tensor
+    op: type[View]
+    attrs: dict[str, Any]
+    offset: Dim = dim(0)
+
+    @property
+    def is_reshape(self) -> bool:
+        """Whether the strides of a call decide if there is such a view; of other ops, tiles have none in any call."""
+        return self.op is OPS["reshape"]
+
+    def source_of(self, point: Sequence[Dim]) -> tuple[Dim, ...]:
+        """The element of the parent that an element of the view is."""
+        at = {Sym(f"d{i}"): p for i, p in enumerate(point)}
+        return tuple(e.substitute(at) for e in self.op.view(self.parent.type, self.attrs).exprs)
+
+    def strides(self, parents: Strides, trace: Trace) -> Strides | None:
+        return viewed_strides(self.op, self.parent.type, self.attrs, parents, trace.table.decide)
+
+
+class _OfComplex(NamedTuple):
+    """A step from the real or imaginary part of a complex tensor to that."""
+
+    offset: Dim
+    is_reshape = False
+
+    def source_of(self, point: Sequence[Dim]) -> tuple[Dim, ...]:
+        return tuple(point)
+
+    def strides(self, parents: Strides, trace: Trace) -> Strides:
+        return tuple(2 * s for s in parents)
+
+
+class _Way(NamedTuple):
+    """From a tensor to the one that has the memory."""
+
+    root: Tensor
+    steps: list[_Viewed | _OfComplex]
+    read_only: bool
+
+
+def _way(t: Tensor) -> _Way | None:
+    """The way from a tensor to where its memory is; None where its place is known only at run time."""
+    steps: list[_Viewed | _OfComplex] = []
+    read_only = False
+    while True:
+        read_only = read_only or bool(t.frozen)
+        if t._parent is not None:
+            if t._op is not None:
+                assert issubclass(t._op, View)
+                if t._op.view(t._parent.type, t._attrs).guards:
+                    return None
+                read_only = read_only or not t._op.writable
+                steps.append(_Viewed(t._parent, t._op, t._attrs))
+            t = t._parent
+        elif isinstance(t, Part):
+            steps.append(_OfComplex(dim(t.element.bytes if t.which == "imag" else 0)))
+            t = t.whole
+        elif isinstance(t, Perhaps) and t.shares_memory():
+            t = t.shared
+        elif isinstance(t, (IndexedView, Joined)):
+            return None
+        else:
+            return _Way(t, steps, read_only)

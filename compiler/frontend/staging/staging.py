@@ -1,0 +1,371 @@
+"""Staging: running a NumPy function on symbolic tensors, with its control flow turned into structured ops.
+
+The function's AST is rewritten once (`ast_rewrite.py`); each rewritten construct calls `Runtime`, which decides by the
+values at hand: Python values behave as in Python, tensors and run-time ints give `for`, `while`, `if` and selects.
+A function without source is traced as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import operator
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....dialects.dims.dims import sym
+from ...cache.captured_value import CONTAINERS, MISSING, Captured, cell_content
+from ...call.argument import Argument
+from ...call.foreign_arrays import LeftToPython
+from ...call.shared_memory import Storage
+from ...call.signature import like
+from ...diagnostics import TxcError, at, error_loc, head_of, is_pythons, located
+from ..numpy.dispatch import library_function
+from ..numpy.functions.index_tricks import INDEXED
+from ..scalars.type_tests import type_name
+from ..state.growing_lists import GrowingList
+from ..state.iterators import makes_iterator, with_kept_items
+from ..tensor.tensor import Tensor
+from ..trace.captures import Captures, Frame, Root, is_library, variable
+from ..trace.context import require
+from ..trace.demands import Ended
+from ..trace.graph import Graph
+from ..trace.shared_inputs import share
+from ..trace.symint import SymInt
+from ..trace.trace import Trace
+from ..trace.undefined import Undefined, unset_name
+from .ast_rewrite import RUNTIME
+from .builtins import REPLACED, as_text, staging_error
+from .comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of
+from .control_flow import ControlFlow
+from .functional import FUNCTIONAL
+from .iterables import StagedRange
+from .no_source import note_traced_plainly
+from .source_cache import factory_of, global_names
+
+__all__ = [
+    "Argument",
+    "Runtime",
+    "StagedRange",
+    "Traced",
+    "is_staged",
+    "run_staged",
+    "stage",
+    "trace_function",
+]
+
+
+#: Functions of Python's that call those which they are given.
+_TAKE_FUNCTIONS = (
+    map, filter, sorted, functools.reduce, itertools.accumulate, itertools.groupby, itertools.starmap,
+    itertools.takewhile, itertools.dropwhile, itertools.filterfalse,
+)  # fmt: skip
+
+
+class Traced(NamedTuple):
+    """A graph, and what it took from outside the function.
+
+    Where the function `raised` an error of Python's, the graph has what it wrote before that.
+    """
+
+    graph: Graph
+    captured: list[Captured]
+    raised: BaseException | None = None
+
+
+def trace_function(
+    function: Callable[..., Any], arguments: Sequence[Argument], fixed: Mapping[str, int] = types.MappingProxyType({}),
+    storages: Sequence[Storage] = (), views: bool = False,
+) -> Traced:  # fmt: skip
+    """Run the staged function on symbolic arguments; its graph.  Errors carry the user's line.
+
+    The sizes whose symbols are in `fixed` are numbers, which makes them facts.  The arrays that share one of the
+    `storages` are views on it.  With `views`, results share memory as NumPy's do.
+    """
+    with Trace(function.__name__) as trace:
+        runtime = Runtime()
+        trace.captures, trace.has_rooms = runtime.captures, True
+        for storage in storages:
+            share(trace, storage)
+        values = {a.name: _symbolic(trace, a, runtime.captures) for a in arguments}
+        for symbol, size in fixed.items():
+            trace.table.equate(sym(symbol), size, "calls kept having it")
+        bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
+        raised = result = None
+        try:
+            result = run_staged(function, runtime, bound)
+        except LeftToPython as why:
+            why.captured = list(runtime.captures.facts.values())
+            raise
+        except Ended as end:
+            raised = end.error
+        except Exception as error:
+            if not is_pythons(error) or not trace.is_outermost(error):
+                raise
+            raised = error
+        with at(head_of(function)), located():  # what the result as a whole asks for
+            graph = trace.finish(result, views=views)
+        return Traced(graph, list(runtime.captures.facts.values()), raised)
+
+
+def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.BoundArguments) -> Any:
+    """The result of the staged function; errors that staging itself causes carry the user's line."""
+    try:
+        result = stage(function, runtime)(*bound.args, **bound.kwargs)
+    except RecursionError:
+        text = "calls are nested too deeply while the function is staged: both branches of an `if` on a tensor are"
+        raise TxcError(text, head_of(function), "write a loop instead of a recursion", "TX0322") from None
+    except NameError as error:
+        name = unset_name(error)
+        why = runtime.captures.unset.get(name)
+        if why is not None:
+            raise why.error(error_loc(error)) from error
+        if "free variable" not in str(error):
+            raise
+        # What is a cell only because it is staged is a local variable to the user.
+        text = f"cannot access local variable {name!r} where it is not associated with a value"
+        raise UnboundLocalError(text) from error
+    refuse_undefined(result, function)
+    return result
+
+
+def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
+    """TxcError where a part of the result has no value."""
+    if isinstance(result, Undefined):
+        raise result.error(head_of(function))
+    parts = result.parts() if isinstance(result, GrowingList) else result
+    for part in parts.values() if isinstance(parts, dict) else parts if isinstance(parts, (tuple, list)) else ():
+        refuse_undefined(part, function)
+
+
+def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
+    name, value = argument.name, argument.value
+    if argument.kind == "array":
+        shared = trace.shared.get(id(argument.original))
+        if shared is not None:
+            return shared
+        made = trace.array_input(name, value)
+        return made.relabelled() if argument.layout == "col" else made
+    if argument.kind == "scalar":
+        return trace.scalar_input(name, value.dtype, argument.weak)
+    if argument.kind == "int":
+        return trace.int_input(name, value)
+    if argument.kind == "dict":
+        return captures.of_caller({k: _symbolic(trace, v, captures) for k, v in value.items()}, name)
+    if argument.kind in ("tuple", "list"):
+        made = like(argument.original, [_symbolic(trace, v, captures) for v in value])
+        return captures.of_caller(made, name)
+    captures.take(Root(value, name, lambda: value, (types.CellType(value), None, ())), ("argument", name))
+    return value
+
+
+def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
+    """The function in staged form, bound to a runtime; as it is where it has no source."""
+    factory, runtime = factory_of(function), runtime.bound_to(function)
+    if factory is None:
+        assert isinstance(function, types.FunctionType)
+        note_traced_plainly(function, require())
+        return runtime.with_captured(function)
+    contents = [cell_content(c) for c in function.__closure__ or ()]
+    cells = [Undefined("a closure variable") if c is MISSING else c for c in contents]
+    made = factory(runtime, *cells)
+    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return made
+
+
+def is_staged(function: types.FunctionType) -> bool:
+    """Whether a call of it is staged, so that `Runtime` sees all that it reads from outside."""
+    return factory_of(function) is not None and not is_library(function)
+
+
+class Runtime(ControlFlow):
+    """What staged code calls.  One for each function of a trace; they share what was captured."""
+
+    def __init__(self, function: Callable[..., Any] | None = None, captures: Captures | None = None):
+        self.function = function
+        self.captures = Captures() if captures is None else captures
+
+    def bound_to(self, function: Callable[..., Any]) -> Runtime:
+        return Runtime(function, self.captures)
+
+    # Names
+
+    def frame(self, variables: Callable[[], Any]) -> Frame:
+        """The variables of the function that runs, as those of a function in it; it holds what is returned."""
+        made = Frame(self.roots(variables))
+        self.captures.frames.add(made)
+        return made
+
+    def bind(self, variable: Callable[[], Any], value: Any) -> Any:
+        """``variable := value``, of a variable that the function `variable` reads."""
+        for cell in variable.__closure__ or ():
+            cell.cell_contents = value
+        return value
+
+    def captured(self, name: str, value: Any) -> Any:
+        """A global or closure variable: a fact; arrays become hidden arguments."""
+        assert isinstance(self.function, types.FunctionType)
+        self.captures.take(variable(self.function, name)._replace(value=value), (self.function, name))
+        return self._as_staged(value)
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        """An attribute: of what is outside the function a fact; arrays become hidden arguments."""
+        read = inspect.getattr_static(type(owner), name, None)
+        if isinstance(read, property) and isinstance(read.fget, types.FunctionType) and not is_library(read.fget):
+            return self.fn(read.fget)(owner)
+        value = self.captures.attribute(owner, name)
+        return value if isinstance(owner, (Tensor, np.ndarray)) else self._as_staged(value)
+
+    def _as_staged(self, value: Any) -> Any:
+        """A value from outside as staged code has it: arrays, also those in containers, are hidden arguments."""
+        if isinstance(value, np.ndarray):
+            return require().capture(value)
+        if isinstance(value, CONTAINERS) and self.captures.is_outside(value):
+            return self.captures.with_arrays(value, require().capture)
+        return INDEXED.get(id(value), value)
+
+    def compared(self, value: Any) -> Any:
+        """An operand of ``==`` or ``!=``: what its class then reads of it are facts."""
+        self.captures.take_comparison(value)
+        return value
+
+    def is_(self, a: Any, b: Any) -> bool:
+        """``a is b``: of two arguments that are arrays it is a fact of the call."""
+        if a is not b and isinstance(a, Tensor) and isinstance(b, Tensor):
+            require().compare(a, b)
+        return a is b
+
+    def _getattr(self, owner: Any, name: str, *default: Any) -> Any:
+        if default and not self.captures.has_attribute(owner, name):
+            return default[0]
+        return self.attribute(owner, name)
+
+    def _getter(self, getter: operator.attrgetter[Any]) -> Callable[[Any], Any]:
+        """What ``operator.attrgetter`` made, whose reads are facts as others are."""
+        _, paths = getter.__reduce__()
+
+        def get(owner: Any) -> Any:
+            found = [functools.reduce(self.attribute, path.split("."), owner) for path in paths]
+            return found[0] if len(found) == 1 else tuple(found)
+
+        return get
+
+    def list_(self, items: list[Any]) -> GrowingList:
+        """A list that the function makes: loops of compiled code may append to it."""
+        return GrowingList(items)
+
+    # Comprehensions
+
+    def listed(self, *parts: Any) -> GrowingList:
+        return listed(Comprehension(self, *parts))
+
+    def set_of(self, *parts: Any) -> set[Any]:
+        return set_of(Comprehension(self, *parts))
+
+    def dict_of(self, *parts: Any) -> dict[Any, Any]:
+        return dict_of(Comprehension(self, *parts))
+
+    def generator(self, *parts: Any) -> Generator:
+        return Generator(Comprehension(self, *parts))
+
+    def text(self, value: Any) -> Any:
+        """A value in an f-string."""
+        return as_text(value)
+
+    def changed(self, owner: Any, what: str) -> Any:
+        """The object of which an attribute or element is assigned."""
+        if isinstance(owner, Tensor) and what.startswith("the attribute ") and what.split()[-1] not in ("real", "imag"):
+            hint = "x = x.reshape(…)" if what.endswith(" shape") else "keep it in a variable of its own"
+            raise staging_error(f"{what} of a tensor is not assigned", hint, "TX0322")
+        return self.captures.refuse_change(owner, what)
+
+    def deleting(self, owner: Any, what: str) -> Any:
+        """The object of which an element is deleted."""
+        if isinstance(owner, Tensor):
+            raise staging_error("del of an element is not staged", "make a new value without it", "TX0322")
+        return self.captures.refuse_change(owner, what)
+
+    def with_captured(self, function: types.FunctionType) -> types.FunctionType:
+        """A function that is traced as it is, over variables whose arrays are hidden arguments.
+
+        All that its code may read is a fact, as nothing says what it does read.
+        """
+        self.captures.take_plainly(function)
+        code = function.__code__
+        named = {n: variable(function, n).value for n in global_names(code) - set(code.co_freevars)}
+        scope = {n: self._as_staged(v) for n, v in named.items() if isinstance(v, (np.ndarray, *CONTAINERS))}
+        contents = [cell_content(c) for c in function.__closure__ or ()]
+        cells = tuple(types.CellType() if c is MISSING else types.CellType(self._as_staged(c)) for c in contents)
+        made = types.FunctionType(
+            code, {**function.__globals__, **scope}, function.__name__, function.__defaults__, cells
+        )
+        made.__kwdefaults__ = function.__kwdefaults__
+        return made
+
+    # Calls
+
+    def fn(self, called: Any) -> Any:
+        """What to call instead: creation functions and builtins that tensors need, the user's functions staged."""
+        if isinstance(called, (Tensor, SymInt)):
+            raise TypeError(f"'{type_name(called)}' object is not callable")
+        if _hashable(called):
+            if (by_item := BY_ITEM.get(called)) is not None:
+                return functools.partial(by_item, self)
+            if (found := REPLACED.get(called)) is not None:
+                return with_kept_items(found) if makes_iterator(called) else found
+        if called is getattr:
+            return self._getattr
+        if called is vars:
+            return lambda *owner: self.attribute(owner[0], "__dict__") if owner else vars()
+        if called is setattr:
+            return lambda owner, name, value: setattr(self.changed(owner, f"the attribute {name}"), name, value)
+        if isinstance(called, operator.attrgetter):
+            return self._getter(called)
+        if _hashable(called) and (called in FUNCTIONAL or called in _TAKE_FUNCTIONS):
+            taking = with_kept_items(called) if makes_iterator(called) else called
+            return lambda *given, **named: taking(
+                *map(self._staged, given), **{name: self._staged(value) for name, value in named.items()}
+            )
+        if _hashable(called) and makes_iterator(called):
+            return with_kept_items(called)
+        self.captures.refuse_call(called)
+        if isinstance(called, np.vectorize):
+            return Tensor.functions.vectorized(called)
+        if isinstance(called, functools.partial):
+            return functools.partial(self.fn(called.func), *called.args, **called.keywords)
+        if isinstance(called, types.MethodType) and not is_library(called.__func__):
+            return functools.partial(self.fn(called.__func__), called.__self__)
+        from ...driver.jit import Jitted
+
+        if isinstance(called, Jitted):
+            called = called.__wrapped__
+        if isinstance(called, types.FunctionType):
+            if is_library(called):
+                return library_function(called)
+            # A local function was rewritten with the one around it.
+            if RUNTIME in called.__code__.co_freevars:
+                return called
+            self.captures.take_defaults(called)
+            return stage(called, self)
+        if isinstance(called, type):  # it makes an object; what its `__call__` says is of those
+            return called
+        method = inspect.getattr_static(called, "__call__", None)
+        if isinstance(method, types.FunctionType) and not is_library(method):
+            return functools.partial(self.fn(method), called)
+        return called
+
+    def _staged(self, argument: Any) -> Any:
+        """An argument of a function that calls it, where it is a function."""
+        return self.fn(argument) if isinstance(argument, (types.FunctionType, types.MethodType)) else argument
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,107 @@
+"""Variables that refer to one array or another, as compiled code decides.
+
+An `if` decides between known ones (`Choice`).  What the iterations of a loop did may leave a variable with an array
+of its own or with one of others (`PerhapsOfOthers`), which is as good while nobody stores into either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....dialects.dims.dims import Dim
+from ....dialects.registry import OpError
+from ...diagnostics import TxcError, user_loc
+from ..tensor.apply import apply
+from ..tensor.composite_views import Derived, in_scope, roots
+from ..tensor.tensor import Tensor
+from ..trace.graph import Value
+
+__all__ = ["Choice", "PerhapsOfOthers"]
+
+
+class Choice(Derived):
+    """One of several arrays, of which exactly one has a condition that is true: stores go to that one alone.
+
+    `chosen` is its value while none of them is stored into.  A choice among choices is one of the arrays that these
+    choose from, so that however often branches swap variables, it has as many options as there are arrays.
+    """
+
+    __slots__ = ("_of", "options")
+
+    def __init__(self, options: Sequence[tuple[Tensor, Tensor]], chosen: Tensor):
+        super().__init__(chosen.value, layout=chosen.layout, boxed=chosen.boxed)
+        self.options = options
+        #: What the options were when `chosen` was.
+        self._of = [array.value for array, _ in options]
+
+    @classmethod
+    def where(cls, cond: Tensor, first: Tensor, second: Tensor, chosen: Tensor) -> Choice:
+        """The first where `cond` is true, else the second; both may be choices."""
+        holds: dict[Tensor, Tensor] = {}
+        for side, array in ((cond, first), (apply("logical_not", cond), second)):
+            options = array.options if isinstance(array, Choice) else [(array, None)]
+            for option, chosen_there in options:
+                there = side if chosen_there is None else apply("logical_and", side, chosen_there)
+                holds[option] = apply("logical_or", holds[option], there) if option in holds else there
+        return cls([*holds.items()], chosen)
+
+    @property
+    def value(self) -> Value:
+        present = [array.value for array, _ in self.options]
+        assert self._value is not None
+        if any(a is not b for a, b in zip(present, self._of)) or not in_scope(self._value):
+            made = self.options[-1][0]
+            for array, cond in self.options[-2::-1]:
+                made = apply("select", cond, array, made)
+            self._value, self._of = made.value, present
+        return self._value
+
+    def sources(self) -> Sequence[Tensor]:
+        return [array for array, _ in self.options]
+
+    def own_strides(self) -> tuple[Dim, ...] | None:
+        return None
+
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        new = Tensor(after, layout=self.layout)
+        if any(array.reads_only for array, _ in self.options):
+            raise OpError("a store into one of several arrays, of which one is read-only", "copy() it first", "TX0220")
+        # They may share memory: what one holds now is what the stores before it left there.
+        for array, cond in self.options:
+            array.store(apply("select", cond, new, array))
+
+
+class PerhapsOfOthers(Derived):
+    """An array that may be one of `others`, or a part of one: it can be read while none of them is stored into.
+
+    `what` it may be is for the error where one is.
+    """
+
+    __slots__ = ("_hint", "_of", "_others", "_text", "_where")
+
+    def __init__(self, name: str, what: str, chosen: Tensor, others: Sequence[Tensor], hint: str):
+        super().__init__(chosen.value, layout=chosen.layout, boxed=chosen.boxed)
+        self._text, self._hint, self._where = f"{name} may be {what}", hint, user_loc()
+        #: What it is a view of may be stored into as well.
+        self._others = [*others, *(root for root in roots(chosen) if root is not chosen)]
+        self._of = [t.value for t in self._others]
+
+    @property
+    def value(self) -> Value:
+        if any(t.value is not was for t, was in zip(self._others, self._of)):
+            raise self._unknown()
+        assert self._value is not None
+        return self._value
+
+    def sources(self) -> Sequence[Tensor]:
+        return self._others
+
+    def own_strides(self) -> tuple[Dim, ...] | None:
+        return None
+
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        raise self._unknown()
+
+    def _unknown(self) -> TxcError:
+        text = f"{self._text}, or a part of one, and one of the two is stored into"
+        return TxcError(text, self._where or user_loc(), self._hint, "TX0291")

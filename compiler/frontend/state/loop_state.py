@@ -1,0 +1,532 @@
+"""A loop of compiled code as a fixpoint over locations: which its iterations hand on, and what they hold behind it.
+
+The body runs as often as it takes to settle that, each time from the state before the loop, with what is carried set to
+stand-ins.  Behind it
+
+* a number or array that changed is *carried*: `regions` makes it an argument of the loop
+* an array that variables only pass around (``a, b = b, a``) asks for as many iterations in one as bring it back: then
+  the references are Python's own
+* a variable that each iteration sets before it reads it is *local* to the iteration and may hold anything
+* an int that follows from the loop's counter is computed behind the loop
+* anything else that changed cannot be an iteration's: a variable has no value then, a container is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import lcm
+from typing import Any, NamedTuple, NoReturn
+
+from ....dialects.dims.dims import Dim
+from ....dialects.registry import OpError
+from ...diagnostics import TxcError, user_loc
+from ..staging.break_lowering import MADE
+from ..staging.regions import Hints, SharedStart, Unsettled, is_inside, is_seen
+from ..tensor.composite_views import roots
+from ..tensor.tensor import Tensor
+from ..trace.captures import Captures
+from ..trace.context import require
+from ..trace.symint import SymInt, symint
+from ..trace.undefined import Undefined, unset_name
+from .choice import Choice, PerhapsOfOthers
+from .growing_lists import Appending, GrowingList, Item, Stack, is_record, stack_for, together
+from .merging import described, same_value
+from .sharing import is_array, shared_again
+from .state import UNSET, Location, Names, Roots, State, is_number, kind_of, label_of, put_back, storage_of
+
+__all__ = ["Carries", "FirstApart", "Learnt", "LoopState", "NeverRuns", "Periodic", "Unrepeatable", "learnt_of"]
+
+_ROUNDS = 64
+#: The most iterations in one that references may take to come back.
+_LONGEST_PERIOD = 8
+
+
+class Carries(NamedTuple):
+    """The names that a loop's statements bind; of these, those that an iteration may read from before it, and those
+    that are read behind the loop."""
+
+    bound: Sequence[str]
+    at_head: Sequence[str]
+    after: Sequence[str]
+
+
+class Learnt:
+    """What is known of a loop from staging it before, in an earlier try of a loop around it: then it settles at once.
+
+    Only a place to begin from: what does not fit any more is left out.
+    """
+
+    def __init__(self) -> None:
+        self.carried: list[Location] = []
+        self.last: list[Location] = []
+        self.regions = Hints()
+        #: The nodes that a copy of the body adds.
+        self.adds: float | None = None
+
+
+def learnt_of(captures: Captures, carries: Carries) -> Learnt:
+    """What is known of the loop that is staged now."""
+    return captures.learnt.setdefault((user_loc(), *map(tuple, carries)), Learnt())
+
+
+class _Again(Exception):
+    """Something was learnt: the body has to run once more."""
+
+
+class Periodic(Exception):
+    """References come back only after `period` iterations."""
+
+    def __init__(self, period: int):
+        self.period = period
+
+
+class Unrepeatable(Exception):
+    """What the last iteration leaves in a variable cannot be handed on: that iteration has to stand by itself."""
+
+
+class FirstApart(Exception):
+    """The first iteration begins from a state that no later one begins from; `error` is for who cannot run it apart."""
+
+    def __init__(self, error: TxcError):
+        self.error = error
+
+
+class NeverRuns(Exception):
+    """The loop has no iteration, which is a fact of the call."""
+
+
+class LoopState:
+    """What the iterations of one loop hand on, and what they leave.
+
+    `runs` says whether it has an iteration, where that is known or can be made a fact of the call; it is asked where
+    something depends on it; `ran` says it by a value of compiled code.  `count` is how many it has, where each one
+    runs.  `follows`: whether iterations may be put together where references take turns.  `own` are variables that the
+    loop's head sets.
+    """
+
+    def __init__(
+        self, roots: Roots, captures: Captures, carries: Carries, unset: Callable[[Undefined], None],
+        *, runs: Callable[[], bool | None], follows: bool = False, own: Iterable[str] = (),
+        count: Callable[[], Any] | None = None, ran: Callable[[], Any] = lambda: True, learnt: Learnt | None = None,
+    ):  # fmt: skip
+        self.learnt = Learnt() if learnt is None else learnt
+        self.roots, self.is_outside, self.carries, self.unset = roots, captures.is_outside, carries, unset
+        self.runs, self.follows, self.own, self.count, self.ran = runs, follows, tuple(own), count, ran
+        #: By identity: a list that each iteration appends to, an item, how many, and where they are gathered.
+        self.grown: dict[int, tuple[GrowingList, Item, int, Stack | None]] = {}
+        #: What loops around this one append to it.
+        self.around: dict[int, Appending | None] = {}
+        #: What this iteration appends to each, with the label of the list.
+        self.appended: dict[int, tuple[str, list[Item]]] = {}
+        #: Of those whose arrays others see: what these were before the loop, and the numbers of carried ones.
+        self.shared_items: dict[int, tuple[str, list[Tensor], list[int]]] = {}
+        self.before = State(roots, captures.is_outside)
+        self.everything = captures.everything()
+        #: Variables that hold nothing at the begin of an iteration, with why they hold nothing behind the loop.
+        self.local: dict[Location, Undefined] = {}
+        #: What is to be said of a local variable that an iteration turns out to read from before it.
+        self.given_up: dict[Location, TxcError] = {}
+        #: Variables of which only what the last iteration leaves is asked.
+        self.last: list[Location] = []
+        #: Ints of the last iteration, in terms of the loop's counter.
+        self.closed: dict[Location, Dim] = {}
+        self.carried: list[Location] = []
+        for label, holder in roots.items():
+            variables = holder if isinstance(holder, Names) else [label]
+            for name in variables:
+                location = Location(holder, name if isinstance(holder, Names) else "", name)
+                self._classify(location, self.before.at(location))
+        self._begin_from(self.learnt)
+
+    def _begin_from(self, learnt: Learnt) -> None:
+        for location in learnt.carried:
+            if location not in self.carried and location not in self.local and is_number(self.before.at(location)):
+                self.carried.append(location)
+        for location in learnt.last:
+            unset = location in self.local or (location.holder in self.before and self.before.at(location) is UNSET)
+            if unset and (location.label.startswith(MADE) or self.runs()):
+                self.local.pop(location, None)
+                self.last.append(location)
+
+    def _classify(self, location: Location, value: Any) -> None:
+        name = location.label
+        anew = name in self.carries.bound and name not in self.carries.at_head
+        if name in self.own or (anew and (name not in self.carries.after or value is UNSET)):
+            self.local[location] = Undefined(name)
+        elif name in self.carries.bound and is_number(value):
+            self.carried.append(location)
+
+    # The whole loop
+
+    def run(self, loop: Callable[[list[Any], list[str]], Sequence[Any]]) -> None:
+        """``loop(initial values, their names)`` until it settles: what is carried behind it; then the state is that.
+
+        It calls `iteration` with what is carried.
+        """
+        for _ in range(_ROUNDS):
+            self.locations = [*self.carried, *self.last]
+            #: Passed on as it is, so that errors can say that they are of this loop.
+            self.given = [Undefined(p.label) if p in self.last else self.before.at(p) for p in self.locations]
+            self.given = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, self.given)]
+            for number, (grown, item, each, stack) in self.grown.items():
+                assert self.count is not None
+                if stack is None:
+                    alike = (s for _, other, _, s in self.grown.values() if s and other.present is item.present)
+                    self.grown[number] = grown, item, each, stack_for(item, self.count() * each, next(alike, None))
+                self.around.setdefault(number, grown.appending)
+            try:
+                found = loop(self.given, [p.label for p in self.locations])
+            except _Again:
+                continue
+            except NameError as error:
+                self._raise_for(error)
+            except TxcError as error:
+                cause = error.__cause__
+                if not isinstance(cause, (SharedStart, Unsettled)) or cause.carried is not self.given:
+                    raise
+                if isinstance(cause, SharedStart):
+                    raise FirstApart(error) from None
+                self._give_up(self.locations[cause.index], error)
+                continue
+            finally:
+                self.before.restore()
+                for number, around in self.around.items():
+                    self.grown[number][0].begin(around)
+            self.learnt.carried, self.learnt.last = [*self.carried], [*self.last]
+            self._leave(found)
+            return
+        raise OpError("what the variables of a loop hold does not settle", "give them values before it", "TX0292")
+
+    def is_shared(self, owner: Tensor) -> bool:
+        """Whether more than one variable, or place that hangs on one, held an array or a view of it before the loop."""
+        found = [location for location, value in self.everything.locations() if storage_of(value) is owner]
+        return sum(location not in self.local for location in found) > 1
+
+    def _raise_for(self, error: NameError) -> Any:
+        """Say why a variable that an iteration reads holds nothing."""
+        name = unset_name(error)
+        for location, why in self.given_up.items():
+            if location.label == name:
+                raise why from error
+        raise error
+
+    def _give_up(self, location: Location, error: TxcError) -> None:
+        """A variable whose type changes may be set anew by each iteration: then it needs nothing from before."""
+        if not location.is_variable or location in self.last:
+            raise error
+        self.carried.remove(location)
+        self.given_up[location] = error
+        self.local[location] = Undefined(location.label, error.message, error.hint)
+
+    def _leave(self, found: Sequence[Any]) -> None:
+        """The state behind the loop, of what is carried."""
+        found = [*found]
+        shared_again(self.ends, found, [p.label for p in self.locations], "copy() one of the two in the loop")
+        values = [(p, self._behind(i, found[i])) for i, p in enumerate(self.locations)]
+        values += [(location, UNSET) for location in self.local]
+        values += [(location, symint(d.substitute(self.at_last))) for location, d in self.closed.items()]
+        self._fill(values)
+        behind = dict(values)
+        for number, (grown, item, _, stack) in self.grown.items():
+            assert stack is not None
+            if number in self.shared_items:
+                label, others, carried = self.shared_items[number]
+                final = [behind[self.locations[i]] for i in carried]
+                stack.share([*others, *(v for v in final if isinstance(v, Tensor))], label)
+            grown.add(stack.flattened() if item.several else stack)
+        for location, reason in self.local.items():
+            if location not in self.closed:
+                self.unset(reason)
+
+    def _behind(self, i: int, value: Any) -> Any:
+        """What a location holds behind the loop: the array from before, which others see, where no iteration ran."""
+        given = self.given[i]
+        if value is given or not isinstance(value, Tensor) or not (value.ndim or value.boxed):
+            return value
+        if self.aliases[i]:
+            name = self.locations[i].label
+            hint = f"give it an array of its own in the loop: {name} = ….copy()"
+            return PerhapsOfOthers(name, "an array from before the loop", value, self.aliases[i], hint)
+        if not isinstance(given, Tensor):
+            return value
+        if not is_seen(given, self.is_shared) or (ran := self.ran()) is True:
+            return value
+        return Choice.where(ran, value, given, value)
+
+    def _fill(self, values: Iterable[tuple[Location, Any]]) -> None:
+        """The state before the loop, with other values in some locations."""
+        changed: dict[int, dict[Any, Any]] = {}
+        for location, value in values:
+            contents = changed.setdefault(id(location.holder), dict(self.before.of(location.holder)))
+            if value is UNSET or isinstance(value, Undefined):
+                contents.pop(location.key, None)
+            else:
+                contents[location.key] = value
+        for number, contents in changed.items():
+            put_back(self.before.holders[number][0], contents)
+
+    # One iteration
+
+    #: What the loop's counter is in the last iteration, by its symbol.
+    at_last: dict[Any, Dim] = {}  # noqa: RUF012  (a default: loops that count set it)
+
+    def enter(self, arguments: Sequence[Any], number: Any = None) -> None:
+        """The state at the begin of an iteration, before which a `number` of others is over."""
+        self.number = number
+        self.before.restore()
+        given: list[tuple[Location, Any]] = [(location, UNSET) for location in self.local]
+        for location, value in zip(self.locations, arguments):
+            unread = location in self.last and not location.label.startswith(MADE)
+            given.append((location, UNSET if unread else value))
+        self._fill(given)
+        for key, (grown, item, each, stack) in self.grown.items():
+            assert stack is not None
+            items = symint(item.array.dims[0]) if item.several else each
+            grown.begin(Appending(stack, len(grown.parts()), items, number, self.around[key]))
+
+    def results(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """What an iteration that began with `arguments` hands on."""
+        after = State(self.roots, self.is_outside, self.before)
+        self.appended = {}
+        learnt = False
+        carried = {location: i for i, location in enumerate(self.locations)}
+        for holder, label, was in self.before.holders.values():
+            now = after.of(holder)
+            if isinstance(holder, GrowingList) and len(now) > len(was) and self.count is not None:
+                learnt |= self._grow(holder, label, [now.pop(key) for key in range(len(was), len(now))])
+            for key in dict.fromkeys([*was, *now]):
+                location = Location(holder, key, label_of(holder, label, key))
+                if location not in carried:
+                    learnt |= self._changed(location, was.get(key, UNSET), now.get(key, UNSET))
+                elif not is_number(now.get(key, UNSET)):
+                    learnt |= self._no_number(location, was.get(key, UNSET), now.get(key, UNSET))
+        if learnt:
+            raise _Again
+        handed = [after.at(location) for location in self.locations]
+        self._follow(arguments, handed)
+        self.aliases = [self._others_of(i, arguments, handed) for i in range(len(handed))]
+        self.ends = [[self._made(i, value)] for i, value in enumerate(handed)]
+        self._share_items(arguments, handed)
+        return tuple(Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, handed))
+
+    def _others_of(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> list[Tensor]:
+        """The arrays from before the loop that a variable may refer to, or to a part of, after an iteration.
+
+        SharedStart where the loop stores into one of them, or into one of two variables that are one array.
+        """
+        value = handed[i]
+        if not isinstance(value, Tensor) or not (value.ndim or value.boxed) or value is arguments[i]:
+            return []
+        if self.locations[i].label.startswith(MADE):  # what is returned is not stored into any more
+            return []
+        trace = require()
+        others: list[Tensor] = []
+        shared: list[Tensor] = []
+        for root in roots(value):
+            at = next((j for j, a in enumerate(arguments) if a is root), None)
+            if at is None and not is_inside(root, trace.block):
+                others.append(root)
+            elif at is not None and is_seen(self.given[at], self.is_shared):
+                others.append(self.given[at])
+            elif self._is_read(i):
+                sharing = [k for k, v in enumerate(handed) if k != i and self._is_read(k) and _among(root, _roots(v))]
+                # What such variables hold in the next iteration: the argument itself, or stand-ins of theirs.
+                shared += [arguments[k] if at is None else root for k in sharing]
+        if (others or shared) and any(w is t for w in trace.writes[-1] for t in (*others, *shared, arguments[i])):
+            raise SharedStart(self.given, self.locations[i].label)
+        return others
+
+    def _is_read(self, i: int) -> bool:
+        """Whether an iteration may read a location from before it."""
+        return self.locations[i] not in self.last
+
+    def _made(self, i: int, value: Any) -> Tensor | None:
+        """What an iteration hands on, if it is an array that came to be in it, which others may hold."""
+        if not is_array(value) or self.locations[i].label.startswith(MADE):
+            return None
+        return value if self._is_own(value) else None
+
+    def _grow(self, grown: GrowingList, label: str, values: list[Any]) -> bool:
+        """Gather what an iteration appends to a list; whether that was not known before."""
+        items: list[Item] = []
+        if len(values) > 1 and any(isinstance(value, Stack) for value in values):
+            joined = together(values)
+            if joined is None:
+                self._refuse_items(label, "items of several types", "numbers or arrays of one dtype and shape")
+            values = [joined]
+        for value in values:
+            known = is_number(value) or isinstance(value, Stack) or self._is_new_list(value)
+            known = known or (type(value) is tuple and is_record(value))
+            made = Item.of(value) if known else None
+            if made is None or (made.several and len(values) > 1):
+                raise OpError(
+                    f"the list {label} gets {described(value)} in each iteration of a loop of compiled code",
+                    "append numbers or arrays of one dtype and shape, or loop over what Python knows",
+                    "TX0315",
+                )
+            items.append(made)
+        known = self.grown.get(id(grown))
+        if known is None:
+            if any(require().table.varies(d) for d in items[0].array.dims):
+                self._refuse_items(label, "arrays whose sizes vary with the loop", "an array of the largest size")
+            self.grown[id(grown)] = grown, items[0], len(items), None
+            return True
+        _, first, each, stack = known
+        assert stack is not None
+        facts = require().table
+        for k, item in enumerate(items):
+            alike = item.depth == first.depth and (item.present is None) is (first.present is None)
+            alike = alike and len(item.leaves) == len(first.leaves) and type(item.form) is type(first.form)
+            for a, b in zip(item.leaves, first.leaves):
+                alike = alike and a.array.element is b.array.element
+                alike = alike and facts.resolve_all(a.array.type.dims) == facts.resolve_all(b.array.type.dims)
+            if len(items) != each or not alike:
+                kinds = f"{first.array.user_type} and {item.array.user_type}"
+                self._refuse_items(label, kinds, "items of one dtype and shape, as many in each iteration")
+            for leaf, into in zip(item.leaves, stack.leaves):
+                into.room[self.number * each + k] = leaf.array
+            if stack.present is not None:
+                stack.present[self.number * each + k] = item.present
+        self.appended[id(grown)] = label, items
+        return False
+
+    def _is_new_list(self, value: Any) -> bool:
+        return isinstance(value, GrowingList) and value not in self.before and value.appending is None
+
+    def _refuse_items(self, label: str, kinds: str, instead: str) -> NoReturn:
+        raise OpError(f"the list {label} gets {kinds} in iterations of a loop", f"append {instead}", "TX0315")
+
+    def given_to_lists(self) -> tuple[list[Tensor], list[Tensor]]:
+        """What this iteration appends to lists, and the arrays that gather it."""
+        items = [leaf.array for _, appended in self.appended.values() for item in appended for leaf in item.leaves]
+        stacks = [leaf for _, _, _, stack in self.grown.values() if stack is not None for leaf in stack.leaves]
+        return items, [t for stack in stacks for t in (stack.room, stack.present) if t is not None]
+
+    def _share_items(self, arguments: Sequence[Any], handed: Sequence[Any]) -> None:
+        """Find the lists whose items are arrays that others see too: those are copies while nobody stores into either.
+
+        OpError where the loop itself does.
+        """
+        trace = require()
+        arrays = {
+            number: [
+                root for item in items for t in (item.array, *item.others) if t.ndim or t.boxed for root in roots(t)
+            ]
+            for number, (_, items) in self.appended.items()
+        }
+        everywhere = [root for its in arrays.values() for root in its]
+        for number, its in arrays.items():
+            label = self.appended[number][0]
+            before = [j for j, a in enumerate(arguments) if any(a is root for root in its)]
+            outer = [root for root in its if not is_inside(root, trace.block) and not _among(root, arguments)]
+            after = [k for k, value in enumerate(handed) if any(_among(root, its) for root in _roots(value))]
+            if any(_among(w, [*outer, *(arguments[i] for i in (*before, *after))]) for w in trace.writes[-1]):
+                raise OpError(
+                    f"the list {label} gets arrays that others see, and the loop stores into them",
+                    f"append a copy: {label}.append(….copy())",
+                    "TX0291",
+                )
+            twice = any(sum(root is other for other in everywhere) > 1 for root in its)
+            if before or outer or after or twice:
+                given = [value for j in before if isinstance(value := self.given[j], Tensor)]
+                self.shared_items[number] = label, [*outer, *given], after
+
+    def _changed(self, location: Location, was: Any, now: Any) -> bool:
+        """Learn from what an iteration did to a location that is not carried; whether that changes the next try."""
+        if now is UNSET and (location in self.local or was is UNSET):
+            return False
+        name = location.label
+        wanted = name not in self.own and (name in self.carries.after or name.startswith(MADE))
+        if location.is_variable and (location in self.local or was is UNSET):
+            return wanted and self._last(location, now)
+        if was is now or same_value(was, now):
+            return False
+        if is_number(was) and is_number(now):
+            self.carried.append(location)
+            return True
+        return self._no_number(location, was, now)
+
+    def _last(self, location: Location, value: Any) -> bool:
+        """Learn what the last iteration leaves in a variable that each sets anew."""
+        if not location.label.startswith(MADE):
+            runs = self.runs()
+            if runs is None:
+                return False
+            if not runs:
+                raise NeverRuns
+            if isinstance(value, SymInt) and self.at_last:
+                self.closed[location] = value.dim
+                return False
+            elsewhere = isinstance(value, Tensor) and _is_array(value) and not self._is_own(value)
+            if elsewhere or not is_number(value):
+                if self.count is not None:
+                    raise Unrepeatable
+                if not elsewhere:
+                    text = f"{location.label!r} is {described(value)} behind a loop that may be left at any iteration"
+                    self.local[location] = Undefined(location.label, text, "keep a number, or an array of its own")
+                    return False
+        elif not is_number(value):
+            return False
+        self.local.pop(location, None)
+        self.last.append(location)
+        return True
+
+    def _is_own(self, value: Tensor) -> bool:
+        """Whether the storage of an array came to be in the iteration."""
+        block = require().block
+        return all(is_inside(root, block) for root in roots(value))
+
+    def _no_number(self, location: Location, was: Any, now: Any) -> bool:
+        """A location changes to, or from, what no loop of compiled code carries."""
+        if location in self.last:
+            return False
+        text = f"{location.label!r} is {described(was)} before an iteration of the loop and {described(now)} after it"
+        if not location.is_variable:
+            kind = kind_of(location.holder)
+            raise OpError(
+                f"a {kind} changes in a loop of compiled code: {text}",
+                "only numbers and arrays can change there; store into an array that is made before the loop",
+                "TX0315",
+            )
+        if location in self.carried:
+            self.carried.remove(location)
+        hint = "only numbers and arrays can change in a loop of compiled code"
+        error = TxcError(text, user_loc(), hint, "TX0315")
+        if was is not UNSET and is_number(now) and location.label in self.carries.at_head:
+            raise FirstApart(error)
+        self.given_up[location] = error
+        self.local[location] = Undefined(location.label, text, hint)
+        return True
+
+    def _follow(self, arguments: Sequence[Any], handed: Sequence[Any]) -> None:
+        """Find arrays that variables only pass around among each other."""
+        if not self.follows:
+            return
+        arrays: dict[int, int] = {}
+        for i, (given, value) in enumerate(zip(self.given, arguments)):
+            if value is given and isinstance(value, Tensor) and (value.ndim or value.boxed):
+                arrays[id(value)] = i
+        moves = {i: arrays[id(v)] for i, v in enumerate(handed) if id(v) in arrays}
+        moves = {i: j for i, j in moves.items() if i != j and i in arrays.values()}
+        if not moves or set(moves) != set(moves.values()):
+            return
+        period = 1
+        for start in moves:
+            length, at = 1, moves[start]
+            while at != start:
+                length, at = length + 1, moves[at]
+            period = lcm(period, length)
+        if period <= _LONGEST_PERIOD:
+            raise Periodic(period)
+
+
+def _is_array(value: Tensor) -> bool:
+    return bool(value.ndim) or value.boxed
+
+
+def _among(t: Any, others: Iterable[Any]) -> bool:
+    return any(t is other for other in others)
+
+
+def _roots(value: Any) -> Iterable[Tensor]:
+    return roots(value) if isinstance(value, Tensor) else ()

@@ -1,0 +1,59 @@
+"""Branches that only compute are no branches: both are computed, and one is chosen element by element.
+
+So short expressions stay parts of the loops that they are fused into.  What stores, may fail or takes long stays a
+branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....dialects.registry import RAISE, Map, View
+from ..staging.regions import Fork, rounds
+from ..tensor.apply import apply, as_tensor
+from ..tensor.tensor import Tensor
+from ..trace.graph import Block, Node, Value
+from .choice import Choice
+from .state import is_number
+
+__all__ = ["merged_into_one"]
+
+#: The most operations of both branches together.
+_SHORT = 64
+_PLAIN = ("cast", "constant", "dim", "expand")
+
+
+def merged_into_one(fork: Fork, values: Sequence[Any]) -> Tensor | None:
+    """The value of ``a if c else b`` without a branch; None where it has to be one."""
+    if any(fork.written) or not all(map(is_number, values)) or any(isinstance(x, Choice) for x in values):
+        return None
+    if rounds(*map(as_tensor, values)) is not None:
+        return None
+    nodes: list[Node] = []
+    for value, block in zip(values, fork.blocks):
+        if isinstance(value, Tensor) and not _collect(value.value, block, nodes):
+            return None
+    for node in nodes:
+        node.block = fork.trace.block
+    then, otherwise = values
+    if otherwise is False and as_tensor(then).element.kind == "bool":
+        return apply("logical_and", fork.cond, then)
+    if then is True and as_tensor(otherwise).element.kind == "bool":
+        return apply("logical_or", fork.cond, otherwise)
+    return apply("select", fork.cond, then, otherwise)
+
+
+def _collect(value: Value, block: Block, nodes: list[Node]) -> bool:
+    """Collect the nodes of a block that a value needs; whether all of them only compute, and are few."""
+    waiting = [value.node]
+    while waiting:
+        node = waiting.pop()
+        if node.block is not block or node in nodes:
+            continue
+        plain = node.op is not None and (issubclass(node.op, (Map, View)) or node.op.name in _PLAIN)
+        if not plain or node.regions or node.attrs.get("mode") == RAISE or len(nodes) >= _SHORT:
+            return False
+        nodes.append(node)
+        waiting += [v.node for v in node.operands]
+    return True

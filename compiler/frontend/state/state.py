@@ -1,0 +1,224 @@
+"""The state of a function that is being staged: what Python would have at this point of the program.
+
+A state is what the parts of a statement can reach: variables (closure cells, or the names of a `.tx` function), and the
+lists, dicts, sets and objects that these hold, each with its identity.  Values (numbers, texts, tuples) and references
+to objects stand in *locations*: a cell, a slot of a list, a key of a dict, an attribute.  Arrays are objects whose
+content is not here: a store gives their storage a new version, which `regions` follows.
+
+Python changes the real objects while a part runs.  A snapshot taken before lets the part run once for each branch, or
+for an iteration that stands for all: `restore` puts back what every location held, and the snapshots taken behind the
+parts say what they did.  What is outside the function (`captures`) cannot change and is not entered.
+"""
+
+from __future__ import annotations
+
+import types
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..tensor.tensor import Tensor
+from ..trace.symint import SymInt
+from .growing_lists import GrowingList
+from .iterators import KeptIterator
+
+__all__ = [
+    "UNSET", "Location", "Names", "Roots", "State", "assign", "held", "is_number", "kind_of", "label_of", "put_back",
+    "roots_of", "storage_of",
+]  # fmt: skip
+
+
+class _Unset:
+    """What a location holds that holds nothing: a variable without a value."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+UNSET = _Unset()
+#: Where a walk begins: cells by their names, or `Names` by no name.
+Roots = Mapping[str, Any]
+
+
+class Names(dict[str, Any]):
+    """The variables of a `.tx` function."""
+
+
+_ATOMS = (str, bytes, type(None), type, types.ModuleType, Tensor, SymInt, np.ndarray, np.generic, int, float, complex)
+
+
+def roots_of(*parts: Callable[..., Any]) -> Roots:
+    """The variables that functions share with the function around them, by name."""
+    found: dict[str, Any] = {}
+    for part in parts:
+        found.update(zip(part.__code__.co_freevars, part.__closure__ or ()))
+    return found
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number or an array, which compiled code can hold."""
+    return isinstance(value, (Tensor, SymInt, bool, int, float, complex, np.generic, np.ndarray))
+
+
+def storage_of(value: Any) -> Any:
+    """The tensor that owns the storage of one, itself where it is no view; None for what is no tensor."""
+    if not isinstance(value, Tensor):
+        return None
+    while value._parent is not None:
+        value = value._parent
+    return value
+
+
+class Location(NamedTuple):
+    """Where a value stands: a key of a holder; the label is how messages call it."""
+
+    holder: Any
+    key: Any
+    label: str
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether it may be without a value: no program can see that but by reading it."""
+        return isinstance(self.holder, (types.CellType, Names))
+
+    def __hash__(self) -> int:
+        return hash((id(self.holder), self.key))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Location) and self.holder is other.holder and self.key == other.key
+
+
+def held(holder: Any) -> dict[Any, Any] | None:
+    """What a container or object holds, by key; None for what holds nothing that can change."""
+    if isinstance(holder, types.CellType):
+        try:
+            return {"": holder.cell_contents}
+        except ValueError:
+            return {}
+    if isinstance(holder, GrowingList):
+        return dict(enumerate(holder.parts()))
+    if isinstance(holder, (list, deque, bytearray, array)):
+        return dict(enumerate(holder))
+    if isinstance(holder, dict):
+        return dict(holder)
+    if isinstance(holder, set):
+        return dict.fromkeys(holder, True)
+    if isinstance(holder, (*_ATOMS, tuple, types.FunctionType, types.MethodType)) or not hasattr(holder, "__dict__"):
+        return None
+    return dict(vars(holder))
+
+
+def put_back(holder: Any, contents: Mapping[Any, Any]) -> None:
+    """Make a container or object hold just that."""
+    if isinstance(holder, types.CellType):
+        if contents:
+            holder.cell_contents = contents[""]
+        elif held(holder):
+            del holder.cell_contents
+    elif isinstance(holder, GrowingList):
+        holder.set_parts(contents.values())
+    elif isinstance(holder, (list, bytearray)):
+        holder[:] = contents.values()  # pyright: ignore[reportArgumentType]
+    elif isinstance(holder, deque):
+        holder.clear()
+        holder.extend(contents.values())
+    elif isinstance(holder, array):
+        holder[:] = array(holder.typecode, contents.values())
+    elif isinstance(holder, set):
+        holder.clear()
+        holder.update(contents)
+    else:
+        inside = holder if isinstance(holder, dict) else vars(holder)
+        inside.clear()
+        inside.update(contents)
+
+
+def kind_of(holder: Any) -> str:
+    """How messages call a container or object."""
+    return "list" if isinstance(holder, list) else type(holder).__name__
+
+
+def label_of(holder: Any, label: str, key: Any) -> str:
+    if isinstance(holder, (types.CellType, Names)):
+        return label or str(key)
+    return f"{label}[{key!r}]" if isinstance(holder, (list, deque, dict, tuple)) else f"{label}.{key}"
+
+
+class State:
+    """A snapshot of all that is reached from some variables, and from what an earlier snapshot has."""
+
+    def __init__(self, roots: Roots, is_outside: Callable[[Any], bool], earlier: State | None = None):
+        #: By identity: a holder, its label, and what it held.
+        self.holders: dict[int, tuple[Any, str, dict[Any, Any]]] = {}
+        waiting = [] if earlier is None else [(label, holder) for holder, label, _ in earlier.holders.values()][::-1]
+        waiting += [(label, holder) for label, holder in roots.items()][::-1]
+        while waiting:
+            label, value = waiting.pop()
+            if isinstance(value, _ATOMS) or id(value) in self.holders or _is_ours(value):
+                continue
+            waiting.extend(self._enter(label, value, is_outside))
+
+    def _enter(self, label: str, value: Any, is_outside: Callable[[Any], bool]) -> list[tuple[str, Any]]:
+        """What hangs on a value, and may itself hold something."""
+        if isinstance(value, types.FunctionType):
+            return list(roots_of(value).items())
+        if isinstance(value, types.MethodType):
+            return [(label, value.__self__)]
+        if isinstance(value, tuple):
+            return [(f"{label}[{i}]", part) for i, part in enumerate(value)]
+        if is_outside(value):
+            return []
+        contents = held(value)
+        if contents is None:
+            return []
+        self.holders[id(value)] = value, label, contents
+        return [(label_of(value, label, key), part) for key, part in contents.items()]
+
+    def __contains__(self, holder: Any) -> bool:
+        return id(holder) in self.holders
+
+    def of(self, holder: Any) -> dict[Any, Any]:
+        """What a holder held; nothing where the state did not reach it."""
+        found = self.holders.get(id(holder))
+        return {} if found is None else found[2]
+
+    def at(self, location: Location) -> Any:
+        return self.of(location.holder).get(location.key, UNSET)
+
+    def locations(self) -> Iterator[tuple[Location, Any]]:
+        """Every location with what it held."""
+        for holder, label, contents in self.holders.values():
+            for key, value in contents.items():
+                yield Location(holder, key, label_of(holder, label, key)), value
+
+    def is_as(self, earlier: State) -> bool:
+        """Whether all that an earlier snapshot has holds what it held then."""
+        return all(
+            list(self.of(holder)) == list(was) and all(self.of(holder)[key] is value for key, value in was.items())
+            for holder, _, was in earlier.holders.values()
+        )
+
+    def restore(self) -> None:
+        """Let every location hold what it held."""
+        for holder, _, contents in self.holders.values():
+            put_back(holder, contents)
+
+
+def _is_ours(value: Any) -> bool:
+    """Whether an object is a part of txc, which no program sees change."""
+    module = type(value).__module__
+    return module.startswith("txc.") and not isinstance(value, (GrowingList, KeptIterator, Names))
+
+
+def assign(location: Location, value: Any) -> None:
+    """Put a value into a location, or leave a variable without one."""
+    contents = held(location.holder)
+    assert contents is not None
+    if value is UNSET:
+        contents.pop(location.key, None)
+    else:
+        contents[location.key] = value
+    put_back(location.holder, contents)

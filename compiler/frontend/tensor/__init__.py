@@ -1,0 +1,1 @@
+"""`Tensor`: values, views and their storage."""

@@ -1,0 +1,142 @@
+"""Python's operators on tensors: what stands between two of them becomes an op of the registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....dialects.registry import OpError
+from ...diagnostics import located
+
+__all__ = ["Operators"]
+
+
+def _operator(name: str) -> tuple[Any, Any, Any]:
+    """``a op b``, its reflected form, and ``a op= b``."""
+
+    def forward(self: Any, other: Any) -> Any:
+        if self.weak and (made := self.functions.of_python(name, self, other)) is not None:
+            return made
+        if isinstance(other, Operators):
+            made = self.again(name, self, other)
+            if made is not None:
+                return made
+        elif _foreign(other):
+            return self.functions.undefined(name, self, other)
+        return self.apply(name, self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        if self.weak and (made := self.functions.of_python(name, other, self)) is not None:
+            return made
+        return self.functions.undefined(name, other, self) if _foreign(other) else self.apply(name, other, self)
+
+    def in_place(self: Any, other: Any) -> Any:
+        if self.weak:
+            return forward(self, other)
+        return _in_place(self, self.apply(name, self, other))
+
+    return forward, reflected, in_place
+
+
+def _comparison(name: str) -> Any:
+    def compare(self: Any, other: Any) -> Any:
+        if self.weak and (made := self.functions.of_python(name, self, other)) is not None:
+            return made
+        return self.functions.undefined(name, self, other) if _foreign(other) else self.apply(name, self, other)
+
+    return compare
+
+
+def _unary(name: str) -> Any:
+    def alone(self: Any) -> Any:
+        if self.weak and (made := self.functions.of_python(name, self)) is not None:
+            return made
+        return self.apply(name, self)
+
+    return alone
+
+
+class Operators:
+    """The operators of `Tensor`.  Augmented assignment stores into the tensor, as NumPy's does into an array."""
+
+    __slots__ = ()
+
+    __hash__ = object.__hash__
+
+    __add__, __radd__, __iadd__ = _operator("add")
+    __sub__, __rsub__, __isub__ = _operator("sub")
+    __mul__, __rmul__, __imul__ = _operator("mul")
+    __truediv__, __rtruediv__, __itruediv__ = _operator("div")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _operator("floor_divide")
+    __mod__, __rmod__, __imod__ = _operator("remainder")
+    __and__, __rand__, __iand__ = _operator("bitwise_and")
+    __or__, __ror__, __ior__ = _operator("bitwise_or")
+    __xor__, __rxor__, __ixor__ = _operator("bitwise_xor")
+    __lshift__, __rlshift__, __ilshift__ = _operator("left_shift")
+    __rshift__, __rrshift__, __irshift__ = _operator("right_shift")
+    __lt__ = _comparison("less")
+    __le__ = _comparison("less_equal")
+    __gt__ = _comparison("greater")
+    __ge__ = _comparison("greater_equal")
+    __neg__ = _unary("negate")
+    __pos__ = _unary("positive")
+    __abs__ = _unary("abs")
+    __invert__ = _unary("bitwise_not")
+
+    def __eq__(self: Any, other: object) -> Any:
+        if self.weak and (made := self.functions.of_python("equal", self, other)) is not None:
+            return made
+        return self.apply("equal", self, other)
+
+    def __ne__(self: Any, other: object) -> Any:
+        if self.weak and (made := self.functions.of_python("not_equal", self, other)) is not None:
+            return made
+        return self.apply("not_equal", self, other)
+
+    def __matmul__(self: Any, other: Any) -> Any:
+        return self.functions.matmul(self, other)
+
+    def __rmatmul__(self: Any, other: Any) -> Any:
+        return self.functions.matmul(other, self)
+
+    def __imatmul__(self: Any, other: Any) -> Any:
+        return _in_place(self, self.functions.matmul(self, other))
+
+    def __pow__(self: Any, other: Any) -> Any:
+        if self.weak and (made := self.functions.of_python("pow", self, other)) is not None:
+            return made
+        return self.functions.power(self, other)
+
+    def __rpow__(self: Any, other: Any) -> Any:
+        if self.weak and (made := self.functions.of_python("pow", other, self)) is not None:
+            return made
+        return self.functions.power(other, self)
+
+    def __ipow__(self: Any, other: Any) -> Any:
+        return self**other if self.weak else _in_place(self, self.functions.power(self, other))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+
+def _foreign(x: Any) -> bool:
+    return isinstance(x, (str, bytes, type(None), dict, set))
+
+
+def _in_place(target: Any, result: Any) -> Any:
+    """What an augmented assignment leaves: the array written, or a new value where NumPy has an immutable scalar."""
+    if target.ndim == 0 and not target.boxed:
+        return result
+    with located():
+        if not np.can_cast(result.dtype, target.dtype, "same_kind"):
+            raise OpError(
+                f"cannot store {result.element} in place into {target.user_type}",
+                "NumPy refuses this too; write x = x + … instead",
+                "TX0222",
+            )
+        target.store(result)
+    return target

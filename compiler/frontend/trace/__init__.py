@@ -1,0 +1,1 @@
+"""The function that is traced: its graph, its inputs, its dims."""

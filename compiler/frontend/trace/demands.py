@@ -1,0 +1,129 @@
+"""What the function raises where compiled code decides: a check, behind which the rest runs only where it holds.
+
+A trace keeps whether all such checks held so far in a tensor that branches and loops carry as they do arrays that are
+written.  The rest of the open block becomes the region of an ``if`` on it, so what Python would not do is not done: no
+store, and no loop that might not end.  The region ends where the block around it does (`bound_sizes.closed`).  Where
+nothing in it does more than compute, it needs no region: what it computes, nobody sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ....dialects.registry import OPS, OpError
+from ....dialects.tx.internal import Empty
+from ....dialects.types import TensorType
+from ....runtime.check_errors import ERRORS
+from ...diagnostics import user_loc
+from ..tensor.apply import apply
+from ..tensor.tensor import Tensor
+from .emit import constant, emit, resolved
+from .graph import Block, Loc, Node, Value, inside, schedule
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+__all__ = ["Ended", "Guard", "demand", "go_on"]
+
+
+class Ended(Exception):
+    """The part of the program that is staged ends here, in a region of compiled code, with an `error` of its own."""
+
+    def __init__(self, error: BaseException):
+        self.error = error
+
+
+@dataclass
+class Guard:
+    """The rest of an open block as the region of an ``if`` on `holds`."""
+
+    block: Block
+    holds: Value
+    loc: Loc | None
+    #: What storage that is written in the region held before.
+    before: dict[Tensor, Value] = field(default_factory=dict)
+    #: For what such storage holds at the end of the region, what it held before.
+    kept: Mapping[Value, Value] | None = None
+
+    def end(self) -> Mapping[Value, Value]:
+        """`kept`, of storage as it is now where the region has not ended yet."""
+        if self.kept is None:
+            for owner in [t for t in self.before if inside(t._home, self.block)]:
+                del self.before[owner]  # nobody outside sees it
+            self.kept = {owner.value: before for owner, before in self.before.items()}
+        return self.kept
+
+    def close(self, trace: Trace, inner: Sequence[Value], origin: Mapping[Value, Value]) -> dict[Value, Value]:
+        """The values behind the region of those in it that it hands on; `origin` are what these were when it ended."""
+        kept = self.end()
+        trace.leave(trace.blocks.index(self.block))
+        before = {v: kept[origin.get(v, v)] for v in inner if origin.get(v, v) in kept}
+        nodes = schedule(inner, self.block)
+        truth = trace.fine
+        plain = all(truth is owner for owner in self.before)
+        if plain and not any(node.op is OPS["while"] for node in _walk(nodes)):
+            for node in nodes:
+                node.block = trace.block
+            return {}
+        types = [resolved(v) for v in inner]
+        instead = Block((), trace.block)
+        trace.blocks.append(instead)
+        instead.outputs = [before[v] if v in before else _anything(t, self.loc) for v, t in zip(inner, types)]
+        trace.blocks.pop()
+        self.block.outputs = list(inner)
+        results = emit(OPS["if"], (self.holds,), {}, types, (self.block, instead), self.loc)
+        return dict(zip(inner, results))
+
+
+def _anything(t: TensorType, loc: Loc | None) -> Value:
+    return emit(Empty, (), {"dtype": t.dtype, "dims": t.dims}, [t], loc=loc)[0]
+
+
+def _walk(nodes: Sequence[Node]) -> Iterator[Node]:
+    for node in nodes:
+        yield node
+        for region in node.regions:
+            yield from _walk(region.nodes())
+
+
+def demand(trace: Trace, holds: Tensor | bool, error: BaseException) -> None:
+    """From here on the open block runs only where `holds`, a bool of rank 0; the call raises `error` elsewhere."""
+    text = _text_of(trace, error)
+    fine = all_fine(trace)
+    checked = apply("require", fine, holds, text=text, error=type(error).__name__)
+    fine.replace(apply("logical_and", checked, holds).value, fine.value, fine)
+    go_on(trace)
+
+
+def all_fine(trace: Trace) -> Tensor:
+    """Whether all checks held so far."""
+    if trace.fine is None:
+        inner, trace.blocks[1:] = trace.blocks[1:], []
+        trace.fine = Tensor(constant(True, "bool"), boxed=True)
+        trace.blocks += inner
+    return trace.fine
+
+
+def go_on(trace: Trace) -> None:
+    """Run the rest of the open block only where all checks held."""
+    block = Block((), trace.block)
+    trace.enter([block], [Guard(block, all_fine(trace).value, user_loc())])
+
+
+def _text_of(trace: Trace, error: BaseException) -> str:
+    """The message of an error that compiled code can raise; OpError where it cannot."""
+    kind, said = type(error), error.args
+    text = "" if not said else str(said[0])
+    known = ERRORS.get(kind.__name__) is kind and len(said) < 2 and "{}" not in text
+    if known and kind is KeyError:
+        known = all(isinstance(s, str) for s in said)
+    if known and trace.binds:
+        return text
+    what = "in a function of scalars" if known else repr(error)
+    raise OpError(
+        f"an error cannot be raised here by compiled code: {what}",
+        "raise one of Python's own with a text, or raise it outside of the compiled function",
+        "TX0311",
+    )

@@ -1,0 +1,308 @@
+"""The function being traced: its inputs, its dims, the block that nodes go into, and how it becomes a `Graph`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....dialects.dims.dims import Dim, DimLike, Sym, dim
+from ....dialects.registry import OpError
+from ....dialects.types import tensor_type
+from ...call.facts import stride_fact
+from ...call.signature import ROOM
+from ..indexing.data_dependent_sizes import Binding, closed, leaves
+from ..lazy.evaluate import computed
+from ..staging.returned import Returned
+from ..tensor.storage import give_memory
+from ..tensor.tensor import Tensor
+from .context import enter, leave, suspended
+from .demands import Guard
+from .graph import Block, DimTable, Graph, Input, Node, Value
+from .symint import SymInt
+
+if TYPE_CHECKING:
+    from .captures import Captures
+
+__all__ = ["Trace"]
+
+
+class Trace:
+    """``with Trace("f") as t: x = t.array_input("x", a); graph = t.finish(f(x))``."""
+
+    def __init__(self, name: str = "function", *, fixed_captures: bool = False):
+        self.name = name
+        #: Whether the sizes of captured arrays are numbers: they are where the arrays become part of the code.
+        self.fixed_captures = fixed_captures
+        self.table = DimTable()
+        self.inputs: list[Input] = []
+        self.tensors: dict[int, Tensor] = {}
+        self.blocks: list[Block] = [Block()]
+        #: For each open block: the tensors written in it that are older than it, with their values before.
+        self.writes: list[dict[Tensor, Value]] = [{}]
+        #: For each open block: the tensors, owners or views, that stores went through.
+        self.writers: list[list[Tensor]] = [[]]
+        #: The files and names of the functions that are traced as they are, not staged.
+        self.plain: set[tuple[str, str]] = set()
+        #: For what stands for a variable in a loop: what the variable was before the loop.
+        self.stands_for: dict[Tensor, Any] = {}
+        self._captured: dict[int, tuple[Any, Tensor]] = {}
+        #: By identity of the user's arrays: those that share memory, as views on it, and their names.
+        self.shared: dict[int, Tensor] = {}
+        self.shared_names: dict[Tensor, str] = {}
+        #: Lazy tensors used in the trace, as hidden arguments.
+        self._adopted: dict[Value, Tensor] = {}
+        self._loops = 0
+        #: What the traced function takes from outside it (`captures.Captures`); None where nothing is staged.
+        self.captures: Captures | None = None
+        #: The seeds of random tensors that are given none.
+        self.draws = itertools.count()
+        #: How many branches and whiles are open: what is traced inside may not run.
+        self.uncertain = 0
+        #: The last error that a region was left by.
+        self.left_by: BaseException | None = None
+        #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.
+        self.deferring = False
+        #: Whether all checks of what the function raises held so far (`demands`); None: there was none.
+        self.fine: Tensor | None = None
+        #: The open blocks that are the rest of others, in which a size stands for a value (`bound_sizes`), or which run
+        #: only where a check held (`demands`); and all symbols that ever stood for a value.
+        self.bindings: dict[Block, Binding | Guard] = {}
+        self.bound: set[Sym] = set()
+        #: Masks and the positions of their true elements (`bound_sizes.known_places`).
+        self.places: list[tuple[Value, Value]] = []
+        #: Whether those can that have no bound: where the call is repeated with more memory.
+        self.has_rooms = False
+        #: Whether sizes can become known here.
+        self.binds = True
+        #: The arrays of which was asked whether they are others.
+        self._compared: set[Tensor] = set()
+
+    def __enter__(self) -> Trace:
+        enter(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        leave()
+
+    @property
+    def block(self) -> Block:
+        return self.blocks[-1]
+
+    def is_bound(self, d: Dim) -> bool:
+        """Whether a size is one that values decide."""
+        return any(s in self.bound for s in d.symbols())
+
+    def tensor_input(
+        self, name: str, element: Any, dims: Sequence[DimLike] = (), *, layout: str = "row", hidden: bool = False,
+        source: Any = None, kind: str = "tensor", weak: str = "", strides: Sequence[DimLike] | None = None,
+    ) -> Tensor:  # fmt: skip
+        """An argument of these dims, in the user's order.  ``kind="scalar"`` for rank 0 by value."""
+        ordered = tuple(dim(d) for d in dims)
+        if layout == "col":
+            ordered = ordered[::-1]
+        node = Node(None, (), {}, (tensor_type(element, ordered),), block=self.blocks[0])
+        tensor = Tensor(node.results[0], layout=layout, weak=weak, boxed=kind == "tensor")
+        tensor._home = self.blocks[0]
+        self.tensors[len(self.inputs)] = tensor
+        steps = None if strides is None else tuple(dim(s) for s in strides)
+        self.inputs.append(
+            Input(name, kind, node.results[0], None, hidden, source, layout=layout, weak=weak, strides=steps)
+        )
+        return tensor
+
+    def array_input(self, name: str, array: Any, *, layout: str = "row", hidden: bool = False) -> Tensor:
+        """An argument like `array`: a symbol ``name.0``, ``name.1``, … for each dim, its size as the hint."""
+        dims: Sequence[DimLike] = array.shape
+        if not (hidden and self.fixed_captures):
+            dims = [self.table.declare(f"{name}.{i}", n, f"dim {i} of {name}") for i, n in enumerate(array.shape)]
+        if isinstance(array, np.ndarray):
+            form, *kinds = stride_fact(array)
+            for i, kind in enumerate(kinds):
+                if form == "strides" and kind == "s":
+                    self.table.declare(f"${name}.s{i}", array.strides[i] // array.itemsize, f"stride {i} of {name}")
+        source = array if hidden else None
+        return self.tensor_input(name, array.dtype, dims, layout=layout, hidden=hidden, source=source)
+
+    def scalar_input(self, name: str, element: Any = "f64", weak: str = "float") -> Tensor:
+        """A rank-0 argument by value; `weak`: ``float``, ``complex``, ``bool`` (Python's), or ``""`` (NumPy's)."""
+        return self.tensor_input(name, element, kind="scalar", weak=weak)
+
+    def int_input(self, name: str, hint: int | None = None) -> SymInt:
+        """A Python int argument: the symbol ``$name``."""
+        return SymInt(self.symbol_input(name, f"${name}", hint, name))
+
+    @property
+    def in_region(self) -> bool:
+        """Whether a branch or a loop of compiled code is open."""
+        return any(block not in self.bindings for block in self.blocks[1:])
+
+    def compare(self, *arrays: Tensor) -> None:
+        """Whether arrays are one object is asked: a fact of the call, where they are arguments of it."""
+        self._compared.update(arrays)
+
+    def symbol_input(self, name: str, symbol: str, hint: int | None, why: str) -> Dim:
+        """An int argument under a symbol of its own."""
+        declared = self.table.declare(symbol, hint, why)
+        self.inputs.append(Input(name, "int", None, declared, weak="int"))
+        return declared
+
+    def room(self) -> Dim:
+        """The elements for which the call has memory, where it knows no bound of a size."""
+        name = f"{ROOM}{sum(i.name.startswith(ROOM) for i in self.inputs)}"
+        symbol = self.table.declare(name)
+        self.inputs.append(Input(name, "int", None, symbol))
+        return symbol
+
+    def capture(self, array: np.ndarray) -> Tensor:
+        """An array of the surrounding program, as a hidden argument; the same tensor for the same array."""
+        shared = self.shared.get(id(array))
+        if shared is not None:
+            return shared
+        found = self._captured.get(id(array))
+        if found is None:
+            name = f"captured{len(self._captured)}"
+            found = self._captured[id(array)] = (array, self.array_input(name, array, hidden=True))
+        return found[1]
+
+    def adopt(self, lazy: Tensor) -> Tensor:
+        """A lazy tensor of the surrounding program: computed now, a hidden argument, which stores reach."""
+        with suspended():
+            array = None if lazy.reads_only else give_memory(lazy)
+            value = lazy.value
+        found = self._adopted.get(value)
+        if found is None:
+            if array is None:
+                with suspended():
+                    array = computed(value)
+            # The argument is in graph dims, which the tensor only counts in its own way.
+            given = self.array_input(f"lazy{len(self._adopted)}", array, hidden=True)
+            found = self._adopted[value] = given.relabelled() if lazy.layout == "col" else given
+        return found
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Inside, a comparison of ints that is not the same in every call is a tensor, never a guard.
+
+        For conditions that are asked again and again, where each answer would be a fact of its own.
+        """
+        before, self.deferring = self.deferring, True
+        try:
+            yield
+        finally:
+            self.deferring = before
+
+    def is_outermost(self, error: BaseException | None) -> bool:
+        """Whether an error, and all that it came of, was raised in no region: what was traced before it runs before it.
+
+        The values of what was written are those at that time.
+        """
+        while error is not None and error is not self.left_by:
+            error = error.__cause__ or error.__context__
+        return error is None
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """What is done inside counts only if it ends without an error: else storages are as before.
+
+        Facts stay, as types of values from before are told by them.
+        """
+        depth = len(self.blocks)
+        self.writes.append({})
+        self.writers.append([])
+        try:
+            yield
+        except BaseException:
+            self.leave(depth)
+            self.writers.pop()
+            for owner, before in self.writes.pop().items():
+                owner._value = before
+            raise
+        self.writers[-2].extend(self.writers.pop())
+        for owner, before in self.writes.pop().items():
+            self.writes[-1].setdefault(owner, before)
+
+    def new_loop_symbol(self) -> str:
+        self._loops += 1
+        return f"$iv{self._loops - 1}"
+
+    def enter(self, blocks: Sequence[Block], bindings: Sequence[Binding | Guard] = ()) -> None:
+        """Open blocks, each inside the one before; those of `bindings` among them know a size, or that checks held."""
+        self.blocks += blocks
+        for binding in bindings:
+            self.bindings[binding.block] = binding
+            if isinstance(binding, Binding):
+                self.table.loops[binding.symbol] = dim(0), binding.most
+
+    def leave(self, depth: int) -> tuple[list[Block], list[Binding | Guard]]:
+        """Close all but the `depth` outermost blocks; what `enter` takes to open them again."""
+        blocks, self.blocks[depth:] = self.blocks[depth:], []
+        bindings = [self.bindings.pop(b) for b in blocks if b in self.bindings]
+        for binding in bindings:
+            binding.end()
+            if isinstance(binding, Binding):
+                del self.table.loops[binding.symbol]
+        return blocks, bindings
+
+    def emit(self, node: Node) -> tuple[Value, ...]:
+        """Put a node into the open block."""
+        if self.bound:
+            self._check_sizes(node)
+        for v in node.operands:
+            if v.node.block is not None and v.node.block not in self.blocks:
+                raise OpError(
+                    "a value made inside a loop or branch is used outside it",
+                    "store it into an array or a variable that is made before; lists do not grow in loops",
+                    "TX0204",
+                )
+        node.block = self.block
+        return node.results
+
+    def _check_sizes(self, node: Node) -> None:
+        """OpError where a node has a size that is known no longer."""
+        for result in node.results:
+            for d in result.type.dims:
+                if any(s in self.bound and s not in self.table.loops for s in d.symbols()):
+                    raise leaves(result.type)
+
+    def note_write(self, owner: Tensor, before: Value, through: Tensor) -> None:
+        """`owner` had the value `before` and is being written, as itself or through a view."""
+        self.writes[-1].setdefault(owner, before)
+        self.writers[-1].append(through)
+        for block in reversed(self.blocks):
+            rest = self.bindings.get(block)
+            if rest is None:
+                break  # the region begins here: what is written in it is written in those around it when it ends
+            if isinstance(rest, Guard):
+                rest.before.setdefault(owner, before)
+
+    def finish(self, result: Any, *, declared: bool = False, views: bool = False) -> Graph:
+        """The graph: outputs for every tensor in `result`, then for the arguments written in place.
+
+        A column-major result is given out as NumPy counts its dims, in the memory that it has; with the results'
+        layouts `declared`, as it is.  With `views`, results share memory as NumPy's do (`staging/returned.py`).
+        """
+        returned = Returned(self, declared, views)
+        structure = returned.structure(result)
+        outputs, aliases = returned.outputs, returned.aliases
+        owners = {t: i for i, t in self.tensors.items()}
+        if len(self.blocks) > 1:
+            written = [*owners, *(() if self.fine is None else (self.fine,))]
+            found = iter(closed(self, self.blocks[0], [*outputs, *(t.value for t in written)]))
+            outputs = [next(found) for _ in outputs]
+            for tensor in written:
+                tensor._value = next(found)
+        count = len(outputs)
+        for tensor, i in owners.items():
+            if tensor.value is not self.inputs[i].value and i not in aliases.values():
+                aliases[len(outputs)] = i
+                outputs.append(tensor.value)
+        graph = Graph(self.name, self.inputs, outputs, self.table, aliases, structure, count, self.blocks[0])
+        if self.fine is not None:
+            graph.demands = [self.fine.value]
+        arrays = [self.tensors[i] for i, given in enumerate(self.inputs) if given.value is not None]
+        graph.compared = tuple(n for n, t in enumerate(arrays) if t in self._compared)
+        return graph.settle()

@@ -1,0 +1,46 @@
+"""A variable without a value: what a name holds that was set in one branch only, or in a loop that may not run."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...diagnostics import TxcError, user_loc
+from .graph import Loc
+
+__all__ = ["Undefined", "unset_name"]
+
+
+def unset_name(error: NameError) -> str:
+    """The variable that Python found without a value."""
+    return error.name or re.findall(r"'(\w+)'", str(error))[0]
+
+
+class Undefined:
+    """Stands for a variable that has no value: passed on freely, an error where it is used."""
+
+    def __init__(self, name: str, reason: str = "", hint: str = ""):
+        self.name = name
+        self.reason = (
+            reason or f"{name!r} has no value here: it is set in only one branch, or in a loop that may not run"
+        )
+        self.hint = hint or f"give {name} a value before"
+
+    def __repr__(self) -> str:
+        return f"<{self.name} has no value here>"
+
+    def error(self, loc: Loc | None) -> TxcError:
+        return TxcError(self.reason, loc, self.hint, "TX0319")
+
+    def _used(self, *_: Any) -> Any:
+        raise self.error(user_loc())
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__") or attribute == "dtype":
+            raise AttributeError(attribute)
+        return self._used()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _used
+    __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __matmul__ = __rmatmul__ = _used
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __invert__ = __bool__ = __len__ = __iter__ = _used
+    __getitem__ = __setitem__ = __call__ = __float__ = __int__ = __index__ = __array_ufunc__ = _used

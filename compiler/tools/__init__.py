@@ -1,0 +1,1 @@
+"""What people look into a compilation with: explain, profile, bisect, autotune, calibrate."""

@@ -1,0 +1,1 @@
+"""Integer expressions over sizes, and index maps."""

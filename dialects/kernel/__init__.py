@@ -1,0 +1,36 @@
+"""The `kernel` dialect: fused loop nests over whole tensors (stage `fused`), then over buffers (stage `buffers`).
+
+`kernel.generic` is the one compute op: an iteration space, an index map for every operand, a scalar body, and for
+reductions an order, identities and a merge.  `kernel.rows` groups nests that share their outer iterators, so that
+what flows between them is one row and stays in cache.  On tensors a nest has results; on buffers it has only `outs`.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from .compute import BOUND, CallOp, EmptyOp, ForeignOp, GenericOp, ReadOp, ScatterOp, YieldOp, segments, shape_of
+from .control import ForOp, IfOp, RowsOp, WhileOp
+
+__all__ = [
+    "BOUND",
+    "KERNEL",
+    "CallOp",
+    "EmptyOp",
+    "ForOp",
+    "ForeignOp",
+    "GenericOp",
+    "IfOp",
+    "ReadOp",
+    "RowsOp",
+    "ScatterOp",
+    "WhileOp",
+    "YieldOp",
+    "segments",
+    "shape_of",
+]
+
+KERNEL = Dialect(
+    "kernel",
+    [CallOp, EmptyOp, ForOp, ForeignOp, GenericOp, IfOp, ReadOp, RowsOp, ScatterOp, WhileOp, YieldOp],
+)

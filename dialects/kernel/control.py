@@ -1,0 +1,186 @@
+"""Structure around compute ops of the `kernel` dialect: rows that nests share, loops, conditionals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    attr_def,
+    irdl_op_definition,
+    operand_def,
+    opt_attr_def,
+    region_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from ..attributes import DimAttr, dim_attr, integer_attr, string_attr, tensor_of
+from ..dims.dims import Dim, Sym, dim
+from .compute import GenericOp, expect_block, terminator
+
+__all__ = ["ForOp", "IfOp", "RowsOp", "WhileOp"]
+
+
+@irdl_op_definition
+class RowsOp(IRDLOperation):
+    """Nests whose first `shared` iterators are the same and which exchange values only within one such row.
+
+    On tensors its results are the values that others need; what does not escape is never a whole tensor.
+    """
+
+    name = "kernel.rows"
+    shared = attr_def(IntegerAttr)
+    results_ = var_result_def()
+    body = region_def("single_block")
+
+    def __init__(self, shared: int, body: Block, result_types: Sequence[Attribute]):
+        attributes = {"shared": integer_attr(shared)}
+        Operation.__init__(self, result_types=list(result_types), attributes=attributes, regions=[Region(body)])
+
+    @property
+    def n_shared(self) -> int:
+        return self.shared.value.data
+
+    @property
+    def nests(self) -> list[GenericOp]:
+        return [op for op in self.body.block.ops if isinstance(op, GenericOp)]
+
+    def verify_(self) -> None:
+        expect_block(self.body.block, [], [r.type for r in self.results_], "rows")
+        nests, n = self.nests, self.n_shared
+        if not nests or n < 1:
+            raise VerifyException("rows hold at least one nest and share at least one iterator")
+        first = nests[0].extents.data[:n]
+        for nest in nests:
+            if nest.n_parallel < n or nest.extents.data[:n] != first:
+                raise VerifyException(f"every nest of the rows must start with the iterators {first}")
+
+
+@irdl_op_definition
+class ForOp(IRDLOperation):
+    """A sequential loop around kernels; on tensors it carries values, on buffers it carries nothing.
+
+    With ``until`` it ends after an iteration that yields true: on tensors the carried value of that number, a rank-0
+    bool; on buffers the only value that the body yields, an i1.
+
+    With ``only`` one iteration runs: on tensors the one whose number is the initial value of that number, a rank-0 i64;
+    on buffers that number is the only operand, an i64.
+    """
+
+    name = "kernel.for"
+    inits = var_operand_def()
+    iv = attr_def(StringAttr)
+    lower = attr_def(DimAttr)
+    upper = attr_def(DimAttr)
+    step = attr_def(DimAttr)
+    until = opt_attr_def(IntegerAttr)
+    only = opt_attr_def(IntegerAttr)
+    results_ = var_result_def()
+    body = region_def("single_block")
+
+    def __init__(
+        self, iv: str, lower: Dim, upper: Dim, step: Dim, inits: Sequence[SSAValue], body: Block,
+        until: int | None = None, only: int | None = None,
+    ):  # fmt: skip
+        attributes: dict[str, Attribute] = {
+            "iv": string_attr(iv),
+            "lower": dim_attr(dim(lower)),
+            "upper": dim_attr(dim(upper)),
+            "step": dim_attr(dim(step)),
+        }
+        if until is not None:
+            attributes["until"] = integer_attr(until)
+        if only is not None:
+            attributes["only"] = integer_attr(only)
+        types = [v.type for v in inits if v.type != IntegerType(64)]
+        Operation.__init__(
+            self, operands=list(inits), result_types=types, attributes=attributes, regions=[Region(body)]
+        )
+
+    @property
+    def ends_at(self) -> int | None:
+        """The number of the yielded value that ends the loop."""
+        return None if self.until is None else self.until.value.data
+
+    @property
+    def alone(self) -> int | None:
+        """The number of the operand that says which iteration runs."""
+        return None if self.only is None else self.only.value.data
+
+    @property
+    def symbol(self) -> Sym:
+        return Sym(self.iv.data)
+
+    def verify_(self) -> None:
+        types = [v.type for v in self.inits if v.type != IntegerType(64)]
+        if (self.alone is None) and len(types) != len(self.inits):
+            raise VerifyException("a loop on buffers takes an operand only as the number of its one iteration")
+        yielded = terminator(self.body.block, "loop").values
+        flag = [] if self.ends_at is None or types else [IntegerType(1)]
+        expect_block(self.body.block, types, types + flag, "loop")
+        if self.ends_at is not None:
+            _expect_condition(yielded[self.ends_at : self.ends_at + 1])
+        if [r.type for r in self.results_] != types:
+            raise VerifyException("a loop's results have the types of its initial values")
+        if self.step.data.const is not None and self.step.data.const <= 0:
+            raise VerifyException(f"'step' must be positive, not {self.step.data}")
+
+
+@irdl_op_definition
+class WhileOp(IRDLOperation):
+    """Repeats `body` while `condition` yields true (a rank-0 bool tensor; an i1 on buffers)."""
+
+    name = "kernel.while"
+    inits = var_operand_def()
+    results_ = var_result_def()
+    condition = region_def("single_block")
+    body = region_def("single_block")
+
+    def __init__(self, inits: Sequence[SSAValue], condition: Block, body: Block):
+        types = [v.type for v in inits]
+        Operation.__init__(self, operands=list(inits), result_types=types, regions=[Region(condition), Region(body)])
+
+    def verify_(self) -> None:
+        types = [v.type for v in self.inits]
+        expect_block(self.body.block, types, types, "loop")
+        expect_block(self.condition.block, types, None, "condition")
+        _expect_condition(terminator(self.condition.block, "condition").values)
+
+
+@irdl_op_definition
+class IfOp(IRDLOperation):
+    """One of two regions by a rank-0 bool tensor (an i1 on buffers)."""
+
+    name = "kernel.if"
+    condition = operand_def()
+    results_ = var_result_def()
+    then = region_def("single_block")
+    otherwise = region_def("single_block")
+
+    def __init__(self, condition: SSAValue, then: Block, otherwise: Block, result_types: Sequence[Attribute]):
+        Operation.__init__(
+            self, operands=[condition], result_types=list(result_types), regions=[Region(then), Region(otherwise)]
+        )
+
+    def verify_(self) -> None:
+        _expect_condition([self.condition])
+        types = [r.type for r in self.results_]
+        expect_block(self.then.block, [], types, "then")
+        expect_block(self.otherwise.block, [], types, "else")
+
+
+def _expect_condition(values: Sequence[SSAValue]) -> None:
+    if len(values) == 1:
+        found = values[0].type
+        if found == IntegerType(1) or (
+            isinstance(found, builtin.TensorType)
+            and tensor_of(found).rank == 0
+            and tensor_of(found).dtype.kind == "bool"
+        ):
+            return
+    raise VerifyException("a condition is one rank-0 bool tensor, or an i1")

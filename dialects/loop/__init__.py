@@ -1,0 +1,540 @@
+"""The `loop` dialect: explicit loops over explicit memory, for CPU threads, vector lanes and GPU grids alike.
+
+Iterators are named symbols, not SSA values: ``iv = "i"`` makes ``i`` usable in every index expression of the region,
+so addresses stay symbolic (and simplifiable) until code is emitted.  Bodies are scalar: a `loop.for` with ``vector``
+lanes and ``unroll`` copies means the same as one without; how wide it runs is a schedule, never a change of result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr, i64
+from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    attr_def,
+    irdl_op_definition,
+    operand_def,
+    opt_attr_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..attributes import (
+    BufferInfo,
+    BufferType,
+    DimAttr,
+    DimsAttr,
+    OrderAttr,
+    TensorMapType,
+    buffer_type,
+    dim_attr,
+    dims_attr,
+    integer_attr,
+    order_attr,
+    scalar_dtype,
+    scalar_type,
+    string_attr,
+)
+from ..dims.dims import Dim, dim
+from ..order import Order
+from .amx import TileFoldOp
+from .base import Ranged, YieldOp, expect_yield, parallel_around, range_attributes
+from .gpu_matrix import AsyncCopyOp, BulkCopyOp, MatrixFoldOp
+from .merge import MergeOp
+from .partition import PartitionOp
+from .prefetch import PrefetchOp
+from .shuffle import ShuffleOp
+from .tensor_map import TensorMapOp
+from .threads import ThreadsOp
+
+__all__ = [
+    "LOOP", "AllocOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "BulkCopyOp", "ClockOp", "ForOp", "IfOp",
+    "IndexOp", "LoadOp", "MatrixFoldOp", "MergeOp", "ParallelOp", "PartitionOp", "PrefetchOp", "ReduceOp", "ScanOp",
+    "ShuffleOp", "StoreOp", "TensorMapOp", "ThreadsOp", "TileFoldOp", "WhileOp", "YieldOp",
+]  # fmt: skip
+
+
+@irdl_op_definition
+class ParallelOp(Ranged):
+    """Independent iterations; ``grain`` of them make one chunk.  ``kind``:
+
+    ``cpu_thread``: by a pool's threads.  ``gpu_block``: by the blocks of a grid, each of ``threads`` threads with
+    ``shared`` bytes of block memory; what is directly in it all threads of a block do alike, a store one of them.
+    ``gpu_warp``: by the warps of a block, whose 32 threads then are "all threads".  ``gpu_thread``: by the threads of
+    the block or warp around it.  ``zeros`` are expressions that are 0 wherever a gpu_block runs (``m % 4``): vectors of
+    memory are then aligned; whoever made it asked before.
+    """
+
+    name = "loop.parallel"
+    kind = attr_def(StringAttr)
+    grain = attr_def(DimAttr)
+    threads = opt_attr_def(IntegerAttr)
+    shared = opt_attr_def(DimAttr)
+    zeros = opt_attr_def(DimsAttr)
+    body = region_def("single_block")
+
+    KINDS: ClassVar = ("cpu_thread", "gpu_block", "gpu_warp", "gpu_thread")
+
+    def __init__(
+        self,
+        iv: str,
+        lower: Dim | int,
+        upper: Dim | int,
+        block: Block,
+        *,
+        step: Dim | int = 1,
+        grain: Dim | int = 1,
+        kind: str = "cpu_thread",
+        threads: int = 0,
+        shared: Dim | int = 0,
+        zeros: Sequence[Dim] = (),
+    ):
+        attributes = range_attributes(iv, lower, upper, step) | {
+            "kind": string_attr(kind),
+            "grain": dim_attr(dim(grain)),
+        }
+        if threads:
+            attributes["threads"] = integer_attr(threads)
+        if shared != 0:
+            attributes["shared"] = dim_attr(dim(shared))
+        if zeros:
+            attributes["zeros"] = dims_attr(tuple(zeros))
+        Operation.__init__(self, attributes=attributes, regions=[Region(block)])
+
+    @property
+    def n_threads(self) -> int:
+        """The threads of each block of a gpu_block."""
+        assert self.threads is not None
+        return self.threads.value.data
+
+    @property
+    def shared_bytes(self) -> Dim:
+        return dim(0) if self.shared is None else self.shared.data
+
+    def verify_(self) -> None:
+        self.verify_range()
+        kind = self.kind.data
+        if kind not in self.KINDS:
+            raise VerifyException(f"'kind' is one of {', '.join(self.KINDS)}, not {kind!r}")
+        if kind == "gpu_block":
+            if self.threads is None or not 1 <= self.n_threads <= 1024:
+                raise VerifyException("a gpu_block has 'threads', 1 to 1024")
+        elif self.threads is not None or self.shared is not None or self.zeros is not None:
+            raise VerifyException(f"'threads', 'shared' and 'zeros' are of a gpu_block, not of a {kind}")
+        around = parallel_around(self)
+        if kind in _AROUND and around not in _AROUND[kind]:
+            place = f"in a {around}" if around else "in none"
+            raise VerifyException(f"a {kind} loop stands in a {' or '.join(_AROUND[kind])}, not {place}")
+        expect_yield(self, 0, ())
+
+
+#: What the kinds of a GPU stand in.
+_AROUND = {"gpu_warp": ("gpu_block",), "gpu_thread": ("gpu_block", "gpu_warp")}
+
+
+@irdl_op_definition
+class ForOp(Ranged):
+    """A loop.  With ``vector`` and ``unroll`` (product > 1) its iterations are independent and run as lanes,
+    between which only `loop.shuffle` moves values.
+
+    Without lanes, iterations run in order and may carry values (`inits`, block arguments, yield, results).  With
+    ``until`` the body yields an i1 besides, the last value: the loop ends after an iteration where it is true.
+    A loop that is ``apart`` is a function of its own where code has functions: what it keeps in registers takes none
+    from the loops around it.  It carries nothing.
+    """
+
+    name = "loop.for"
+    inits = var_operand_def()
+    vector = attr_def(IntegerAttr)
+    unroll = attr_def(IntegerAttr)
+    until = opt_attr_def(UnitAttr)
+    apart = opt_attr_def(UnitAttr)
+    outs = var_result_def()
+    body = region_def("single_block")
+
+    def __init__(
+        self,
+        iv: str,
+        lower: Dim | int,
+        upper: Dim | int,
+        block: Block,
+        *,
+        inits: Sequence[SSAValue] = (),
+        step: Dim | int = 1,
+        vector: int = 1,
+        unroll: int = 1,
+        until: bool = False,
+        apart: bool = False,
+    ):
+        attributes = range_attributes(iv, lower, upper, step) | {
+            "vector": integer_attr(vector),
+            "unroll": integer_attr(unroll),
+        }
+        flags = {"until": until, "apart": apart}
+        attributes.update({name: UnitAttr() for name, is_set in flags.items() if is_set})
+        Operation.__init__(
+            self,
+            operands=list(inits),
+            result_types=[v.type for v in inits],
+            attributes=attributes,
+            regions=[Region(block)],
+        )
+
+    @property
+    def lanes(self) -> int:
+        return self.vector.value.data * self.unroll.value.data
+
+    def verify_(self) -> None:
+        self.verify_range()
+        types = tuple(v.type for v in self.inits)
+        if self.lanes > 1 and types:
+            raise VerifyException("a loop with lanes carries no values; use loop.reduce")
+        if self.apart is not None and types:
+            raise VerifyException("a loop that is apart carries no values")
+        if self.lanes > 1 and self.until is not None:
+            raise VerifyException("a loop with lanes has no 'until'")
+        if self.lanes > 1 and self.step.data.const != 1:
+            raise VerifyException("a loop with lanes has step 1")
+        if self.vector.value.data < 1 or self.unroll.value.data < 1:
+            raise VerifyException("'vector' and 'unroll' are at least 1")
+        if tuple(a.type for a in self.block.args) != types or tuple(r.type for r in self.outs) != types:
+            raise VerifyException("initial values, block arguments and results must have the same types")
+        expect_yield(self, 0, types if self.until is None else (*types, IntegerType(1)))
+
+
+@irdl_op_definition
+class ReduceOp(Ranged):
+    """An ordered fold over ``lower <= iv < upper`` (step 1) with `len(identity)` states (see `dialects.order`).
+
+    Region 0 yields an element's states (with an ``fma`` order: two factors); region 1 merges ``(older…, newer…)``.
+    ``vector`` lanes of the order's virtual lanes run as one machine vector; with ``cooperative`` all threads of the
+    gpu_block or gpu_warp that it is in fold together, and all get the results: schedules, never a change of result.
+    """
+
+    name = "loop.reduce"
+    order = attr_def(OrderAttr)
+    identity = attr_def(ArrayAttr)
+    vector = attr_def(IntegerAttr)
+    cooperative = opt_attr_def(UnitAttr)
+    outs = var_result_def()
+    body = region_def("single_block")
+    merge = region_def("single_block")
+
+    def __init__(
+        self,
+        iv: str,
+        lower: Dim | int,
+        upper: Dim | int,
+        body: Block,
+        merge: Block,
+        *,
+        order: Order,
+        identity: Sequence[Attribute],
+        types: Sequence[Attribute],
+        vector: int = 1,
+        cooperative: bool = False,
+    ):
+        attributes = range_attributes(iv, lower, upper, 1) | {
+            "order": order_attr(order),
+            "identity": ArrayAttr(identity),
+            "vector": integer_attr(vector),
+        }
+        if cooperative:
+            attributes["cooperative"] = UnitAttr()
+        Operation.__init__(self, result_types=list(types), attributes=attributes, regions=[Region(body), Region(merge)])
+
+    def block_bytes(self, threads: int) -> int:
+        """The block memory in which the warps of a block of so many threads hand each other what they fold."""
+        around = parallel_around(self)
+        if self.cooperative is None or around != "gpu_block" or threads <= 32:
+            return 0
+        return sum(-(-threads // 32 * scalar_dtype(out.type).bytes // 16) * 16 for out in self.outs)
+
+    def verify_(self) -> None:
+        self.verify_range()
+        if self.cooperative is not None and parallel_around(self) not in ("gpu_block", "gpu_warp"):
+            raise VerifyException("a cooperative fold stands in a gpu_block or gpu_warp, whose threads share it")
+        types = tuple(r.type for r in self.outs)
+        if len(self.identity.data) != len(types) or not types:
+            raise VerifyException("one identity a state, and at least one state")
+        order = self.order.data
+        if order.product and len(types) != 1:
+            raise VerifyException(f"an order with {order.product} has one state")
+        expect_yield(self, 0, types * 2 if order.product else types)
+        if tuple(a.type for a in self.merge.block.args) != types * 2:
+            raise VerifyException("the merge region takes the older states, then the newer")
+        expect_yield(self, 1, types)
+
+
+@irdl_op_definition
+class ScanOp(Ranged):
+    """The partial results of an ordered fold over ``lower <= iv < upper`` (step 1), which starts from `inits`.
+
+    Region 0 yields an element's states; region 1 merges ``(older…, newer…)``; region 2 takes the states at each
+    element, of those up to it or with ``exclusive`` of those before it, and stores what is made of them.  The results
+    are the states after the last element, `inits` where there is none.  The order is ``prefix`` (see `dialects.order`).
+    """
+
+    name = "loop.scan"
+    inits = var_operand_def()
+    order = attr_def(OrderAttr)
+    identity = attr_def(ArrayAttr)
+    exclusive = opt_attr_def(UnitAttr)
+    outs = var_result_def()
+    body = region_def("single_block")
+    merge = region_def("single_block")
+    finish = region_def("single_block")
+
+    def __init__(
+        self,
+        iv: str,
+        lower: Dim | int,
+        upper: Dim | int,
+        inits: Sequence[SSAValue],
+        body: Block,
+        merge: Block,
+        finish: Block,
+        *,
+        order: Order,
+        identity: Sequence[Attribute],
+        exclusive: bool = False,
+    ):
+        attributes = range_attributes(iv, lower, upper, 1) | {
+            "order": order_attr(order),
+            "identity": ArrayAttr(identity),
+        }
+        if exclusive:
+            attributes["exclusive"] = UnitAttr()
+        Operation.__init__(
+            self,
+            operands=list(inits),
+            result_types=[v.type for v in inits],
+            attributes=attributes,
+            regions=[Region(body), Region(merge), Region(finish)],
+        )
+
+    def verify_(self) -> None:
+        self.verify_range()
+        types = tuple(v.type for v in self.inits)
+        if len(self.identity.data) != len(types) or not types or tuple(r.type for r in self.outs) != types:
+            raise VerifyException("one initial value, one identity and one result a state, and at least one state")
+        if self.order.data.kind != "prefix":
+            raise VerifyException(f"the order of {self.name} is prefix<block, lanes>, not {self.order.data}")
+        for region, (given, yielded) in enumerate((((), types), (types * 2, types), (types, ()))):
+            if tuple(a.type for a in self.regions[region].block.args) != given:
+                raise VerifyException(f"region {region} of {self.name} takes ({', '.join(map(str, given))})")
+            expect_yield(self, region, yielded)
+
+
+class _Access(IRDLOperation):
+    """Shared by load and store: the element of a buffer at ``index``, touched only where every guard is ``>= 0``."""
+
+    index = attr_def(DimsAttr)
+    guards = opt_attr_def(DimsAttr)
+
+    def _verify_access(self, buffer: SSAValue, value: Attribute) -> None:
+        if not isinstance(buffer.type, BufferType):
+            raise VerifyException(f"expected a buffer, got {buffer.type}")
+        info = buffer.type.data
+        if len(self.index.data) != info.rank:
+            raise VerifyException(f"{len(self.index.data)} indices for a buffer of rank {info.rank}")
+        if value != scalar_type(info.dtype):
+            raise VerifyException(f"{value} does not fit a buffer of {info.dtype}")
+
+    @property
+    def guard_exprs(self) -> tuple[Dim, ...]:
+        return self.guards.data if self.guards is not None else ()
+
+
+def _access(index: Sequence[Dim], guards: Sequence[Dim]) -> dict[str, Attribute]:
+    attributes: dict[str, Attribute] = {"index": dims_attr(tuple(index))}
+    if guards:
+        attributes["guards"] = dims_attr(tuple(guards))
+    return attributes
+
+
+@irdl_op_definition
+class LoadOp(_Access):
+    """An element of a buffer, or zero where a guard is negative."""
+
+    name = "loop.load"
+    buffer = operand_def()
+    result = result_def()
+    assembly_format = "$buffer attr-dict `:` type($buffer) `->` type($result)"
+
+    def __init__(self, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()):
+        assert isinstance(buffer.type, BufferType)
+        Operation.__init__(
+            self,
+            operands=[buffer],
+            result_types=[scalar_type(buffer.type.data.dtype)],
+            attributes=_access(index, guards),
+        )
+
+    def verify_(self) -> None:
+        self._verify_access(self.buffer, self.result.type)
+
+
+@irdl_op_definition
+class StoreOp(_Access):
+    """Writes an element of a buffer; nothing happens where a guard is negative.
+
+    ``streaming``: no loop nearby reads it back, so it goes past the caches where the buffer has so many bytes.
+    """
+
+    name = "loop.store"
+    value = operand_def()
+    buffer = operand_def()
+    streaming = opt_attr_def(IntegerAttr[IntegerType])
+    assembly_format = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)"
+
+    def __init__(
+        self,
+        value: SSAValue,
+        buffer: SSAValue,
+        index: Sequence[Dim],
+        guards: Sequence[Dim] = (),
+        *,
+        streaming: int = 0,
+    ):
+        attributes = _access(index, guards)
+        if streaming:
+            attributes["streaming"] = integer_attr(streaming)
+        Operation.__init__(self, operands=[value, buffer], attributes=attributes)
+
+    def verify_(self) -> None:
+        self._verify_access(self.buffer, self.value.type)
+
+
+@irdl_op_definition
+class AllocOp(IRDLOperation):
+    """A temporary at byte ``offset``.
+
+    ``scope``: arena (shared by all threads), thread (one for each worker), block (one for each block of a GPU's grid).
+    """
+
+    name = "loop.alloc"
+    scope = attr_def(StringAttr)
+    offset = attr_def(DimAttr)
+    result = result_def()
+    assembly_format = "attr-dict `:` type($result)"
+
+    SCOPES: ClassVar = ("arena", "thread", "block")
+
+    def __init__(self, info: BufferInfo, offset: Dim | int, scope: str = "arena"):
+        Operation.__init__(
+            self,
+            result_types=[buffer_type(info)],
+            attributes={"scope": string_attr(scope), "offset": dim_attr(dim(offset))},
+        )
+
+    def verify_(self) -> None:
+        if self.scope.data not in self.SCOPES:
+            raise VerifyException(f"'scope' is one of {', '.join(self.SCOPES)}, not {self.scope.data!r}")
+        if not isinstance(self.result.type, BufferType):
+            raise VerifyException(f"an allocation gives a buffer, not {self.result.type}")
+
+
+@irdl_op_definition
+class IndexOp(IRDLOperation):
+    """The value of an index expression as an i64."""
+
+    name = "loop.index"
+    expr = attr_def(DimAttr)
+    result = result_def(i64)
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self, expr: Dim):
+        Operation.__init__(self, result_types=[i64], attributes={"expr": dim_attr(expr)})
+
+
+@irdl_op_definition
+class BindOp(IRDLOperation):
+    """Names an i64 so that index expressions of the rest of the block can use it: data-dependent addressing."""
+
+    name = "loop.bind"
+    value = operand_def(i64)
+    symbol = attr_def(StringAttr)
+    assembly_format = "$value attr-dict"
+
+    def __init__(self, value: SSAValue, symbol: str):
+        Operation.__init__(self, operands=[value], attributes={"symbol": string_attr(symbol)})
+
+
+@irdl_op_definition
+class IfOp(IRDLOperation):
+    """Runs one of two regions by a uniform condition; buffers carry the results."""
+
+    name = "loop.if"
+    condition = operand_def(IntegerType(1))
+    then = region_def("single_block")
+    otherwise = region_def("single_block")
+
+    def __init__(self, condition: SSAValue, then: Block, otherwise: Block):
+        Operation.__init__(self, operands=[condition], regions=[Region(then), Region(otherwise)])
+
+    def verify_(self) -> None:
+        expect_yield(self, 0, ())
+        expect_yield(self, 1, ())
+
+
+@irdl_op_definition
+class WhileOp(IRDLOperation):
+    """Runs region 0, which yields an i1; while that is true runs region 1 and repeats."""
+
+    name = "loop.while"
+    condition = region_def("single_block")
+    body = region_def("single_block")
+
+    def __init__(self, condition: Block, body: Block):
+        Operation.__init__(self, regions=[Region(condition), Region(body)])
+
+    def verify_(self) -> None:
+        expect_yield(self, 0, (IntegerType(1),))
+        expect_yield(self, 1, ())
+
+
+@irdl_op_definition
+class BarrierOp(IRDLOperation):
+    """All threads of the gpu_block, or of the gpu_warp, around it wait for each other and see each other's stores."""
+
+    name = "loop.barrier"
+    assembly_format = "attr-dict"
+
+
+@irdl_op_definition
+class ClockOp(IRDLOperation):
+    """Stores the time now, in nanoseconds of a clock that only runs forwards, as element `slot` of a buffer of i64."""
+
+    name = "loop.clock"
+    buffer = operand_def()
+    slot = attr_def(IntegerAttr)
+    assembly_format = "$buffer attr-dict `:` type($buffer)"
+
+    def __init__(self, buffer: SSAValue, slot: int):
+        Operation.__init__(self, operands=[buffer], attributes={"slot": integer_attr(slot)})
+
+    def verify_(self) -> None:
+        info = self.buffer.type.data if isinstance(self.buffer.type, BufferType) else None
+        if info is None or info.rank != 1 or scalar_type(info.dtype) != i64:
+            raise VerifyException(f"times are stored in a buffer of i64 of rank 1, not in {self.buffer.type}")
+
+
+LOOP = Dialect(
+    "loop",
+    [
+        AllocOp, AsyncCopyOp, BarrierOp, BindOp, BulkCopyOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MatrixFoldOp,
+        MergeOp, ParallelOp, PartitionOp, PrefetchOp, ReduceOp, ScanOp, ShuffleOp, StoreOp, TensorMapOp, ThreadsOp,
+        TileFoldOp, WhileOp, YieldOp,
+    ],
+    [BufferType, TensorMapType],
+)  # fmt: skip

@@ -1,0 +1,99 @@
+"""What matrix units of CPUs need of the `loop` dialect: a fold of products of tiles.
+
+A tile has 16 rows of 64 bytes.  Tiles of the left operand have 32 elements of bf16 along K in each row; those of the
+right operand have 16 columns, and in each of their rows the words of two neighbours along K, the even one in the low
+half.  A factor of several pieces has a tile for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.irdl import attr_def, irdl_op_definition, operand_def, region_def
+from xdsl.utils.exceptions import VerifyException
+
+from ..attributes import BufferInfo, BufferType, DimsAttr, dims_attr, string_attr
+from ..dims.dims import Dim, packed_strides
+from ..matrix_units import UNITS, MatrixUnit
+from .base import Ranged, expect_yield, parallel_around, range_attributes
+
+__all__ = ["ELEMENT", "TILE", "TILES", "TileFoldOp"]
+
+#: Rows of a tile, columns of sums, and words of a row.
+TILE = 16
+#: Tiles that a processor has.
+TILES = 8
+#: What tiles of factors hold.
+ELEMENT = "bf16"
+
+
+@irdl_op_definition
+class TileFoldOp(Ranged):
+    """Sums of products of tiles by a CPU's matrix unit, in the order of the `unit`, into all of `sums`.
+
+    ``left`` is of elements, ``[…, pieces, row tiles, 16, depth]``, and ``right`` of words that hold two of them each,
+    ``[…, pieces, column tiles, 16, 16]``.  ``left_at`` and ``right_at`` say for an iteration where the tiles lie whose
+    products it adds; all lie packed.  ``sums`` is ``[16 * row tiles, 16 * column tiles]``; they begin at zero, and are
+    stored after the last iteration.  The region is what each iteration does besides, for which the unit does not wait.
+    """
+
+    name = "loop.tile_fold"
+    left = operand_def(BufferType)
+    right = operand_def(BufferType)
+    sums = operand_def(BufferType)
+    unit_name = attr_def(StringAttr, attr_name="unit")
+    left_at = attr_def(DimsAttr)
+    right_at = attr_def(DimsAttr)
+    beside = region_def("single_block")
+
+    def __init__(
+        self, iv: str, lower: Dim | int, upper: Dim | int, unit: MatrixUnit, left: SSAValue, left_at: Sequence[Dim],
+        right: SSAValue, right_at: Sequence[Dim], sums: SSAValue, beside: Block,
+    ):  # fmt: skip
+        attributes = range_attributes(iv, lower, upper, 1) | {
+            "unit": string_attr(unit.name),
+            "left_at": dims_attr(tuple(left_at)),
+            "right_at": dims_attr(tuple(right_at)),
+        }
+        Operation.__init__(self, operands=[left, right, sums], attributes=attributes, regions=[Region(beside)])
+
+    @property
+    def unit(self) -> MatrixUnit:
+        return next(u for u in UNITS if u.name == self.unit_name.data)
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """Rows and columns of tiles of the sums."""
+        rows, columns = (d.const or 0 for d in _info(self.sums).dims)
+        return rows // TILE, columns // TILE
+
+    def verify_(self) -> None:
+        self.verify_range()
+        expect_yield(self, 0, ())
+        if self.step.data.const != 1:
+            raise VerifyException(f"a fold of tiles goes on by 1, not by {self.step.data}")
+        if parallel_around(self) != "cpu_thread":
+            raise VerifyException("a fold of tiles stands in a cpu_thread loop, whose threads set their tiles up")
+        named = {u.name: u for u in UNITS if u.feature}
+        unit = named.get(self.unit_name.data)
+        if unit is None:
+            raise VerifyException(f"there is no unit {self.unit_name.data!r} of CPUs: {', '.join(named)}")
+        rows, columns = self.tiles
+        if not rows or not columns or rows * columns + rows + columns > TILES:
+            raise VerifyException(f"{rows} by {columns} tiles of sums: with those of the factors there are {TILES}")
+        for name, buffer, at, wanted in (
+            ("left", self.left, self.left_at, f"{ELEMENT}[{unit.pieces}, {rows}, {TILE}, {unit.depth}]"),
+            ("right", self.right, self.right_at, f"i32[{unit.pieces}, {columns}, {TILE}, {TILE}]"),
+            ("sums", self.sums, None, f"{unit.sums}[{TILE * rows}, {TILE * columns}]"),
+        ):
+            info, before = _info(buffer), len(at.data) if at is not None else 0
+            found = f"{info.dtype.name}[{', '.join(str(d) for d in info.dims[before:])}]"
+            if found != wanted or info.strides != packed_strides(info.dims):
+                raise VerifyException(f"the {name} tiles are packed {wanted}, not {info}")
+
+
+def _info(value: SSAValue) -> BufferInfo:
+    assert isinstance(value.type, BufferType)
+    return value.type.data

@@ -1,0 +1,237 @@
+"""What matrix units need of the `loop` dialect: their fold, and copies that run beside their thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition, operand_def, opt_attr_def, region_def
+from xdsl.utils.exceptions import VerifyException
+
+from ..attributes import BoxInfo, BufferInfo, BufferType, DimsAttr, TensorMapType, dims_attr, integer_attr, string_attr
+from ..dims.dims import Dim, dim
+from ..matrix_units import GRANULE, LINE, UNITS, MatrixUnit, Piece
+from .base import Ranged, expect_yield, parallel_around, range_attributes
+
+__all__ = ["MBARRIER", "AsyncCopyOp", "BulkCopyOp", "MatrixFoldOp"]
+
+#: Bytes of an mbarrier.
+MBARRIER = 8
+
+
+@irdl_op_definition
+class AsyncCopyOp(IRDLOperation):
+    """Copies `elements` neighbours of a buffer from ``index`` on into block memory, from ``to`` on, beside its thread.
+
+    Zeros come where a guard is negative.  The elements are 4, 8 or 16 bytes and aligned to that.  The copy has arrived
+    when the fold of matrix units that it is in multiplies the piece it is of: it stands in no other place.
+    """
+
+    name = "loop.async_copy"
+    source = operand_def()
+    target = operand_def()
+    index = attr_def(DimsAttr)
+    guards = opt_attr_def(DimsAttr)
+    to = attr_def(DimsAttr)
+    elements = attr_def(IntegerAttr)
+
+    def __init__(
+        self, source: SSAValue, index: Sequence[Dim], guards: Sequence[Dim], target: SSAValue, to: Sequence[Dim],
+        elements: int,
+    ):  # fmt: skip
+        attributes = {"index": dims_attr(tuple(index)), "to": dims_attr(tuple(to)), "elements": integer_attr(elements)}
+        if guards:
+            attributes["guards"] = dims_attr(tuple(guards))
+        Operation.__init__(self, operands=[source, target], attributes=attributes)
+
+    @property
+    def guard_exprs(self) -> tuple[Dim, ...]:
+        return self.guards.data if self.guards is not None else ()
+
+    @property
+    def bytes(self) -> int:
+        return _info(self.source).dtype.bytes * self.elements.value.data
+
+    def verify_(self) -> None:
+        infos = [v.type.data for v in self.operands if isinstance(v.type, BufferType)]
+        if len(infos) != 2 or infos[0].dtype != infos[1].dtype:
+            raise VerifyException("a copy goes between buffers of one element type")
+        if [len(self.index.data), len(self.to.data)] != [info.rank for info in infos]:
+            raise VerifyException(f"indices for buffers of rank {infos[0].rank} and {infos[1].rank} are needed")
+        if self.bytes not in (4, 8, 16):
+            raise VerifyException(f"4, 8 or 16 bytes are copied at once, not {self.bytes}")
+        parent = self.parent_op()
+        while parent is not None and not isinstance(parent, MatrixFoldOp):
+            parent = parent.parent_op()
+        if parent is None:
+            raise VerifyException("a copy beside its thread stands in a matrix fold, which waits for it")
+
+
+@irdl_op_definition
+class BulkCopyOp(IRDLOperation):
+    """Has a box copied into block memory, from ``to`` on, beside all threads; one of them asks for it.
+
+    The box is of a `loop.tensor_map`, from the point ``at`` on; of what lies beyond the map's points zeros come.  Along
+    its last dim it has lines of `matrix_unit.LINE` bytes, which come to lie one after the other as those of a
+    `matrix_unit.Piece` do.  The copy has arrived when the matrix fold that it stands in multiplies the piece.
+    """
+
+    name = "loop.bulk_copy"
+    tensor = operand_def(TensorMapType)
+    target = operand_def(BufferType)
+    at = attr_def(DimsAttr)
+    to = attr_def(DimsAttr)
+
+    def __init__(self, tensor: SSAValue, at: Sequence[Dim], target: SSAValue, to: Sequence[Dim]):
+        attributes = {"at": dims_attr(tuple(at)), "to": dims_attr(tuple(to))}
+        Operation.__init__(self, operands=[tensor, target], attributes=attributes)
+
+    @property
+    def box(self) -> BoxInfo:
+        assert isinstance(self.tensor.type, TensorMapType)
+        return self.tensor.type.data
+
+    @property
+    def lines(self) -> int:
+        return prod(self.box.sizes[:-1])
+
+    @property
+    def bytes(self) -> int:
+        return self.lines * LINE
+
+    def verify_(self) -> None:
+        box, info = self.box, _info(self.target)
+        if box.sizes[-1] * box.dtype.bytes != LINE or self.lines % 8:
+            raise VerifyException(f"a box is eights of lines of {LINE} bytes, not {box}")
+        piece = [self.lines, LINE // GRANULE, GRANULE // box.dtype.bytes]
+        if info.dtype != box.dtype or [d.const for d in info.dims[-3:]] != piece:
+            raise VerifyException(f"boxes of {box} do not fit into {info}")
+        if [len(self.at.data), len(self.to.data)] != [len(box.sizes), info.rank - 3]:
+            raise VerifyException(f"{len(box.sizes)} places in the map and {info.rank - 3} in block memory are needed")
+        if not isinstance(self.parent_op(), MatrixFoldOp):
+            raise VerifyException("a bulk copy stands in a matrix fold, which waits for it, and in no loop in there")
+
+
+@irdl_op_definition
+class MatrixFoldOp(Ranged):
+    """Sums of products by the matrix units of a gpu_block's warps, in the order of the `unit`.
+
+    The region fills, for the iteration that the iterator says, the pieces (`matrix_unit.Piece`) number
+    ``iv // step % stages`` of `left`, of ``rows`` rows, and `right`, of ``columns`` columns, which lie in block memory
+    as ``[stages, *Piece.shape]``.  It runs up to ``stages - 1`` iterations ahead of the products, so it depends on
+    nothing but its iterator.  Products along `step`, the pieces' whole length, are added to sums that begin at zero.
+    In the end these are in `sums`, ``[rows, columns]`` of block memory, which may be that of the pieces; the fold puts
+    the barriers around all that.  Each warp has `tile` rows and columns of the sums; with `warpgroup` four warps
+    together multiply 64 rows by all columns, from block memory, and pieces may come by bulk copies, all of them then.
+    """
+
+    name = "loop.matrix_fold"
+    left = operand_def()
+    right = operand_def()
+    sums = operand_def()
+    unit_name = attr_def(StringAttr, attr_name="unit")
+    stages = attr_def(IntegerAttr)
+    rows = attr_def(IntegerAttr)
+    columns = attr_def(IntegerAttr)
+    tile_rows = attr_def(IntegerAttr)
+    tile_columns = attr_def(IntegerAttr)
+    left_turned = opt_attr_def(UnitAttr)
+    right_turned = opt_attr_def(UnitAttr)
+    warpgroup = opt_attr_def(UnitAttr)
+    body = region_def("single_block")
+
+    #: Rows of sums of the four warps that multiply together.
+    GROUP_ROWS: ClassVar = 64
+
+    def __init__(
+        self, iv: str, lower: Dim | int, upper: Dim | int, block: Block, buffers: tuple[SSAValue, SSAValue, SSAValue],
+        pieces: tuple[Piece, Piece], stages: int, tile: tuple[int, int], warpgroup: bool = False,
+    ):  # fmt: skip
+        unit = pieces[0].unit
+        attributes = range_attributes(iv, lower, upper, unit.line) | {"unit": string_attr(unit.name)}
+        numbers = (stages, pieces[0].size, pieces[1].size, *tile)
+        for name, number in zip(("stages", "rows", "columns", "tile_rows", "tile_columns"), numbers, strict=True):
+            attributes[name] = integer_attr(number)
+        flags = {"left_turned": pieces[0].turned, "right_turned": pieces[1].turned, "warpgroup": warpgroup}
+        attributes |= {name: UnitAttr() for name, is_so in flags.items() if is_so}
+        Operation.__init__(self, operands=list(buffers), attributes=attributes, regions=[Region(block)])
+
+    @property
+    def unit(self) -> MatrixUnit:
+        return next(u for u in UNITS if u.name == self.unit_name.data)
+
+    @property
+    def pieces(self) -> tuple[Piece, Piece]:
+        rows, columns = self.shape
+        turned = self.left_turned is not None, self.right_turned is not None
+        return Piece(self.unit, rows, turned[0]), Piece(self.unit, columns, turned[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.value.data, self.columns.value.data
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        return self.tile_rows.value.data, self.tile_columns.value.data
+
+    @property
+    def warps(self) -> tuple[int, int]:
+        """Warps along the rows and along the columns of the sums."""
+        return self.shape[0] // self.tile[0], self.shape[1] // self.tile[1]
+
+    @property
+    def n_stages(self) -> int:
+        return self.stages.value.data
+
+    @property
+    def slot(self) -> Dim:
+        """The number of the pieces of the iterator's iteration."""
+        assert self.step.data.const is not None
+        return dim(self.iv.data) // self.step.data.const % self.n_stages
+
+    @property
+    def bulk_copies(self) -> tuple[BulkCopyOp, ...]:
+        return tuple(op for op in self.block.ops if isinstance(op, BulkCopyOp))
+
+    def block_bytes(self, threads: int) -> int:
+        """The block memory of what bulk copies are waited for with: two mbarriers for each stage."""
+        return 2 * MBARRIER * self.n_stages if self.bulk_copies else 0
+
+    def verify_(self) -> None:
+        self.verify_range()
+        if parallel_around(self) != "gpu_block":
+            raise VerifyException("a matrix fold stands in a gpu_block, all of whose threads share it")
+        if self.unit_name.data not in {u.name for u in UNITS}:
+            raise VerifyException(f"there is no unit {self.unit_name.data!r}: {', '.join(u.name for u in UNITS)}")
+        unit, multiples = self.unit, (16, 16)
+        if self.warpgroup is not None:
+            multiples = 16, self.shape[1]
+            if not unit.warpgroup or self.shape[0] % self.GROUP_ROWS or self.tile[0] != 16 or self.shape[1] > 256:
+                raise VerifyException(
+                    f"warp groups of {unit.name} have {self.GROUP_ROWS} rows, 16 a warp, and at most 256 columns"
+                )
+        for what, size, tile, multiple in zip(("rows", "columns"), self.shape, self.tile, multiples):
+            if size % tile or tile % multiple:
+                raise VerifyException(f"{size} {what} in tiles of {tile}: the tile is a multiple of {multiple}")
+        if self.step.data.const != unit.line or self.lower.data.const != 0:
+            raise VerifyException(f"pieces of {unit.name} are {unit.line} long, from 0 on, not {self.step.data}")
+        for name, buffer, piece, factor in zip(("left", "right"), self.operands, self.pieces, unit.factors):
+            info = _info(buffer)
+            if piece.turned and not unit.turns:
+                raise VerifyException(f"pieces of {unit.name} are not turned")
+            wanted = f"{factor}[{', '.join(map(str, (self.n_stages, *piece.shape)))}]"
+            if str(info).partition(" by ")[0] != wanted:
+                raise VerifyException(f"the {name} pieces are {wanted}, not {info}")
+        if self.bulk_copies and (self.warpgroup is None or len(self.bulk_copies) + 1 != len(self.block.ops)):
+            raise VerifyException("bulk copies bring both pieces, to warp groups")
+        if _info(self.sums).dtype.name != unit.sums:
+            raise VerifyException(f"the sums of {unit.name} are of {unit.sums}, not of {_info(self.sums).dtype}")
+        expect_yield(self, 0, ())
+
+
+def _info(value: SSAValue) -> BufferInfo:
+    assert isinstance(value.type, BufferType)
+    return value.type.data

@@ -1,0 +1,1 @@
+"""The language of scalar bodies, and what bodies are built from."""

@@ -1,0 +1,1 @@
+"""The cost model and what is reported of its decisions."""

@@ -1,0 +1,295 @@
+"""Row fusion: nests that share outer iterators and hand each other one row at a time become one `kernel.rows`.
+
+A group is worth making where it holds a reduction along a row: softmax is a maximum, a map, a sum and a division
+whose rows stay in cache, so memory is passed over once.  A contraction stands alone: one row of it at a time
+would read the whole right operand for every row, where tiles of several rows read it once for all of them.
+Where schedules take a panel of several rows at a time, a group may begin with a contraction, whose rows the others use,
+and end with one that uses theirs, as attention does (`Panels`).
+Where folds go across memory, so that maps would have to go so with them, bands of rows go side by side, by a schedule
+that has such (`across`); else whole tensors are passed over along memory instead.
+Maps are turned (`interchange.py`) where only the order of their iterators keeps them from going by rows.
+A group has no more nests than make a kernel of reasonable length (`Costs.fits_kernel`); the next ones make another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import Literal
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.dims.dims import Dim
+from ...dialects.dims.index_map import IndexMap
+from ...dialects.kernel import GenericOp, ReadOp, RowsOp, YieldOp
+from ..cost.kernel_stats import kernel_label
+from ..cost.model import Costs
+from ..cost.remarks import listening, remark
+from ..cost.work import bytes_of, operations_of
+from ..schedule.matmul.match import Factors, factors_of
+from .interchange import inverse, of_one_row, order_to_read, turn
+
+__all__ = ["Panels", "group_rows", "lie_across"]
+
+#: Where contractions may stand in rows: nowhere, at either end, or at both ends and not at one alone.
+Panels = Literal["none", "either", "both"]
+
+
+def group_rows(block: Block, costs: Costs, panels: Panels = "none", across: bool = False) -> None:
+    """Group runs of adjacent nests of a block into rows, in place."""
+    group = _Group(costs, panels, across)
+    for op in list(block.ops):
+        factors = factors_of(op) if isinstance(op, GenericOp) else None
+        if not isinstance(op, GenericOp) or op.outs or _is_chain(op) or (factors is not None and panels == "none"):
+            group.close()
+            group = _Group(costs, panels, across)
+            continue
+        if factors is not None:
+            ends = group.ends_with(op, factors)
+            if ends:
+                group.add(op, factors)
+            group.close()
+            group = _Group(costs, panels, across)
+            if not ends:
+                group.add(op, factors)
+            continue
+        if group.is_half and not group.takes(op):
+            group = group.without_first()
+        if group.nests:
+            group = group.turned_to_take(op) or group
+        if group.nests and not group.takes(op):
+            if not group.gives_to(op) and group.folds:
+                op.detach()  # nothing to do with the group: out of its way, so that the group can go on
+                _block_of(group.nests[0]).insert_op_before(op, group.nests[0])
+                continue
+            if listening():
+                _remark(costs, [*group.nests, op], "whole tensors", "a value is needed beyond its row")
+            group.close()
+            group = _Group(costs, panels, across)
+        elif group.nests and not group.has_room_for(op):
+            if listening():
+                _remark(costs, [group.nests[-1], op], "whole tensors", "the kernel would become too long")
+            group.close()
+            group = _Group(costs, panels, across)
+        group.add(op)
+    group.close()
+
+
+class _Group:
+    """Nests that may become rows.
+
+    `leading` holds the extents of the parallel iterators that all share, of which a row fixes the first `shared`;
+    `written` where the nests write what they produce; `given` what they read or produce; `operations` are all theirs.
+    `first` has the factors of a contraction that makes the rows, `last` those of one that uses them.
+    """
+
+    def __init__(self, costs: Costs, panels: Panels, across: bool):
+        self.costs = costs
+        self.panels: Panels = panels
+        self.across = across
+        self.nests: list[GenericOp] = []
+        self.leading: tuple[Dim, ...] = ()
+        self.shared = 0
+        self.written: dict[SSAValue, IndexMap] = {}
+        self.given: set[SSAValue] = set()
+        self.operations = 0.0
+        self.first: Factors | None = None
+        self.last: Factors | None = None
+        #: What turns nests back, the last one first.
+        self.turned: list[tuple[GenericOp, tuple[int, ...]]] = []
+
+    @property
+    def is_half(self) -> bool:
+        """Whether there is a contraction at the first end only, which is not enough."""
+        return self.panels == "both" and self.first is not None and self.last is None
+
+    @property
+    def folds(self) -> bool:
+        """Whether there is more than the contraction that makes the rows."""
+        return len(self.nests) > (self.first is not None)
+
+    def takes(self, op: GenericOp) -> bool:
+        """Whether a nest has to do with the others, and only row by row."""
+        related = self.given.intersection(op.ins) if self.folds else self.gives_to(op)
+        return bool(related) and self.shared_with(op) > 0
+
+    def turned_to_take(self, op: GenericOp) -> _Group | None:
+        """The group that takes a nest where maps are turned: itself, the nest turned, or that of its maps, turned.
+
+        None where there is nothing to gain: where all iterators that can be shared are.
+        """
+        before = self.shared_with(op) if self.takes(op) else 0
+        most = min(self.shared, op.n_parallel)
+        if before == most or not self.across or self.first is not None or not self.has_room_for(op):
+            return None
+        maps_only = not any(nest.is_reduction for nest in self.nests)
+        for value, index in zip(op.ins, op.maps_in()):
+            if value not in self.written:
+                continue
+            if not op.is_reduction:
+                order, turning = order_to_read(index, self.written[value]), [op]
+            elif maps_only and len({nest.extents for nest in self.nests}) == 1:
+                order, turning = order_to_read(self.written[value], index), self.nests
+            else:
+                continue
+            if order is None:
+                continue
+            for nest in turning:
+                turn(nest, order)
+            group = self if turning[0] is op else self._again()
+            if group.takes(op) and group.shared_with(op) > before:
+                group.turned += [(nest, inverse(order)) for nest in turning]
+                return group
+            for nest in turning:
+                turn(nest, inverse(order))
+        return None
+
+    def _again(self) -> _Group:
+        """The same group, its nests turned."""
+        made = _Group(self.costs, self.panels, self.across)
+        for nest in self.nests:
+            made.add(nest)
+        made.turned = list(self.turned)
+        return made
+
+    def ends_with(self, op: GenericOp, factors: Factors) -> bool:
+        """Whether a contraction uses the rows that others have made, row by row."""
+        whole = self.shared_with(op) == self.shared and _goes_along_rows(op, factors, self.shared)
+        same = self.panels == "either" or (self.first is not None and self.first.batch == factors.batch)
+        return same and self.folds and self.gives_to(op) and whole and self.has_room_for(op)
+
+    def add(self, op: GenericOp, factors: Factors | None = None) -> None:
+        first = not self.nests
+        if first:
+            self.first = factors
+        else:
+            self.last = factors
+        self.shared = op.n_parallel if first else min(self.shared, self.shared_with(op))
+        self.leading = op.extents.data[: op.n_parallel] if first else self._leading_with(op)
+        self.nests.append(op)
+        self.operations += operations_of(op)
+        self.written.update(zip(op.results, op.maps_out()))
+        self.given.update((*op.results, *op.ins))
+
+    def _leading_with(self, op: GenericOp) -> tuple[Dim, ...]:
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(self.leading, op.extents.data[: op.n_parallel]))
+        return tuple(extent for extent, _ in same)
+
+    def shared_with(self, op: GenericOp) -> int:
+        """How many leading iterators a nest can share with these; 0 where a value would be needed beyond its row."""
+        count = len(self._leading_with(op))
+        for value, index in zip(op.ins, op.maps_in()):
+            if value in self.written:
+                count = min(count, of_one_row(index, self.written[value]))
+        if self.first is not None and not _goes_along_rows(self.nests[0], self.first, count):
+            return 0
+        return 0 if any(v in self.written for v in _read_inside(op)) else count
+
+    def has_room_for(self, op: GenericOp) -> bool:
+        """Whether the kernel does not become too long by a nest."""
+        return self.costs.fits_kernel(len(self.nests) + 1, self.operations + operations_of(op))
+
+    def gives_to(self, op: GenericOp) -> bool:
+        """Whether a nest reads what one of these produces."""
+        return any(v in self.written for v in (*op.operands, *_read_inside(op)))
+
+    def without_first(self) -> _Group:
+        """The group of the other nests."""
+        rest = _Group(self.costs, self.panels, self.across)
+        for nest in self.nests[1:]:
+            rest.add(nest)
+        return rest
+
+    def close(self) -> None:
+        """Make a rows op of the nests where that is worth it."""
+        if self.is_half:
+            return self.without_first().close()
+        if not _close(self.nests, self.shared, self.costs, self.across):
+            for nest, back in reversed(self.turned):
+                turn(nest, back)
+
+
+def _is_chain(op: GenericOp) -> bool:
+    """A scan along an outer dim, which runs many results side by side and so holds no single row."""
+    return op.is_scan and op.order is not None and op.order.data.kind == "serial"
+
+
+def _goes_along_rows(nest: GenericOp, factors: Factors, shared: int) -> bool:
+    """Whether a contraction's left factor has one row where the first `shared` iterators stand, and the right one is
+    the same for neighbouring rows."""
+    along = {*factors.batch, *factors.left} == set(range(shared)) and shared - 1 in factors.left
+    return along and nest.order is not None and nest.order.data.kind != "unit"
+
+
+def _block_of(nest: GenericOp) -> Block:
+    block = nest.parent
+    assert block is not None
+    return block
+
+
+def _read_inside(op: GenericOp) -> Iterator[SSAValue]:
+    """What the ops of a nest's regions read, whole tensors at computed indices among them."""
+    return (v for region in op.regions for b in region.blocks for inner in b.ops for v in inner.operands)
+
+
+def _remark(costs: Costs, group: list[GenericOp], chosen: str, why: str) -> None:
+    """What the values that nests exchange, and inputs of several, take: moved once, or by each nest."""
+    produced = {r for nest in group for r in nest.results}
+    read = [v for nest in group for v in nest.ins]
+    again = sum(bytes_of(v) for v in read) - sum(bytes_of(v) for v in set(read) - produced)
+    again += sum(bytes_of(r) for r in produced if all(u.operation in group for u in r.uses))
+    choices = {"row by row": costs.moving(again), "whole tensors": costs.moving(again, near=False)}
+    remark("rows", "; ".join(kernel_label(nest) for nest in group), chosen, why, choices, group[-1])
+
+
+def _close(group: list[GenericOp], shared: int, costs: Costs, across: bool) -> bool:
+    """Make a rows op of the group where a row holds a reduction and every nest is at most one row; whether it is."""
+    if len(group) < 2 or shared < 1:
+        return False
+    reason = ""
+    if not any(nest.is_reduction and nest.n_parallel == shared for nest in group):
+        reason = "no fold along a row"
+    elif all(len(nest.extents.data) == shared for nest in group):
+        reason = "rows of one element"
+    elif lie_across(group, shared) and not (across and _go_side_by_side(group)):
+        reason = "rows lie across memory"
+    if listening():
+        _remark(
+            costs, group, "whole tensors" if reason else "row by row", reason or "what they exchange stays in a cache"
+        )
+    if reason:
+        return False
+    parent = group[0].parent
+    assert parent is not None
+    inside: set[Operation] = set(group)
+    escaping: list[SSAValue] = [
+        r for nest in group for r in nest.results if any(u.operation not in inside for u in r.uses)
+    ]
+    body = Block()
+    rows = RowsOp(shared, body, [v.type for v in escaping])
+    if "loc" in group[-1].attributes:
+        rows.attributes["loc"] = group[-1].attributes["loc"]
+    parent.insert_op_after(rows, group[-1])
+    for nest in group:
+        nest.detach()
+        body.add_op(nest)
+    for value, outer in zip(escaping, rows.results):
+        value.replace_uses_with_if(outer, lambda use: use.operation not in inside)
+    body.add_op(YieldOp(*escaping))
+    return True
+
+
+def lie_across(group: Sequence[GenericOp], shared: int) -> bool:
+    """Whether all folds along rows go across memory, which their orders say, and maps would have to go so with them.
+
+    Folds alone, as those of a mean and a variance, go along many rows at a time.
+    """
+    orders = [nest.order.data for nest in group if nest.order is not None and nest.n_parallel == shared]
+    maps = any(nest.order is None and len(nest.extents.data) > shared for nest in group)
+    return maps and all(order.kind == "tree" and order.lanes == 1 and not order.product for order in orders)
+
+
+def _go_side_by_side(group: list[GenericOp]) -> bool:
+    """Whether many rows that lie across memory can go at once: of folds and maps that compute no index."""
+    plain = all(not nest.is_scan and factors_of(nest) is None for nest in group)
+    return plain and not any(isinstance(op, ReadOp) for nest in group for op in nest.walk())

@@ -1,0 +1,86 @@
+"""The order in which a block's ops are taken up: each where it is first needed, whatever order they were written in.
+
+Fusion groups neighbours, so neighbours must not depend on how the user ordered independent statements or the operands
+of a sum.  A block is walked from its terminator, operands before what uses them; where several are free, keys that
+follow from what they compute decide.  Ops that may update an operand in place (stores, loops) stay behind all that was
+written before them: what reads the old value goes first, and nothing has to be copied.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ...dialects import tx
+from ...dialects.registry import Map
+
+__all__ = ["demand_order"]
+
+
+def demand_order(block: Block) -> list[Operation]:
+    """The ops of a block that its terminator or an update needs, in the order of demand; the terminator is the last."""
+    ops = list(block.ops)
+    keys = _keys(ops)
+    place = {op: i for i, op in enumerate(ops)}
+    #: For each update, what was written since the one before, that one included.
+    written: dict[Operation, list[Operation]] = {}
+    since = 0
+    for i, op in enumerate(ops):
+        if _updates(op):
+            written[op] = [o for o in ops[since:i] if not isinstance(o, tx.MapOp | tx.ViewOp)]
+            since = i
+
+    def needed(op: Operation) -> list[Operation]:
+        found = dict.fromkeys(o for v in _used(op) if isinstance(o := v.owner, Operation) and o in place)
+        found.update(dict.fromkeys(written.get(op, ())))
+        if op is ops[-1]:
+            return [*written, *found]  # updates and results in their order
+        return sorted(found, key=lambda o: (keys[o], place[o]))
+
+    order: dict[Operation, None] = {}
+    stack = [(ops[-1], iter(needed(ops[-1])))] if ops else []
+    entered = {ops[-1]} if ops else set()
+    while stack:
+        op, waiting = stack[-1]
+        following = next((o for o in waiting if o not in entered), None)
+        if following is None:
+            order[op] = None
+            stack.pop()
+        else:
+            entered.add(following)
+            stack.append((following, iter(needed(following))))
+    return list(order)
+
+
+def _updates(op: Operation) -> bool:
+    """Whether an op may write into the memory of an operand."""
+    return isinstance(op, tx.InsertOp | tx.ForOp | tx.WhileOp) or op.name == "tx.scatter"
+
+
+def _used(op: Operation) -> Iterator[SSAValue]:
+    """The operands of an op and of all inside it."""
+    yield from op.operands
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                yield from _used(inner)
+
+
+def _keys(ops: list[Operation]) -> dict[Operation, int]:
+    """A number for each op that follows from its name and its operands', the same in every process.
+
+    Parameters do not count: ops that differ in these only group alike.
+    """
+    keys: dict[Operation, int] = {}
+    for op in ops:
+        parts = [keys[v.owner] if v.owner in keys else _outside(v) for v in op.operands]  # type: ignore[index]
+        if isinstance(op, tx.MapOp) and issubclass(op.decl, Map) and op.decl.commutative:
+            parts.sort()
+        keys[op] = zlib.crc32(f"{op.name}{parts}".encode())
+    return keys
+
+
+def _outside(value: SSAValue) -> int:
+    return value.index if isinstance(value, BlockArgument) else -1

@@ -1,0 +1,24 @@
+"""Iterators that stand at 0 only are no loops: a product with one row is a sum of rows, not a contraction."""
+
+from __future__ import annotations
+
+from ...dialects import kernel
+from ...dialects.attributes import integer_attr
+from ...dialects.dims.dims import dim, iterator
+from ...dialects.dims.index_map import IndexMap
+from .reindex import count_by
+
+__all__ = ["drop_unit_iterators"]
+
+
+def drop_unit_iterators(nest: kernel.GenericOp) -> None:
+    """Take the parallel iterators whose extent is known to be 1 out of a nest, in place."""
+    extents, parallel = nest.extents.data, nest.n_parallel
+    kept = [i for i, extent in enumerate(extents) if i >= parallel or extent.const != 1]
+    if len(kept) == len(extents):
+        return
+    places = {old: iterator(new) for new, old in enumerate(kept)}
+    left = tuple(extents[i] for i in kept)
+    here = IndexMap(left, tuple(places.get(i, dim(0)) for i in range(len(extents))))
+    count_by(nest, here)
+    nest.attributes["parallel"] = integer_attr(sum(i < parallel for i in kept))

@@ -1,0 +1,1 @@
+"""Memory: bufferization, liveness, the arena of temporaries."""

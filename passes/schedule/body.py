@@ -1,0 +1,494 @@
+"""What all CPU schedules share: fresh iterators, access analysis, and copying a nest's body to a point of its loops."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import reduce
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...dialects import kernel, loop
+from ...dialects.attributes import BufferInfo, BufferType, DimsAttr, dim_attr, scalar_dtype
+from ...dialects.dims.analysis import constant_bound, expand_mods, linear_in, simplify
+from ...dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
+from ...dialects.dims.index_map import IndexMap
+from ...dialects.scalar.builder import BodyBuilder
+from ..cost.kernel_stats import kernel_label
+from ..cost.model import Costs
+from ..cost.remarks import listening, remark
+from ..cost.work import bytes_of, operations_and_chain, time_of
+from ..locations import carry_loc
+from ..memory.arena import LoopRange, aligned_bytes
+from .cpu.newton_sqrt import BY_STEPS
+
+__all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either", "slice_of"]
+
+#: `arith.cmpi`'s number of ``sge``.
+SIGNED_AT_LEAST = 5
+#: Where each iterator ``d0, d1, …`` of a nest stands, as an expression over loop iterators.
+Point = Mapping[Sym, Dim]
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a nest walks one operand: elements moved when each iterator advances by one; None where it is not linear."""
+
+    coefficients: dict[Sym, Dim] | None
+    is_output: bool
+    bits: int
+    guarded: bool
+
+    def step(self, symbol: Sym) -> Dim | None:
+        if self.coefficients is None:
+            return None
+        return self.coefficients.get(symbol, dim(0))
+
+
+def buffer_info(value: SSAValue) -> BufferInfo:
+    assert isinstance(value.type, BufferType), f"{value.type} is no buffer"
+    return value.type.data
+
+
+def accesses(nest: kernel.GenericOp) -> list[Access]:
+    """The accesses of the inputs, then of the outputs."""
+    extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
+    found: list[Access] = []
+    operands = [*zip(nest.ins, nest.maps_in()), *zip(nest.outs, nest.maps_out())]
+    for n, (value, index) in enumerate(operands):
+        info = buffer_info(value)
+        address = simplify(expand_mods(info.address(index.exprs)), extents)
+        split = linear_in(address, extents)
+        found.append(Access(split and split[0], n >= len(nest.ins), info.dtype.part.bytes * 8, bool(index.guards)))
+    return found
+
+
+def body_cost(nest: kernel.GenericOp) -> int:
+    """Ops of the body; elementary functions count as the expansions that they are."""
+    expanded = ("math.exp", "math.log", "math.sin", "math.cos", "math.tan", "math.pow", "math.erf", "math.tanh")
+    ops = nest.body.block.ops
+    return sum(15 if op.name.startswith(expanded) or isinstance(op, kernel.CallOp) else 1 for op in ops)
+
+
+def _changing(nest: kernel.GenericOp, along: set[Sym]) -> list[Operation]:
+    """The ops of the body whose values depend on some iterators, the last one, which yields, always among them."""
+    changing: set[SSAValue] = {
+        argument
+        for argument, index in zip(nest.body.block.args, nest.maps_in())
+        if any(e.symbols() & along for e in (*index.exprs, *index.guards))
+    }
+    symbols, found = set(along), list[Operation]()
+    for op in nest.body.block.ops:
+        exprs: tuple[Dim, ...] = ()
+        if isinstance(op, loop.IndexOp):
+            exprs = (op.expr.data,)
+        elif isinstance(op, kernel.ReadOp):
+            exprs = (*op.index.data, *(op.guards.data if op.guards is not None else ()))
+        operands = (o for inner in op.walk() for o in inner.operands)
+        if isinstance(op, kernel.YieldOp) or any(o in changing for o in operands) or any(
+            e.symbols() & symbols for e in exprs
+        ):  # fmt: skip
+            found.append(op)
+            changing.update(op.results)
+            if isinstance(op, loop.BindOp):
+                symbols.add(Sym(op.symbol.data))
+    return found
+
+
+@dataclass
+class LoopWriter:
+    """Writes into the function being built; `ranges` are the sequential loops around the current place."""
+
+    function: func.FuncOp
+    counter: itertools.count[int] = field(default_factory=itertools.count)
+    ranges: list[LoopRange] = field(default_factory=list)
+    #: What must not be negative where the nest's stores, and the loads of its `finish`, have places.
+    within: tuple[Dim, ...] = ()
+    #: Buffers of one element that is kept as a value from its store on, and these values.
+    kept: set[SSAValue] = field(default_factory=set)
+    registers: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    #: Buffers that are parts of others: which, and the first indices of the part.
+    parts: dict[SSAValue, tuple[SSAValue, tuple[Dim, ...]]] = field(default_factory=dict)
+    #: Folds that make what they read, and the maps that say how (`rows/fuse_map_into_reduction.py`).
+    joined: Mapping[kernel.GenericOp, kernel.GenericOp] = field(default_factory=dict)
+    #: Expressions over a nest's iterators that are not negative anywhere in the loops being written.
+    holds: frozenset[Dim] = frozenset()
+    costs: Costs = field(default_factory=Costs)
+    #: Whether stores may go past the caches.
+    streams: bool = True
+    #: Whether folds make the rows that they read.
+    joins: bool = True
+    #: How many threads of a grid take one iteration each; None: as many as there are take pieces of loops.
+    grid: int | None = None
+    #: Extents of iterators of the loops being written, by which indices become simpler.
+    extents: Mapping[Sym, Dim] = field(default_factory=dict)
+    #: 1 in calls that use the temporaries which are allocated now, 0 in others.
+    needed: Dim = field(default_factory=lambda: dim(1))
+
+    def fresh(self) -> Dim:
+        """A new iterator."""
+        return sym(f"i{next(self.counter)}")
+
+    def grain(self, inner: Dim, nest: kernel.GenericOp) -> Dim:
+        """Iterations of an outer loop that make one piece of parallel work, when each does `inner` points of a nest."""
+        return self.costs.grain(inner, time_of(nest, self.costs))
+
+    def chunk(self, nest: kernel.GenericOp) -> int:
+        """Points of a nest that make one piece of parallel work.
+
+        What one thread then stores into at places that are data is its own, as far as its cache holds it: of a light
+        nest more than sharing saves is lost when the other half comes from another core, about as from memory.  So is
+        what it reads for that, as far as the last cache holds it: the other threads sleep meanwhile.
+        """
+        time, machine = time_of(nest, self.costs), self.costs.machine
+        chunk = self.costs.chunk(time)
+        for held, values, reads in ((machine.cache2, nest.outs, False), (machine.cache3, nest.ins, True)):
+            for value in values:
+                size = buffer_info(value).dtype.bytes
+                if _in_order(value, reads) and time < self.costs.moving(size, near=False):
+                    chunk = max(chunk, int(held) // size)
+        return chunk
+
+    def copies(self, nest: kernel.GenericOp, along: set[Sym]) -> int:
+        """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it."""
+        return self.costs.copies(*self._operations_and_chain(_changing(nest, along)))
+
+    def _operations_and_chain(self, ops: Iterable[Operation]) -> tuple[float, float]:
+        """The operations of a body, with those of roots by steps, and how many of its ops wait for one another."""
+        listed = list(ops)
+        operations, chain = operations_and_chain(listed)
+        for op in listed:
+            if isinstance(every := op.attributes.get(BY_STEPS), IntegerAttr):
+                operations += self.costs.of_steps(scalar_dtype(op.results[0].type).bits) / every.value.data
+        return operations, chain
+
+    @contextmanager
+    def only_where(self, excess: Dim) -> Iterator[None]:
+        """Temporaries that are allocated meanwhile take no memory in calls in which an expression is not positive.
+
+        They do where the expression has symbols that are known only later in a call.
+        """
+        before, given = self.needed, self.function.attributes["tx.symbols"]
+        assert isinstance(given, DimsAttr)
+        if excess.symbols() <= {d.symbol for d in given.data}:
+            self.needed = before * minimum(1, maximum(0, excess))
+        try:
+            yield
+        finally:
+            self.needed = before
+
+    def either(
+        self, block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]
+    ) -> None:  # fmt: skip
+        """One of two ways, each with temporaries that the other does without."""
+
+        def one(inner: Block) -> None:
+            with self.only_where(excess):
+                where(inner)
+
+        def other(inner: Block) -> None:
+            with self.only_where(1 - excess):
+                otherwise(inner)
+
+        either(block, excess, one, other)
+
+    def threads(self, block: Block) -> Dim:
+        """How many threads may take part, as a symbol for the rest of the block where that is not known."""
+        if self.grid is not None:
+            return dim(self.grid)
+        made = loop.ThreadsOp()
+        block.add_op(made)
+        return self.bind(block, made.result)
+
+    def bind(self, block: Block, value: SSAValue) -> Dim:
+        """An i64 as a symbol for the rest of the block."""
+        name = f"{kernel.BOUND}{next(self.counter)}."
+        block.add_op(loop.BindOp(value, name))
+        return sym(name)
+
+    def allocate(self, block: Block, info: BufferInfo, scope: str = "arena") -> SSAValue:
+        """A temporary at the end of the arena (or of each worker's own)."""
+        attribute = "tx.arena" if scope == "arena" else "tx.thread_arena"
+        size = self.function.attributes[attribute]
+        assert isinstance(size, loop.DimAttr)
+        made = loop.AllocOp(info, size.data, scope)
+        block.add_op(made)
+        self.function.attributes[attribute] = dim_attr(size.data + aligned_bytes(info, self.ranges) * self.needed)
+        return made.result
+
+    def body(
+        self, nest: kernel.GenericOp, point: Point, block: Block, loaded: Mapping[int, SSAValue] | None = None
+    ) -> list[SSAValue]:
+        """The nest's body at a point, appended to the block; its yielded scalars.  Some inputs may be `loaded`."""
+        have = dict(loaded or {})
+        if nest in self.joined:
+            made = self.joined[nest]
+            (value,) = values = self.body(made, point, block)
+            self.store(made, values, point, block)
+            have[list(nest.ins).index(made.outs[0])] = value
+        count = len(nest.ins) - nest.n_post
+        operands = list(zip(nest.ins, nest.maps_in()))[:count]
+        given = [have[i] if i in have else self._load(v, m, point, block) for i, (v, m) in enumerate(operands)]
+        return self._copy(nest.body, given, dict(point), block, _yielded(nest.body))
+
+    def operand(self, nest: kernel.GenericOp, number: int, point: Point, block: Block) -> SSAValue:
+        """One input of the nest at a point."""
+        return self._load(nest.ins[number], nest.maps_in()[number], point, block)
+
+    def factor(self, nest: kernel.GenericOp, scalar: SSAValue, point: Point, block: Block) -> SSAValue:
+        """One of the scalars of the body, with only the ops and loads that it needs."""
+        needed = slice_of(scalar)
+        args: list[SSAValue] = []
+        for argument, (value, index) in zip(nest.body.block.args, zip(nest.ins, nest.maps_in())):
+            args.append(self._load(value, index, point, block) if argument in needed else argument)
+        return self._copy(nest.body, args, dict(point), block, [scalar], needed)[0]
+
+    def finish(self, nest: kernel.GenericOp, states: Sequence[SSAValue], point: Point, block: Block) -> None:
+        """The nest's `finish` region and its stores."""
+        posts = list(zip(nest.ins, nest.maps_in()))[len(nest.ins) - nest.n_post :]
+        loaded = [self._load(v, m, point, block) for v, m in posts]
+        results = self._copy(nest.finish, [*states, *loaded], dict(point), block, _yielded(nest.finish))
+        self.store(nest, results, point, block)
+
+    def store(
+        self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block, in_order: bool = True
+    ) -> None:
+        """The nest's stores; `in_order` says that neighbouring places are written one after another.
+
+        Of several results none goes past the caches: going from one to the other and back costs more than it saves.
+        """
+        past = in_order and self.may_stream(nest)
+        for value, out, index in zip(values, nest.outs, nest.maps_out()):
+            streaming = self.costs.streaming_bytes if past else 0
+            if past and listening():
+                self._remark_streaming(nest, out)
+            if out in self.kept:
+                self.registers[out] = value
+                if isinstance(out.owner, loop.AllocOp) and out.owner.scope.data == "thread":
+                    continue
+            buffer, first = self.parts.get(out, (out, ()))
+            place = [*first, *(e.substitute(point) for e in index.exprs)]
+            block.add_op(loop.StoreOp(value, buffer, place, self.within, streaming=streaming))
+
+    def may_stream(self, nest: kernel.GenericOp) -> bool:
+        """Whether a nest's stores may go past the caches: those of a light map, to one result that is only written."""
+        return (
+            self.streams
+            and not nest.is_reduction
+            and len(nest.outs) == 1
+            and self.costs.streams(self._operations_and_chain(nest.body.block.ops)[0])
+            and self.only_written(nest.outs[0], nest)
+        )
+
+    def _remark_streaming(self, nest: kernel.GenericOp, out: SSAValue) -> None:
+        size = bytes_of(out)
+        past = size + sum(map(bytes_of, set(nest.ins)))
+        ways = {"past the caches": past, "through them": past + size}
+        chosen = f"past the caches from {self.costs.streaming_bytes >> 20} MiB on"
+        why = "a line written is not read before, but a reader finds less in a cache"
+        choices = {name: self.costs.moving(moved, near=False) for name, moved in ways.items()}
+        remark("stores", kernel_label(nest), chosen, why, choices, nest)
+
+    def only_written(self, buffer: SSAValue, nest: kernel.GenericOp) -> bool:
+        """Whether a nest, with the others of its rows, uses a buffer no more than to write it once.
+
+        Nor does what goes from place to place in it, which needs it in a cache.
+        """
+        parent = nest.parent_op()
+        around = parent if isinstance(parent, kernel.RowsOp) else nest
+        uses = sum(operand is buffer for inner in around.walk() for operand in inner.operands)
+        return uses == 1 and not _scatters(buffer)
+
+    def scatter(self, op: kernel.ScatterOp, point: Point, block: Block) -> None:
+        """A scatter's body at a point, appended to the block, and its store.
+
+        Where points are merged one by one, a branch leaves out those outside, which are few.  What is only stored may
+        be the chosen ones of many, which no processor foresees: the others are stored elsewhere.
+        """
+        where = dict(point)
+        loads = [self._load(v, m, point, block) for v, m in zip(op.ins, op.maps_in())]
+        (value,) = self._copy(op.body, loads, where, block, _yielded(op.body))
+        index = [e.substitute(where) for e in op.out_map.data.exprs]
+        guards = [g.substitute(where) for g in op.out_map.data.guards]
+        if not op.merge.blocks:
+            block.add_op(loop.StoreOp(value, op.base, index, guards))
+            return
+
+        def merge(inside: Block, guards: Sequence[Dim] = ()) -> None:
+            there = loop.LoadOp(op.base, index, guards)
+            inside.add_op(there)
+            (merged,) = self._copy(op.merge, [there.result, value], where, inside, _yielded(op.merge))
+            inside.add_op(loop.StoreOp(merged, op.base, index, guards))
+
+        if op.runs_in_order and guards:
+            either(block, reduce(minimum, guards) + 1, merge, lambda _: None)
+        else:
+            merge(block, guards)
+
+    def identity(self, nest: kernel.GenericOp, block: Block) -> list[SSAValue]:
+        """Constants for the states that a fold or scan starts from, appended to the block."""
+        assert nest.identity is not None
+        found: list[SSAValue] = []
+        for value in nest.identity.data:
+            assert isinstance(value, (IntegerAttr, FloatAttr))
+            made = arith.ConstantOp.create(result_types=[value.type], properties={"value": value})
+            block.add_op(made)
+            found.append(made.results[0])
+        return found
+
+    def combine(self, nest: kernel.GenericOp, states: Sequence[SSAValue], block: Block) -> list[SSAValue]:
+        """The nest's `merge` of older and newer states, appended to the block."""
+        return self._copy(nest.merge, states, {}, block, _yielded(nest.merge))
+
+    def merge(self, nest: kernel.GenericOp) -> Block:
+        """A copy of the nest's merge region, as a block for `loop.reduce`."""
+        source = nest.merge.block
+        block = Block(arg_types=[a.type for a in source.args])
+        values: dict[SSAValue, SSAValue] = dict(zip(source.args, block.args))
+        for op in source.ops:
+            block.add_op(self._copied(op, values, {}))
+        return block
+
+    def _load(self, buffer: SSAValue, index: IndexMap, point: Point, block: Block) -> SSAValue:
+        if buffer in self.registers:
+            return self.registers[buffer]
+        guards = [simplify(g.substitute(point), self.extents) for g in index.guards if g not in self.holds]
+        guards += self.within
+        buffer, first = self.parts.get(buffer, (buffer, ()))
+        place = [*first, *(simplify(e.substitute(point), self.extents) for e in index.exprs)]
+        made = loop.LoadOp(buffer, place, guards)
+        block.add_op(made)
+        return made.result
+
+    def _copy(
+        self,
+        region: Region,
+        args: Sequence[SSAValue],
+        where: dict[Sym, Dim],
+        block: Block,
+        wanted: Sequence[SSAValue],
+        needed: set[SSAValue] | None = None,
+    ) -> list[SSAValue]:
+        """The region's ops (those that give something `needed`) at a point; the `wanted` scalars.
+
+        `where` learns what the region binds.
+        """
+        source = region.block
+        values: dict[SSAValue, SSAValue] = dict(zip(source.args, args))
+        for op in source.ops:
+            if isinstance(op, kernel.YieldOp):
+                continue
+            if needed is not None and not any(r in needed for r in op.results):
+                continue
+            made = self._copied(op, values, where)
+            block.add_op(made)
+            carry_loc(op, block, made.prev_op)
+        return [values.get(v, v) for v in wanted]
+
+    def _is_certain(self, op: arith.CmpiOp) -> bool:
+        """Whether an op asks if an expression that `holds` is at least zero."""
+        asked, zero = op.lhs.owner, op.rhs.owner
+        return (
+            isinstance(asked, loop.IndexOp)
+            and asked.expr.data in self.holds
+            and isinstance(zero, arith.ConstantOp)
+            and isinstance(zero.value, IntegerAttr)
+            and zero.value.value.data == 0
+            and op.predicate.value.data == SIGNED_AT_LEAST
+        )
+
+    def _copied(self, op: Operation, values: dict[SSAValue, SSAValue], where: dict[Sym, Dim]) -> Operation:
+        """A body's op at a point; `values` and `where` learn what it defines."""
+        if isinstance(op, kernel.ReadOp):
+            guards = op.guards.data if op.guards is not None else ()
+            index = [e.substitute(where) for e in op.index.data]
+            source, first = self.parts.get(op.source, (op.source, ()))
+            made: Operation = loop.LoadOp(source, [*first, *index], [g.substitute(where) for g in guards])
+        elif isinstance(op, arith.CmpiOp) and self._is_certain(op):
+            made = arith.ConstantOp.from_int_and_width(1, 1)
+        elif isinstance(op, loop.IndexOp):
+            made = loop.IndexOp(op.expr.data.substitute({s: expand_mods(e) for s, e in where.items()}))
+        elif isinstance(op, loop.BindOp):
+            fresh = sym(f"{kernel.BOUND}{next(self.counter)}.")
+            where[Sym(op.symbol.data)] = fresh
+            made = loop.BindOp(values.get(op.value, op.value), str(fresh))
+        else:
+            made = _cloned(op, values)
+            for region in op.regions:
+                block = Block(arg_types=[a.type for a in region.block.args])
+                values.update(zip(region.block.args, block.args))
+                made.add_region(Region(block))
+                for inner in region.block.ops:
+                    block.add_op(self._copied(inner, values, where))
+        values.update(zip(op.results, made.results))
+        return made
+
+
+def _in_order(buffer: SSAValue, reads: bool) -> bool:
+    """Whether one thread stores into a buffer at places that are data, or `reads` it for that."""
+    scatters = (use.operation for use in buffer.uses if isinstance(use.operation, kernel.ScatterOp))
+    return any(op.runs_in_order and (op.base is not buffer) == reads for op in scatters)
+
+
+def _scatters(buffer: SSAValue) -> list[kernel.ScatterOp]:
+    """The scatters that store into a buffer."""
+    return [op for use in buffer.uses if isinstance(op := use.operation, kernel.ScatterOp) and op.base is buffer]
+
+
+def _yielded(region: Region) -> Sequence[SSAValue]:
+    last = region.block.last_op
+    assert isinstance(last, kernel.YieldOp), "a body ends in kernel.yield"
+    return last.values
+
+
+def slice_of(value: SSAValue) -> set[SSAValue]:
+    """A scalar and all that it is computed from (values bound to symbols excepted: factors have none)."""
+    found: set[SSAValue] = set()
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if v not in found:
+            found.add(v)
+            if isinstance(v.owner, Operation):
+                stack.extend(o for inner in v.owner.walk() for o in inner.operands)
+    return found
+
+
+def _cloned(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
+    if isinstance(op, kernel.YieldOp):
+        return loop.YieldOp(*[values.get(v, v) for v in op.values])
+    return type(op).create(
+        operands=[values.get(v, v) for v in op.operands],
+        result_types=[r.type for r in op.results],
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+    )
+
+
+def either(block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]) -> None:
+    """One of two ways, by whether an expression is positive: when the loops run, unless it is known before."""
+    if excess.const is not None:
+        return where(block) if excess.const > 0 else otherwise(block)
+    if (most := constant_bound(excess)) is not None and most <= 0:
+        return otherwise(block)
+    condition = (BodyBuilder(block).index(excess) > 0).ref
+    then, other = Block(), Block()
+    where(then)
+    otherwise(other)
+    for inner in (then, other):
+        inner.add_op(loop.YieldOp())
+    block.add_op(loop.IfOp(condition, then, other))
+    return None
+
+
+def bound(writer: LoopWriter, block: Block, expr: Dim) -> Dim:
+    """An expression, computed here, as a symbol for the rest of the block: what is built on it stays short."""
+    if expr.const is not None or expr.symbol is not None:
+        return expr
+    made = loop.IndexOp(expr)
+    block.add_op(made)
+    return writer.bind(block, made.result)

@@ -1,0 +1,93 @@
+"""Loops written by hand: blocks with scalars, loads, stores and nested loops, for what is no nest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from xdsl.ir import Block, SSAValue
+
+from ...dialects import loop
+from ...dialects.dims.dims import Dim
+from ...dialects.scalar.builder import BodyBuilder
+from ...dialects.scalar.language import Value
+from .body import LoopWriter, bound, buffer_info
+
+__all__ = ["Code"]
+
+
+class Code:
+    """A block being written: scalars through `b`, which appends to it."""
+
+    def __init__(self, writer: LoopWriter, block: Block, has_fma: bool):
+        self.writer, self.block = writer, block
+        self.b = BodyBuilder(block, has_fma)
+
+    def inner(self) -> Code:
+        return Code(self.writer, Block(), self.b.has_fma)
+
+    def load(self, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> Value:
+        made = loop.LoadOp(buffer, index, guards)
+        self.block.add_op(made)
+        return self.b.wrap(made.result, buffer_info(buffer).dtype)
+
+    def store(self, value: Value, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> None:
+        self.block.add_op(loop.StoreOp(self.b.ssa(value), buffer, index, guards))
+
+    def shuffled(self, first: Value, second: Value, iterator: Dim, lanes: Sequence[int]) -> Value:
+        """What lanes of an iterator have of two values, by number (`loop.shuffle`)."""
+        made = loop.ShuffleOp(first.ref, second.ref, str(iterator), lanes)
+        self.block.add_op(made)
+        return self.b.wrap(made.result, first.dtype)
+
+    def bind(self, value: Value) -> Dim:
+        """An i64 as a symbol for the rest of the block."""
+        return self.writer.bind(self.block, value.ref)
+
+    def bound(self, expr: Dim) -> Dim:
+        """An expression, computed here, as a symbol for the rest of the block."""
+        return bound(self.writer, self.block, expr)
+
+    @contextmanager
+    def for_(self, lower: Dim | int, upper: Dim | int, vector: int = 1, unroll: int = 1) -> Iterator[tuple[Code, Dim]]:
+        inner, iterator = self.inner(), self.writer.fresh()
+        yield inner, iterator
+        inner.block.add_op(loop.YieldOp())
+        self.block.add_op(loop.ForOp(str(iterator), lower, upper, inner.block, vector=vector, unroll=unroll))
+
+    def if_(self, condition: Value, then: Callable[[Code], None], otherwise: Callable[[Code], None]) -> None:
+        blocks = []
+        for write in (then, otherwise):
+            inner = self.inner()
+            write(inner)
+            inner.block.add_op(loop.YieldOp())
+            blocks.append(inner.block)
+        self.block.add_op(loop.IfOp(condition.ref, blocks[0], blocks[1]))
+
+    def while_(self, condition: Callable[[Code], Value], body: Callable[[Code], None]) -> None:
+        asked, inner = self.inner(), self.inner()
+        asked.block.add_op(loop.YieldOp(condition(asked).ref))
+        body(inner)
+        inner.block.add_op(loop.YieldOp())
+        self.block.add_op(loop.WhileOp(asked.block, inner.block))
+
+    def fold(
+        self, lower: Dim | int, upper: Dim | int, first: Value, step: Callable[[Code, Dim, Value], Value]
+    ) -> Value:
+        """A loop that carries a value: the last one of ``value = step(block, iterator, value)``."""
+        (last,) = self.folds(lower, upper, [first], lambda c, i, values: [step(c, i, values[0])])
+        return last
+
+    def folds(
+        self, lower: Dim | int, upper: Dim | int, first: Sequence[Value],
+        step: Callable[[Code, Dim, list[Value]], Sequence[Value]],
+    ) -> list[Value]:  # fmt: skip
+        """A loop that carries some values."""
+        inner, iterator = self.inner(), self.writer.fresh()
+        carried = [
+            inner.b.wrap(inner.block.insert_arg(value.ref.type, k), value.dtype) for k, value in enumerate(first)
+        ]
+        inner.block.add_op(loop.YieldOp(*(value.ref for value in step(inner, iterator, carried))))
+        made = loop.ForOp(str(iterator), lower, upper, inner.block, inits=[value.ref for value in first])
+        self.block.add_op(made)
+        return [self.b.wrap(out, value.dtype) for out, value in zip(made.outs, first)]

@@ -1,0 +1,1 @@
+"""The schedule of a CPU function, and what CPU loops are refined by."""

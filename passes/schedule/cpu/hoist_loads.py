@@ -1,0 +1,44 @@
+"""Loads of what stays the same in a loop go before it.
+
+What a row hands from nest to nest is numbers in a worker's own memory.  LLVM cannot tell that a loop's stores leave
+them alone, so it would load them, and compute all that follows from them alone, again in each round.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation
+
+from ....dialects import loop
+
+__all__ = ["lift_loads"]
+
+
+def lift_loads(block: Block, before: Operation | None) -> None:
+    """Lift loads out of the loops in vectors of a block that stand behind an operation of it."""
+    op = block.first_op if before is None else before.next_op
+    while op is not None:
+        for inner in list(op.walk()):
+            if isinstance(inner, loop.ForOp | loop.ReduceOp) and inner.vector.value.data != 1:
+                _lift_from(inner)
+        op = op.next_op
+
+
+def _lift_from(around: loop.ForOp | loop.ReduceOp) -> None:
+    """Move loads from a thread's own memory in front of a loop that stores nothing there."""
+    steady = [op for op in around.body.block.ops if isinstance(op, loop.LoadOp) and _is_steady(op)]
+    if not steady:
+        return
+    parent = around.parent_block()
+    assert parent is not None
+    stored = {inner.buffer for inner in around.walk() if isinstance(inner, loop.StoreOp)}
+    for op in steady:
+        if op.buffer not in stored:
+            op.detach()
+            parent.insert_op_before(op, around)
+
+
+def _is_steady(op: loop.LoadOp) -> bool:
+    """Whether a load takes the same element of a thread's own memory in each round of a loop, which is always there."""
+    owner = op.buffer.owner
+    own = isinstance(owner, loop.AllocOp) and owner.scope.data == "thread"
+    return own and op.guards is None and not any(e.symbols() for e in op.index.data)

@@ -1,0 +1,152 @@
+"""Lines that are asked for before a loop comes to them.
+
+What the processor itself foresees ends with each page, and of a long body only a few rounds are on their way at a time.
+So an innermost loop asks, for each row of memory that it goes along, for a line some way in front of it: together as
+much as memory sends while it answers (`Costs.ahead`).  What the first cache holds is not asked for, and not what goes
+past the caches.  A tile that is transposed comes back to each row: what comes next there is half a tile away.
+Processors that foresee more are asked for less (`Costs.foresees`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeGuard
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....dialects import loop
+from ....dialects.attributes import BufferInfo, BufferType
+from ....dialects.dims.analysis import expand_mods, linear_in
+from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
+from ....dialects.dims.index_map import product
+from ...cost.model import Costs, assumed_number
+
+__all__ = ["ask_ahead"]
+
+#: How often a row that is not short has the distance to what it asks for.
+_SHORT = 4
+
+Access = loop.LoadOp | loop.StoreOp
+Loop = loop.ForOp | loop.ReduceOp
+
+
+def ask_ahead(block: Block, before: Operation | None, costs: Costs) -> None:
+    """Let the innermost loops of a block that stand behind an operation of it ask for what they come to."""
+    op = block.first_op if before is None else before.next_op
+    while op is not None:
+        for inner in list(op.walk()):
+            if _is_innermost(inner):
+                _ask_in(inner, costs)
+        op = op.next_op
+
+
+def _is_innermost(op: Operation) -> TypeGuard[Loop]:
+    """Whether an operation is a loop in vectors that has no loop inside."""
+    return isinstance(op, loop.ForOp | loop.ReduceOp) and op.vector.value.data != 1 and not any(_inside(op))
+
+
+def _inside(op: Operation) -> Iterator[Operation]:
+    """What of the ops in a loop has regions of its own."""
+    return (inner for inner in op.walk() if inner is not op and inner.regions)
+
+
+def _ask_in(op: Loop, costs: Costs) -> None:
+    streams, first = _streams(op, op.symbol, costs), op.regions[0].block.first_op
+    assert first is not None
+    row, asks, reads_only = _row_of_tile(op), dim(1), costs.foresees
+    if reads_only:
+        asks = _asked(streams, costs)
+    if asks.const == 0:
+        return
+    for access in streams:
+        info, where = _info(access), None
+        if reads_only and isinstance(access, loop.StoreOp):
+            continue
+        if row is None:
+            place = _in_front(op, access, costs.ahead(len(streams)) // info.dtype.bytes, asks, costs)
+        else:
+            place = {op.symbol: sym(op.symbol.name) + row // 2 * asks}
+        if isinstance(access, loop.StoreOp) and access.streaming is not None:
+            where = dim(access.streaming.value.data) - product(info.dims) * info.dtype.bytes
+        index = [e.substitute(place) for e in access.index.data]
+        asked = loop.PrefetchOp(access.buffer, index, where=where, writes=isinstance(access, loop.StoreOp))
+        op.regions[0].block.insert_op_before(asked, first)
+
+
+def _asked(streams: Sequence[Access], costs: Costs) -> Dim:
+    """1 where a loop asks a processor that foresees most of what it comes to, else 0."""
+    stores = [access for access in streams if isinstance(access, loop.StoreOp)]
+    if len(streams) - len(stores) != 1 or not any(access.streaming is not None for access in stores):
+        return dim(0)
+    total = dim(0)
+    for info in map(_info, streams):
+        total = total + product(info.dims) * info.dtype.bytes
+    return costs.asks_beside(total)
+
+
+def _row_of_tile(op: Operation) -> int | None:
+    """The elements of a tile's row that a loop goes along, with as many rows side by side as vectors have lanes."""
+    rows = op.parent_op()
+    if not isinstance(op, loop.ForOp) or not isinstance(rows, loop.ForOp) or rows.unroll.value != op.vector.value:
+        return None
+    outer = rows.parent_op()
+    if not isinstance(outer, loop.ForOp) or op.lower.data is not sym(outer.symbol.name):
+        return None
+    return outer.step.data.const
+
+
+def _in_front(op: Loop, access: Access, ahead: int, asks: Dim, costs: Costs) -> dict[Sym, Dim]:
+    """Where iterators stand when a loop comes to what it asks for, `ahead` elements in front where it `asks`.
+
+    Where it does not it asks for what it is at, which costs less than a branch.  Behind the end of a row memory may
+    have what the loop does not come to: a short row asks for the next one then.
+    """
+    symbol, info, around, row = op.symbol, _info(access), op.parent_op(), op.upper.data
+    here = sym(symbol.name)
+    if not isinstance(around, loop.ForOp | loop.ParallelOp) or around.symbol in row.symbols():
+        return {symbol: here + ahead * asks}
+    if around.symbol not in op.lower.data.symbols():  # where a row's first whole line begins is no part of its length
+        row = row - op.lower.data
+    parts = linear_in(expand_mods(info.address(access.index.data)), [around.symbol])
+    step = dim(0) if parts is None else parts[0].get(around.symbol, dim(0))
+    apart = step - row - int(costs.machine.line) // info.dtype.bytes
+    if apart.const is not None and apart.const <= 0:
+        return {symbol: here + ahead * asks}
+    next_row = minimum(1, maximum(0, minimum(apart, _SHORT * ahead - row))) * asks
+    return {symbol: here + ahead * (asks - next_row), around.symbol: sym(around.symbol.name) + next_row}
+
+
+def _streams(op: Operation, symbol: Sym, costs: Costs) -> list[Access]:
+    """For each buffer that a loop goes along the access that is in front: the others come to what it came to.
+
+    Places that are data are known too late.
+    """
+    front: dict[SSAValue, tuple[float, Access]] = {}
+    ops = op.regions[0].block.ops
+    found_inside = {Sym(bound.symbol.data) for bound in ops if isinstance(bound, loop.BindOp)}
+    for access in ops:
+        if not isinstance(access, Access) or access.guards is not None or _is_near(access, costs):
+            continue
+        if any(e.symbols() & found_inside for e in access.index.data):
+            continue
+        address = expand_mods(_info(access).address(access.index.data))
+        parts = linear_in(address, [symbol])
+        if parts is None or parts[0].get(symbol, dim(0)).const != 1:
+            continue
+        place = assumed_number(address)
+        if access.buffer not in front or front[access.buffer][0] < place:
+            front[access.buffer] = (place, access)
+    return [access for _, access in front.values()]
+
+
+def _info(access: Access) -> BufferInfo:
+    assert isinstance(access.buffer.type, BufferType)
+    return access.buffer.type.data
+
+
+def _is_near(access: Access, costs: Costs) -> bool:
+    """Whether the first cache holds a buffer: a thread's own, or one that is known to be small."""
+    owner, info = access.buffer.owner, _info(access)
+    size = product(info.dims).const
+    is_small = size is not None and size * info.dtype.bytes <= costs.machine.cache1
+    return is_small or (isinstance(owner, loop.AllocOp) and owner.scope.data == "thread")

@@ -1,0 +1,55 @@
+"""Quotients by what stays the same along a row: by its inverse and a correction, with the same bits.
+
+A quotient of a vector of f64s keeps the divider busy for as long as thirty additions take their ports.  Where the cost
+model finds a nest waiting for it, quotients by what does not change in the innermost loop are marked, and the emitter
+finds them in another way (`compiler/codegen/cpu/reciprocal_divide.py`).
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects.attributes import scalar_dtype
+from ....dialects.dims.dims import Sym
+from ....dialects.kernel import GenericOp, ReadOp, RowsOp
+from ....dialects.loop import BindOp, IndexOp
+from ...cost.model import Costs, Work
+from ..body import slice_of
+
+__all__ = ["BY_INVERSE", "mark_quotients"]
+
+#: What a marked `arith.divf` has.
+BY_INVERSE = "by_inverse"
+
+
+def mark_quotients(nest: GenericOp, work: Work, costs: Costs) -> Work:
+    """Mark the quotients of a body where that is worth it; what a point takes then.
+
+    Memory that a nest goes through for itself, not for a row that is in its cache, may be what it waits for.
+    """
+    alone = not isinstance(nest.parent_op(), RowsOp)
+    if alone and costs.dividing(work) <= costs.moving(work.bytes, near=False):
+        return work
+    last = Sym(f"d{len(nest.extents.data) - 1}")
+    found = [
+        op
+        for op in nest.body.block.ops
+        if isinstance(op, arith.DivfOp) and scalar_dtype(op.result.type).bits == work.bits
+        if not _changes(nest, op.rhs, last) and _changes(nest, op.lhs, last)
+    ]
+    changed = costs.by_inverses(work, len(found))
+    if changed is not work:
+        for op in found:
+            op.attributes[BY_INVERSE] = UnitAttr()
+    return changed
+
+
+def _changes(nest: GenericOp, scalar: SSAValue, along: Sym) -> bool:
+    """Whether a scalar of a body may change along an iterator."""
+    needed = slice_of(scalar)
+    for argument, index in zip(nest.body.block.args, nest.maps_in()):
+        if argument in needed and any(along in e.symbols() for e in (*index.exprs, *index.guards)):
+            return True
+    return any(isinstance(v.owner, Operation) and isinstance(v.owner, IndexOp | ReadOp | BindOp) for v in needed)

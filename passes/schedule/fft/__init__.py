@@ -1,0 +1,1 @@
+"""Loop programs for discrete Fourier transforms."""

@@ -1,0 +1,166 @@
+"""Rows with contractions to grids: a block takes a panel of rows through all their nests, attention's for instance.
+
+What the nests hand each other stays in block memory, a line for each row of the panel: scores are never a tensor.
+Contractions go by tiles of results as high as the panel, whose threads read the other operand once for all its rows;
+between them each warp takes a row at a time.  Every order is that of the nests, which could also stand apart: where a
+row is too long for block memory, or where reading the other operand so often costs more than the rows' way to memory
+and back, they do (`Panels.excess`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
+from ....dialects.dims.index_map import product, unravel
+from ..body import LoopWriter, bound, buffer_info
+from ..matmul.match import Factors, factors_of
+from ..rows.staging import factors_along, handed_on, in_place, is_of_row, placed
+from .builder import gpu_block
+from .map import Grid
+from .matmul_simt import ProductTile, Tile
+from .rows import WARP, RowWriter, is_number, takes_rows
+
+__all__ = ["Panels", "holds_contraction"]
+
+#: Tiles as high as a panel.  Threads of a warp share what they read of the rows.
+WIDE, NARROW = Tile(2, 128, (8, 2)), Tile(4, 64, (4, 1))
+ROWS = WIDE.rows
+#: Bytes between the lines of a panel, so that a column lies in different banks.
+PAD = 32
+
+
+def holds_contraction(rows: kernel.RowsOp) -> bool:
+    """Whether a nest of rows is a contraction."""
+    return any(factors_along(nest, rows.n_shared) is not None for nest in rows.nests)
+
+
+class Panels:
+    """The schedule of rows, some of whose nests are contractions along them (`rows.group_rows`)."""
+
+    def __init__(self, writer: LoopWriter, rows: kernel.RowsOp, grid: Grid):
+        self.writer, self.grid, self.shared = writer, grid, rows.n_shared
+        self.extents = rows.nests[0].extents.data[: self.shared]
+        #: The contractions' tiles; runs are these by themselves, and the nests between them.
+        self.tiles: dict[kernel.GenericOp, Tile] = {}
+        self.runs: list[list[kernel.GenericOp]] = []
+        for nest in rows.nests:
+            if factors_along(nest, self.shared) is not None:
+                columns = product(nest.extents.data[self.shared : nest.n_parallel]).const
+                self.tiles[nest] = NARROW if columns is not None and columns <= NARROW.columns else WIDE
+            if not self.runs or nest in self.tiles or self.runs[-1][-1] in self.tiles:
+                self.runs.append([])
+            self.runs[-1].append(nest)
+        self.handed = handed_on(self.runs)
+        numbers = {
+            v for run in self.runs for nest in run for v in nest.outs if is_number(v, nest, run, self.shared)
+        } - set(self.handed)
+        made = dict.fromkeys(v for nest in rows.nests for v in nest.outs if v not in numbers)
+        self.values = [v for v in made if is_of_row(v)]
+        self.instead = in_place(rows.nests, self.values)
+
+    @property
+    def excess(self) -> Dim:
+        """Positive where panels are the faster way and have room."""
+        most = int(self.writer.costs.machine.block_memory)
+        return minimum(most + 1 - self._bytes, self._saved)
+
+    @property
+    def _saved(self) -> Dim:
+        """What panels save of what the nests take apart, by the cost model."""
+        costs, count = self.writer.costs, product(self.extents)
+        saved = costs.of_launches(len(self.runs) - 1)
+        for value in self.handed:
+            uses = sum(any(value in nest.operands for nest in run) for run in self.runs)
+            info = buffer_info(value)
+            saved = saved + costs.of_traffic(count * product(info.dims) * (info.dtype.bytes * uses))
+        for nest in self.tiles:
+            products = product(nest.extents.data)
+            saved = saved - costs.of_panels(products, scalar_dtype(nest.merge.block.args[0].type), ROWS)
+        return saved
+
+    @property
+    def can_be(self) -> bool:
+        """Whether threads can share all that is no contraction."""
+        return all(takes_rows(run) for run in self.runs if run[0] not in self.tiles)
+
+    @property
+    def _bytes(self) -> Dim:
+        lines = (_line(buffer_info(v)) * ROWS for v in self.values if v not in self.instead)
+        return sum(lines, dim(self._pieces))
+
+    @property
+    def _pieces(self) -> int:
+        """The bytes of pieces of operands: contractions have them one after another."""
+        return max(ProductTile.bytes_of(tile, nest) for nest, tile in self.tiles.items())
+
+    def write(self, block: Block) -> None:
+        """The grid."""
+        writer, number, body = self.writer, self.writer.fresh(), Block()
+        tiles = (self.extents[-1] + (ROWS - 1)) // ROWS
+        first = bound(writer, body, number % tiles * ROWS)
+        outer = [bound(writer, body, p) for p in unravel(number // tiles, self.extents[:-1])]
+        done = {Sym(f"d{i}"): place for i, place in enumerate(outer)}
+        memory = self._memory(body)
+        last = Sym(f"d{self.shared - 1}")
+        place = [Dim.of_terms({(last,): 1}) - first]
+        for at, run in enumerate(self.runs):
+            if at:
+                body.add_op(loop.BarrierOp())
+            nests = [placed(nest, memory, place) for nest in run]
+            if run[0] in self.tiles:
+                self._products(nests[0], self.tiles[run[0]], body, done, first)
+            else:
+                self._rows(nests, body, done, first)
+        threads = WIDE.threads
+        block.add_op(gpu_block(number, product(self.extents[:-1]) * tiles, body, threads, shared=self._bytes))
+
+    def _memory(self, block: Block) -> dict[SSAValue, SSAValue]:
+        """Block memory for what nests hand on, a line for each row, behind the pieces."""
+        offset, made = dim(self._pieces), dict[SSAValue, SSAValue]()
+        for value in self.values:
+            if value in self.instead:
+                made[value] = made[self.instead[value]]
+                continue
+            info = buffer_info(value)
+            strides = (_line(info) // info.dtype.bytes, *packed_strides(info.dims))
+            memory = loop.AllocOp(BufferInfo(info.dtype, (dim(ROWS), *info.dims), strides), offset, "block")
+            block.add_op(memory)
+            made[value] = memory.result
+            offset = offset + _line(info) * ROWS
+        return made
+
+    def _products(
+        self, nest: kernel.GenericOp, tile: Tile, block: Block, done: dict[Sym, Dim], first: Dim
+    ) -> None:  # fmt: skip
+        """A contraction's results for the rows from `first` on, a tile after another."""
+        factors, last = factors_of(nest), self.shared - 1
+        assert factors is not None
+        right = tuple(range(self.shared, nest.n_parallel))
+        factors = Factors(factors.values, tuple(range(last)), (last,), right)
+        made, column, body = ProductTile(self.writer, nest, factors, tile), self.writer.fresh(), Block()
+        made.allocate(block)
+        made.write(body, done, first, column)
+        body.add_ops([loop.BarrierOp(), loop.YieldOp()])
+        block.add_op(loop.ForOp(str(column), 0, made.n, body, step=tile.columns))
+
+    def _rows(self, nests: Sequence[kernel.GenericOp], block: Block, done: dict[Sym, Dim], first: Dim) -> None:
+        """Nests within the rows from `first` on, a warp for each."""
+        row, body = self.writer.fresh(), Block()
+        kept = {v for nest in nests for v in nest.outs if is_number(v, nest, nests, self.shared)}
+        point = done | {Sym(f"d{self.shared - 1}"): row}
+        RowWriter(self.writer, nests, self.grid, kept, {}).write(body, point, WARP)
+        body.add_op(loop.YieldOp())
+        upper = minimum(self.extents[-1], first + ROWS)
+        block.add_op(loop.ParallelOp(str(row), first, upper, body, kind="gpu_warp"))
+
+
+def _line(info: BufferInfo) -> Dim:
+    """The bytes from a row's line to the next one; numbers stand side by side."""
+    if not info.dims:
+        return dim(info.dtype.bytes)
+    return (product(info.dims) * info.dtype.bytes + (PAD - 1)) // PAD * PAD + PAD

@@ -1,0 +1,193 @@
+"""Elementwise nests to grids: vectors of 16 bytes where memory is contiguous, several of them in flight a thread.
+
+A block takes a run of elements along the iterators that run as one; its threads stand side by side, a vector each, and
+repeat that a few times.  A run that is not whole goes one element a thread at a time.  Where iterators stay apart, a
+block has a run of one row, or, where rows are short, elements are counted through and their places computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block
+
+from ....dialects import kernel
+from ....dialects.attributes import BufferInfo
+from ....dialects.dims.analysis import expand_mods, linear_in, simplify
+from ....dialects.dims.dims import Dim, Sym, dim
+from ....dialects.dims.index_map import product, unravel
+from ...cost.work import operations_and_chain
+from ..body import LoopWriter, accesses, bound, buffer_info, either
+from ..map.schedule import Group, groups_of, point_of, unit_score
+from .builder import gpu_block, gpu_threads, in_lanes
+from .transpose import schedule_gpu_tiles, turned_inputs
+
+__all__ = ["Grid", "aligned_where", "schedule_gpu_map", "vector_width"]
+
+#: The widest access to memory is of so many bytes.
+WIDEST = 16
+#: Lanes of narrower elements.
+MOST_LANES = 8
+#: Rows of so many elements get blocks of their own.
+LONG_ROW = 1024
+#: Bodies of at most so many operations run several vectors a thread, or vectors at all.
+LIGHT, MODERATE, HEAVY = 8, 16, 64
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Threads of a block, and copies of a vector that a map's thread has in flight (0: chosen by the body)."""
+
+    threads: int = 256
+    unroll: int = 0
+
+    def copies(self, nest: kernel.GenericOp) -> int:
+        cost = _cost(nest)
+        return self.unroll or (4 if cost <= LIGHT else 2 if cost <= MODERATE else 1)
+
+
+def _cost(nest: kernel.GenericOp) -> float:
+    """Operations for an element, those of functions included: a copy's registers grow with them."""
+    return operations_and_chain(nest.body.block.ops)[0]
+
+
+def schedule_gpu_map(writer: LoopWriter, nest: kernel.GenericOp, block: Block, grid: Grid) -> None:
+    """Grids for an elementwise nest."""
+    schedule = _Map(writer, nest, grid)
+    turned = turned_inputs(nest, schedule.outer, schedule.inner)
+    if turned is None:
+        schedule.write(block)
+    else:
+        schedule_gpu_tiles(writer, nest, block, schedule.outer, schedule.inner, turned)
+
+
+class _Map:
+    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, grid: Grid):
+        self.writer, self.nest = writer, nest
+        walks = accesses(nest)
+        groups = groups_of(nest, walks, 0, nest.n_parallel) or [Group((), ())]
+        self.grid = grid if nest.n_parallel else Grid(1, 1)
+        scores = [unit_score(walks, g) if g.symbols else 0 for g in groups]
+        along = max(range(len(groups)), key=lambda i: (scores[i], i))
+        self.inner = groups[along]
+        self.outer = [g for i, g in enumerate(groups) if i != along]
+        self.copies = self.grid.copies(nest)
+        guarded = any(w.guarded for w in walks)
+        self.width = 1 if _cost(nest) > HEAVY or guarded else vector_width(nest, self.inner)
+
+    def write(self, block: Block) -> None:
+        if not self.outer:
+            self._rows(block)
+        else:
+            either(block, self.inner.extent - (LONG_ROW - 1), self._rows, self._flat)
+
+    def _store(self, body: Block, groups: Sequence[Group], places: Sequence[Dim]) -> None:
+        point = point_of([g for g in groups if g.symbols], places)
+        self.writer.store(self.nest, self.writer.body(self.nest, point, body), point, body)
+
+    def _rows(self, block: Block) -> None:
+        """Blocks of runs of the inner iterators, one row after another; in vectors where all rows are aligned."""
+        zeros = aligned_where(self.nest, self.inner, self.width) if self.width > 1 else None
+        if zeros is None:
+            self._runs(block, 1, ())
+        else:
+            either(
+                block,
+                1 - sum(zeros, dim(0)),
+                lambda b: self._runs(b, self.width, zeros),
+                lambda b: self._runs(b, 1, ()),
+            )
+
+    def _runs(self, block: Block, width: int, zeros: Sequence[Dim]) -> None:
+        extent, number, body = self.inner.extent, self.writer.fresh(), Block()
+        run = self.grid.threads * width * self.copies
+        if not self.outer:
+            self._run(body, number, extent, width, [])
+            block.add_op(gpu_block(number, extent, body, self.grid.threads, step=run, zeros=zeros))
+            return
+        runs = (extent + (run - 1)) // run
+        row, start = bound(self.writer, body, number // runs), bound(self.writer, body, number % runs)
+        places = unravel(row, [g.extent for g in self.outer])
+        self._run(body, start * run, extent, width, places if len(places) == 1 else self._bound(body, places))
+        rows = product([g.extent for g in self.outer])
+        block.add_op(gpu_block(number, rows * runs, body, self.grid.threads, zeros=zeros))
+
+    def _flat(self, block: Block) -> None:
+        """Elements of all rows counted through, the place of each computed."""
+        groups = [*self.outer, self.inner]
+        extents = [g.extent for g in groups]
+        number, body, extent = self.writer.fresh(), Block(), product(extents)
+
+        def store(inner: Block, place: Dim) -> None:
+            self._store(inner, groups, unravel(place, extents))
+
+        self._copied(body, number, extent, 1, store)
+        run = self.grid.threads * self.copies
+        block.add_op(gpu_block(number, extent, body, self.grid.threads, step=run))
+
+    def _bound(self, block: Block, places: Sequence[Dim]) -> list[Dim]:
+        return [bound(self.writer, block, p) for p in places]
+
+    def _run(self, block: Block, start: Dim, extent: Dim, width: int, outer: Sequence[Dim]) -> None:
+        """A run of one row, `outer` places of the other iterators."""
+        groups = [*self.outer, self.inner]
+        self._copied(block, start, extent, width, lambda inner, at: self._store(inner, groups, [*outer, at]))
+
+    def _copied(self, block: Block, start: Dim, extent: Dim, width: int, store: Callable[[Block, Dim], None]) -> None:
+        """The elements of a block from `start` on: the copies of a thread's vector a block's width apart."""
+        threads, copies = self.grid.threads, self.copies
+
+        def whole(inner: Block) -> None:
+            thread, copy, lane = (self.writer.fresh() for _ in range(3))
+            element = Block()
+            store(element, start + copy * (threads * width) + thread * width + lane)
+            each = in_lanes(copy, in_lanes(lane, element, vector=width), unroll=copies)
+            inner.add_op(gpu_threads(thread, 0, threads, each))
+
+        def rest(inner: Block) -> None:
+            place, element = self.writer.fresh(), Block()
+            store(element, place)
+            inner.add_op(gpu_threads(place, start, extent, element))
+
+        run = threads * width * copies
+        if extent.const is not None and extent.const % run == 0:
+            whole(block)
+        else:
+            either(block, extent - start - (run - 1), whole, rest)
+
+
+def vector_width(nest: kernel.GenericOp, group: Group) -> int:
+    """How many of a group's elements are one access of the widest operand that is contiguous along it."""
+    if not group.symbols:
+        return 1
+    contiguous = [
+        info.dtype.bytes
+        for walk, info in zip(accesses(nest), _infos(nest))
+        if (step := walk.step(group.symbols[-1])) is not None and step.const == 1
+    ]
+    return min(WIDEST // max(contiguous), MOST_LANES) if contiguous else 1
+
+
+def aligned_where(nest: kernel.GenericOp, group: Group, width: int) -> tuple[Dim, ...] | None:
+    """What must be 0 for vectors along a group's iterators to be aligned; None where none of them ever is."""
+    extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
+    zeros: dict[Dim, None] = {}
+    some = False
+    for info, index in zip(_infos(nest), (*nest.maps_in(), *nest.maps_out())):
+        split = linear_in(simplify(expand_mods(info.address(index.exprs)), extents), extents)
+        if split is None or not all(s.nonneg for s in info.strides):
+            continue
+        steps, first = split
+        if steps.get(group.symbols[-1], dim(0)).const != 1:
+            continue
+        parts = [first, *(step for symbol, step in steps.items() if symbol not in group.symbols)]
+        terms = [(mono, coeff) for part in parts for mono, coeff in part.terms if coeff % width]
+        if all(mono for mono, _ in terms):
+            some = True
+            zeros.update((Dim.of_terms({mono: 1}) % width, None) for mono, _ in terms)
+    return tuple(zeros) if some else None
+
+
+def _infos(nest: kernel.GenericOp) -> list[BufferInfo]:
+    return [buffer_info(v) for v in (*nest.ins, *nest.outs)]

@@ -1,0 +1,327 @@
+"""Contractions in the order of a matrix unit to grids whose warps multiply by it.
+
+A block makes a tile of results.  Its threads bring pieces of both operands into block memory, some pieces ahead of the
+products: elements that are as the unit takes them beside the threads (16 bytes at a time where memory is contiguous
+along the piece's lines and aligned), others through registers, so that any transpose, view or map is absorbed there.
+What lies beyond K is zero.  The sums come into block memory, from where threads finish and store them in rows.
+Warp groups have whole boxes of operands brought, where tensor maps describe these: `tma.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import Block, BlockArgument, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo
+from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
+from ....dialects.dims.index_map import IndexMap, product, unravel
+from ....dialects.matrix_units import MatrixUnit, Piece
+from ....dialects.scalar.builder import BodyBuilder
+from ....dialects.types import DTYPES
+from ...tensor.tensor_cores import HeldFactors
+from ..body import LoopWriter, accesses, bound, buffer_info, either
+from ..map.schedule import Group
+from ..matmul.match import Factors
+from .builder import gpu_block, gpu_threads, in_lanes
+from .map import WIDEST, aligned_where
+from .matmul_simt import along_k, point_of_contraction
+from .tma import Boxes, boxes_of, room_of
+
+__all__ = ["UnitsSchedule"]
+
+#: Threads of a block.
+THREADS = 256
+#: Larger tiles are for results that make at least so many of them: fewer would leave processors without work.
+TILES = 128
+#: Elements between rows of the sums, so that the rows that a warp stores begin in different banks.
+PAD = 8
+#: Vectors that a thread has on their way through registers.
+IN_FLIGHT = 4
+#: Bytes that memory hands out together.
+SECTOR = 32
+SIDES = ("left", "right")
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """A block's rows and columns of results, its warps along both, and pieces of each operand that it holds."""
+
+    rows: int
+    columns: int
+    warps: tuple[int, int] = (2, 4)
+    stages: int = 3
+    warpgroup: bool = False
+
+    @property
+    def of_warp(self) -> tuple[int, int]:
+        return self.rows // self.warps[0], self.columns // self.warps[1]
+
+
+def _tiles(unit: MatrixUnit, warpgroup: bool) -> tuple[_Tile, _Tile]:
+    """For few results and for many: as many sums as registers hold.
+
+    Products of warp groups still run when the next ones begin, so there is one more piece.
+    """
+    if warpgroup:
+        return _Tile(128, 64, (8, 1), 4, True), _Tile(128, 256, (8, 1), 4, True)
+    return _Tile(64, 64), _Tile(128, 64 if DTYPES[unit.sums].bits > 32 else 128)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One operand: its iterator's extent, whether memory is contiguous along K, how it lies in block memory."""
+
+    number: int
+    extent: Dim
+    along: bool
+    piece: Piece
+    base: Dim
+    memory: SSAValue
+
+
+class UnitsSchedule:
+    """Grids for a contraction in the order of a unit, by `warpgroup` (four warps together) or warp by warp.
+
+    `boxes`: there are copies of whole boxes, for warp groups.
+    """
+
+    def __init__(
+        self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit,
+        warpgroup: bool, boxes: bool,
+    ):  # fmt: skip
+        self.writer, self.nest, self.factors, self.held, self.unit = writer, nest, factors, held, unit
+        self.warpgroup = warpgroup
+        extents = nest.extents.data
+        self.m, self.n, self.stack = (
+            product([extents[i] for i in which]) for which in (factors.left, factors.right, factors.batch)
+        )
+        self.k = extents[-1]
+        self.along = along_k(nest, factors.left), along_k(nest, factors.right)
+        #: Elements of an operand, and sums, that make the widest access.
+        self.vector = WIDEST // unit.element.bytes
+        self.finished = WIDEST // DTYPES[unit.sums].bytes
+        #: The boxes of both operands, or why there are none.
+        self.boxes = self._boxes() if boxes and warpgroup else ""
+
+    def write(self, block: Block) -> None:
+        """One grid or another by the sizes, which the host knows when it launches."""
+        small, large = _tiles(self.unit, self.warpgroup)
+        boxes = self.boxes if not isinstance(self.boxes, str) else None
+        zeros = self._aligned() if boxes is None else self._aligned_boxes(boxes)
+        if zeros is None:
+            self._grid(block, small, None, None)
+            return
+
+        def vectors(inner: Block) -> None:
+            either(
+                inner,
+                self.m * self.n - TILES * large.rows * large.columns,
+                lambda b: self._grid(b, large, zeros, boxes),
+                lambda b: self._grid(b, small, zeros, boxes),
+            )
+
+        most = dim(1) if boxes is None else room_of(boxes)
+        either(block, most - sum(zeros, dim(0)), vectors, lambda b: self._grid(b, small, None, None))
+
+    @property
+    def how_pieces_come(self) -> str:
+        """For `explain`; empty where there is no choice."""
+        if isinstance(self.boxes, str):
+            return f"operands not in boxes, since {self.boxes}" if self.boxes else ""
+        zeros = " and ".join(f"{z} == 0" for z in self._aligned_boxes(self.boxes))
+        return f"operands in boxes{f' where {zeros}, else element by element' if zeros else ''}"
+
+    def _boxes(self) -> tuple[Boxes, Boxes] | str:
+        """The boxes of both operands, or why there are none."""
+        if len(self.factors.right) != 1:
+            return "the result's columns are those of several iterators"
+        found: list[Boxes] = []
+        for number, own in enumerate((self.factors.left, self.factors.right)):
+            operand = self._operand(number)
+            if operand is None:
+                return f"the {SIDES[number]} operand is computed on its way"
+            if not self.along[number] and not self.unit.turns:
+                return f"the {SIDES[number]} operand is not contiguous along K"
+            made = boxes_of(self.nest, operand, own, self.factors.batch, self.along[number])
+            if made is None:
+                return f"no tensor map describes the {SIDES[number]} operand"
+            found.append(made)
+        return found[0], found[1]
+
+    def _aligned_boxes(self, boxes: tuple[Boxes, Boxes]) -> tuple[Dim, ...]:
+        """What must be 0 where tensor maps take the operands, and vectors of the result are aligned."""
+        places = ((place, self.vector) for side in boxes for place in side.outer_places)
+        wanted = {(a, b): a % b for a, b in (*places, (self.n, self.finished)) if (a % b).const != 0}
+        # What follows from another of them is not asked for.
+        return tuple(
+            zero
+            for (a, b), zero in wanted.items()
+            if not any((c, d) != (a, b) and d % b == 0 and (a % c).const == 0 for c, d in wanted)
+        )
+
+    def _aligned(self) -> tuple[Dim, ...] | None:
+        """What must be 0 where vectors of both operands and of the result are aligned; None where they never are."""
+        if len(self.factors.right) != 1 or (len(self.factors.left) != 1 and not self.along[0]):
+            return None
+        zeros: dict[Dim, None] = {self.n % self.finished: None}
+        k = Group((Sym(f"d{self.nest.n_parallel}"),), (self.k,))
+        walks = accesses(self.nest)
+        for own, extent, along in zip((self.factors.left, self.factors.right), (self.m, self.n), self.along):
+            if not along and not self.unit.turns:
+                continue  # these come one by one
+            group = k if along else Group((Sym(f"d{own[-1]}"),), (extent,))
+            found = aligned_where(self.nest, group, self.vector)
+            contiguous = any((step := w.step(group.symbols[-1])) is not None and step.const == 1 for w in walks)
+            if found is None or not contiguous:
+                return None
+            zeros.update(dict.fromkeys((*found, group.extent % self.vector)))
+        return tuple(z for z in zeros if z is not dim(0))
+
+    def _grid(
+        self, block: Block, tile: _Tile, zeros: tuple[Dim, ...] | None, boxes: tuple[Boxes, Boxes] | None
+    ) -> None:  # fmt: skip
+        """One grid; with vectors where `zeros` says what is aligned."""
+        writer, number, body, unit = self.writer, self.writer.fresh(), Block(), self.unit
+        rows, columns = tile.rows, tile.columns
+        across, down = (self.n + (columns - 1)) // columns, (self.m + (rows - 1)) // rows
+        column = bound(writer, body, number % across) * columns
+        row = bound(writer, body, number // across % down) * rows
+        places = unravel(number // (across * down), [self.nest.extents.data[i] for i in self.factors.batch])
+        batch = {Sym(f"d{i}"): bound(writer, body, p) for i, p in zip(self.factors.batch, places)}
+        start, fill, size = writer.fresh(), Block(), 0
+        sides: list[_Side] = []
+        for side, (own, base, extent) in enumerate(((rows, row, self.m), (columns, column, self.n))):
+            piece = Piece(unit, own, unit.turns and not self.along[side])
+            memory = _memory(body, unit.factors[side], (tile.stages, *piece.shape), size)
+            size += tile.stages * piece.bytes
+            sides.append(_Side(side, extent, self.along[side], piece, base, memory))
+            slot = start // unit.line % tile.stages
+            if boxes is None:
+                self._bring(fill, sides[side], start, slot, batch, zeros is not None)
+            else:
+                at = {**batch, Sym(f"d{(self.factors.left, self.factors.right)[side][-1]}"): base}
+                boxes[side].copy(block, fill, piece, memory, slot, at | {Sym(f"d{self.nest.n_parallel}"): start})
+        fill.add_op(loop.YieldOp())
+        sums = _memory(body, unit.sums, (rows, columns + PAD), 0)
+        left, right = sides
+        buffers, pieces = (left.memory, right.memory, sums), (left.piece, right.piece)
+        body.add_op(
+            loop.MatrixFoldOp(str(start), 0, self.k, fill, buffers, pieces, tile.stages, tile.of_warp, tile.warpgroup)
+        )
+        self._finish(body, sums, tile, (row, column), batch, 1 if zeros is None else self.finished)
+        shared = max(size, rows * (columns + PAD) * DTYPES[unit.sums].bytes)
+        grid = gpu_block(number, self.stack * across * down, body, THREADS, shared=shared, zeros=zeros or ())
+        block.add_op(grid)
+
+    # Pieces of the operands
+
+    def _bring(
+        self, block: Block, side: _Side, start: Dim, slot: Dim, batch: dict[Sym, Dim], aligned: bool
+    ) -> None:  # fmt: skip
+        """The piece of one operand from `start` on along K, as number `slot`, some elements a thread."""
+        width = self.vector if aligned and (side.along or side.piece.turned) else 1
+        source = self._source(side, width)
+        vectors = side.piece.size * self.unit.line // width
+        number, wrap = self._numbered(vectors // THREADS, 1 if source is not None else IN_FLIGHT)
+        beside, first = self._share(side, number, width)
+        # What is beyond the edges repeats what is there, and nobody asks for it; beyond K there are zeros.
+        there = self.k - 1 - start - first
+        if side.along:
+            here, k = minimum(side.base + beside, side.extent - 1), minimum(start + first, self.k - width)
+        else:
+            here, k = minimum(side.base + beside, side.extent - width), minimum(start + first, self.k - 1)
+
+        def at(offset: Dim) -> tuple[dict[Sym, Dim], list[Dim]]:
+            """The point of the nest, and the place in block memory, of an element of the vector."""
+            across, deep = (dim(0), offset) if side.along else (offset, dim(0))
+            row, column = (here + across, dim(0)) if side.number == 0 else (dim(0), here + across)
+            point = point_of_contraction(self.nest, self.factors, batch, row, column, k + deep)
+            panel, line, granule, element = side.piece.place(beside, first)
+            return point, [slot, panel, line, granule, element + offset]
+
+        body, lane = Block(), self.writer.fresh()
+        if source is not None:
+            buffer, index = source
+            point, place = at(dim(0))
+            exprs, guards = ([e.substitute(point) for e in part] for part in (index.exprs, index.guards))
+            body.add_op(loop.AsyncCopyOp(buffer, exprs, [*guards, there], side.memory, place, width))
+        else:
+            point, place = at(lane)
+            value = self.writer.factor(self.nest, self.held.values[side.number], point, body)
+            dtype = DTYPES[self.unit.factors[side.number]]
+            code = BodyBuilder(body)
+            kept = code.select(code.index(there) >= 0, code.wrap(value, dtype), code.constant(0, dtype))
+            body.add_op(loop.StoreOp(code.ssa(kept), side.memory, place))
+            body = in_lanes(lane, body, vector=width)
+        block.add_op(wrap(body))
+
+    def _numbered(self, each: int, flight: int) -> tuple[Dim, Callable[[Block], loop.ParallelOp]]:
+        """A number that runs over `each` times the threads, neighbours for neighbours, and the loops around a body.
+
+        So many of a thread's are lanes at a time, in `flight` together.
+        """
+        thread, turn, copy = (self.writer.fresh() for _ in range(3))
+        flight = min(each, flight)
+
+        def wrap(body: Block) -> loop.ParallelOp:
+            lanes = in_lanes(copy, body, unroll=flight)
+            lanes.add_op(loop.YieldOp())
+            return gpu_threads(thread, 0, THREADS, Block([loop.ForOp(str(turn), 0, each // flight, lanes)]))
+
+        return thread + (turn * flight + copy) * THREADS, wrap
+
+    def _share(self, side: _Side, number: Dim, width: int) -> tuple[Dim, Dim]:
+        """Beside and along K, the first element of a vector of the piece: neighbours in memory for neighbours."""
+        line, size = self.unit.line, side.piece.size
+        if side.along:
+            return number // (line // width), number % (line // width) * width
+        if side.piece.turned:
+            return number % (size // width) * width, number // (size // width)
+        # A warp has whole sectors of memory, and granules of as many lines as banks keep apart.
+        sector = SECTOR // self.unit.element.bytes
+        return number % sector + number // (sector * line) * sector, number // sector % line
+
+    def _source(self, side: _Side, width: int) -> tuple[SSAValue, IndexMap] | None:
+        """The input that a factor is, and where, if it can be copied as it lies there."""
+        operand = self._operand(side.number)
+        if operand is None:
+            return None
+        info = buffer_info(operand[0])
+        turned_round = not all(s.nonneg for s in info.strides)
+        if info.dtype.bytes * width not in (4, 8, 16) or (turned_round and width > 1):
+            return None
+        return operand
+
+    def _operand(self, number: int) -> tuple[SSAValue, IndexMap] | None:
+        """The input that a factor is, and where; None where it is computed."""
+        value, nest = self.held.values[number], self.nest
+        if not isinstance(value, BlockArgument) or value.owner is not nest.body.block:
+            return None
+        return nest.ins[value.index], nest.maps_in()[value.index]
+
+    def _finish(
+        self, block: Block, sums: SSAValue, tile: _Tile, base: tuple[Dim, Dim], batch: dict[Sym, Dim],
+        width: int,
+    ) -> None:  # fmt: skip
+        rows, columns = tile.rows, tile.columns
+        number, wrap = self._numbered(rows * columns // width // THREADS, IN_FLIGHT)
+        body, lane = Block(), self.writer.fresh()
+        down, across = number // (columns // width), number % (columns // width) * width
+        total = loop.LoadOp(sums, [down, across + lane])
+        body.add_op(total)
+        row, column = base[0] + down, base[1] + across
+        point = point_of_contraction(self.nest, self.factors, batch, row, column + lane, dim(0))
+        self.writer.within = (self.m - 1 - row, self.n - 1 - column)
+        self.writer.finish(self.nest, [total.result], point, body)
+        self.writer.within = ()
+        block.add_op(wrap(in_lanes(lane, body, vector=width)))
+
+
+def _memory(block: Block, dtype: str, shape: tuple[int, ...], offset: int) -> SSAValue:
+    dims = tuple(dim(s) for s in shape)
+    made = loop.AllocOp(BufferInfo(DTYPES[dtype], dims, packed_strides(dims)), offset, "block")
+    block.add_op(made)
+    return made.result

@@ -1,0 +1,160 @@
+"""Reductions to grids: rows for warps or blocks, columns for threads, long folds in two stages.
+
+Where memory is contiguous along the fold, the threads of a warp share a row, and those of a block a long one.  Where
+it is contiguous across results, each thread folds a result of its own, beside its neighbours'.  A fold that is too long
+for that is cut at the order's own blocks: a first grid leaves the value of each piece, a second one combines these in
+order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
+from ....dialects.dims.index_map import product, unravel
+from ..body import Access, LoopWriter, accesses, bound, either
+from ..map.schedule import Group, groups_of, point_of
+from ..reduce.core import fold, fold_partials, lanes_across, state_types
+from .builder import gpu_block, gpu_threads
+from .map import Grid
+
+__all__ = ["schedule_gpu_reduction", "takes_reduction"]
+
+#: Rows of more elements have a block each; of fewer a warp.
+LONG_ROW = 1024
+#: Elements of a piece of a long fold that a block takes, and of one that a thread takes along a column.
+PIECE, COLUMN_PIECE = 1 << 15, 1 << 10
+#: Folds of more pieces are cut where there are fewer results than this, for blocks or for threads: a GPU has memory to
+#: wait for in some 100,000 threads.
+FEW_RESULTS, FEW_COLUMNS = 256, 1 << 16
+
+
+def takes_reduction(nest: kernel.GenericOp) -> bool:
+    """Whether threads can share the nest's folds, or each has one in memory beside its neighbours'."""
+    assert nest.order is not None
+    return not nest.is_scan and nest.order.data.kind in ("tree", "free")
+
+
+def schedule_gpu_reduction(writer: LoopWriter, nest: kernel.GenericOp, block: Block, grid: Grid) -> None:
+    """Grids for a nest that `takes_reduction`."""
+    _Reduction(writer, nest, grid).write(block)
+
+
+class _Reduction:
+    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, grid: Grid):
+        self.writer, self.nest, self.grid = writer, nest, grid
+        walks = accesses(nest)
+        self.groups: list[Group] = groups_of(nest, walks, 0, nest.n_parallel)
+        self.extents = [g.extent for g in self.groups]
+        self.results, self.length = product(self.extents), nest.extents.data[-1]
+        k = Sym(f"d{nest.n_parallel}")
+        self.across = bool(self.groups) and self._runs_across(walks[: len(nest.ins) - nest.n_post], k)
+
+    def write(self, block: Block) -> None:
+        piece, few = (COLUMN_PIECE, FEW_COLUMNS) if self.across else (PIECE, FEW_RESULTS)
+        whole: Callable[[Block], None] = self._columns if self.across else self._rows
+        cut = minimum(self.length - piece, few - self.results)
+        either(block, cut, lambda b: self._cut(b, piece), whole)
+
+    def _runs_across(self, walks: Sequence[Access], k: Sym) -> bool:
+        """Whether threads stand along results: the order has no lanes, or is free and memory contiguous that way."""
+        order, inner = self.nest.order, self.groups[-1].symbols[-1]
+        assert order is not None
+        along, beside = (sum((step := w.step(s)) is not None and step.const == 1 for w in walks) for s in (k, inner))
+        return lanes_across(order.data) and (beside > along or order.data.kind != "free")
+
+    def _point(self, block: Block, result: Dim) -> dict[Sym, Dim]:
+        """The places of the parallel iterators at a result's number."""
+        places: Sequence[Dim] = unravel(result, self.extents)
+        if len(places) > 1:
+            places = [bound(self.writer, block, p) for p in places]
+        return point_of(self.groups, places)
+
+    # A result for a team of threads
+
+    def _rows(self, block: Block) -> None:
+        if self.groups:
+            either(block, self.length - LONG_ROW, self._rows_of_blocks, self._rows_of_warps)
+        else:
+            self._rows_of_blocks(block)
+
+    def _row(self, body: Block, result: Dim, length: Dim) -> None:
+        point = self._point(body, result)
+        states = fold(self.writer, self.nest, body, point, dim(0), length, 1, cooperative=True)
+        self.writer.finish(self.nest, states, point, body)
+
+    def _rows_of_blocks(self, block: Block) -> None:
+        result, body = self.writer.fresh(), Block()
+        self._row(body, result, self.length)
+        block.add_op(gpu_block(result, self.results, body, self.grid.threads))
+
+    def _rows_of_warps(self, block: Block) -> None:
+        first, result, row = self.writer.fresh(), self.writer.fresh(), Block()
+        self._row(row, result, minimum(self.length, LONG_ROW))
+        row.add_op(loop.YieldOp())
+        warps = max(1, self.grid.threads // 32)
+        spread = loop.ParallelOp(str(result), first, minimum(self.results, first + warps), row, kind="gpu_warp")
+        block.add_op(gpu_block(first, self.results, Block([spread]), warps * 32, step=warps))
+
+    # A result for a thread
+
+    def _columns(self, block: Block) -> None:
+        def one(body: Block, result: Dim) -> None:
+            point = self._point(body, result)
+            states = fold(self.writer, self.nest, body, point, dim(0), self.length, 1)
+            self.writer.finish(self.nest, states, point, body)
+
+        self._a_thread_each(block, self.results, one)
+
+    def _a_thread_each(self, block: Block, count: Dim, write: Callable[[Block, Dim], None]) -> None:
+        first, number, body = self.writer.fresh(), self.writer.fresh(), Block()
+        write(body, number)
+        threads = self.grid.threads
+        spread = gpu_threads(number, first, minimum(count, first + threads), body)
+        block.add_op(gpu_block(first, count, Block([spread]), threads, step=threads))
+
+    # Long folds
+
+    def _cut(self, block: Block, piece: int) -> None:
+        """Pieces of every fold first, then what they gave."""
+        pieces = (self.length + (piece - 1)) // piece
+        dims = (self.results, pieces)
+        # What neighbouring threads leave and take is side by side.
+        strides = (dim(1), self.results) if self.across else packed_strides(dims)
+        partials: list[SSAValue] = []
+        for state in state_types(self.nest):
+            info = BufferInfo(scalar_dtype(state), dims, strides)
+            partials.append(self.writer.allocate(block, info))
+
+        def one(body: Block, result: Dim, number: Dim) -> None:
+            point = self._point(body, result)
+            lower = number * piece
+            upper = minimum(self.length, lower + piece)
+            states = fold(self.writer, self.nest, body, point, lower, upper, 1, cooperative=not self.across)
+            body.add_ops([loop.StoreOp(v, buffer, [result, number]) for v, buffer in zip(states, partials)])
+
+        def last(body: Block, result: Dim, cooperative: bool) -> None:
+            states = fold_partials(self.writer, self.nest, body, partials, [result], pieces, cooperative)
+            self.writer.finish(self.nest, states, self._point(body, result), body)
+
+        if self.across:
+            # Neighbouring threads have neighbouring results.
+            self._a_thread_each(
+                block,
+                self.results * pieces,
+                lambda body, n: one(
+                    body, *(bound(self.writer, body, e) for e in (n % self.results, n // self.results))
+                ),
+            )
+            self._a_thread_each(block, self.results, lambda body, result: last(body, result, False))
+            return
+        number, body = self.writer.fresh(), Block()
+        one(body, *(bound(self.writer, body, e) for e in (number // pieces, number % pieces)))
+        block.add_op(gpu_block(number, self.results * pieces, body, self.grid.threads))
+        result, body = self.writer.fresh(), Block()
+        last(body, result, True)
+        block.add_op(gpu_block(result, self.results, body, self.grid.threads))

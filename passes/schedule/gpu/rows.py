@@ -1,0 +1,241 @@
+"""Rows to grids: the nests of a row one after another, by the threads of a warp or, for long rows, of a block.
+
+What the nests hand each other stays with the threads: one number a row in registers, a row in block memory, where also
+comes what several of them read, so that it is loaded once.  Rows too long for that have a place in a temporary for each
+block, whose number is bounded then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo
+from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
+from ....dialects.dims.index_map import product, unravel
+from ..body import LoopWriter, bound, buffer_info, either
+from ..reduce.core import fold
+from ..rows.staging import in_place, with_rows_loaded_once
+from .builder import gpu_block, gpu_threads, in_lanes
+from .map import Grid
+from .reduce import takes_reduction
+
+__all__ = ["WARP", "RowWriter", "is_number", "schedule_gpu_rows", "takes_rows"]
+
+#: Block memory that rows may take, and blocks that rows in other memory are shared by.
+SHARED, BLOCKS = 40 << 10, 512
+#: Rows of more elements have a block each; of fewer a warp.
+LONG_ROW = 1024
+WARP = 32
+
+
+def takes_rows(nests: Sequence[kernel.GenericOp]) -> bool:
+    """Whether threads can share every nest of a row."""
+    return all(not nest.is_reduction or takes_reduction(nest) for nest in nests)
+
+
+def schedule_gpu_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, grid: Grid) -> None:
+    """Grids for rows that `takes_rows`."""
+    plain = _Rows(writer, rows.nests, rows.n_shared, grid)
+    once = _Rows(writer, with_rows_loaded_once(rows.nests, rows.n_shared), rows.n_shared, grid)
+    warps, size = grid.threads // WARP, once.row_bytes
+
+    def of_blocks(inner: Block) -> None:
+        if once.rows:
+            either(inner, SHARED + 1 - size, once.in_blocks, plain.in_memory if plain.rows else plain.in_blocks)
+        else:
+            once.in_blocks(inner)
+
+    either(block, minimum(LONG_ROW + 1 - once.length, SHARED + 1 - size * warps), once.in_warps, of_blocks)
+
+
+class _Rows:
+    def __init__(self, writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, grid: Grid):
+        self.writer, self.nests, self.shared, self.grid = writer, nests, shared, grid
+        self.extents = self.nests[0].extents.data[: self.shared]
+        self.count = product(self.extents)
+        self.length = dim(1)
+        for nest in self.nests:
+            self.length = maximum(self.length, product(nest.extents.data[self.shared :]))
+        self.kept = {v for nest in self.nests for v in nest.outs if is_number(v, nest, self.nests, shared)}
+        self.rows = [v for v in dict.fromkeys(v for n in self.nests for v in n.outs) if _is_private(v)]
+        self.rows = [v for v in self.rows if v not in self.kept]
+        #: Rows in the place of others.
+        self.instead = in_place(self.nests, self.rows)
+        self.rows = [v for v in self.rows if v not in self.instead]
+
+    @property
+    def row_bytes(self) -> Dim:
+        """Memory for what the nests of one row hand each other."""
+        return sum((_bytes(buffer_info(v)) for v in self.rows), dim(0))
+
+    # Who has a row, and where what it hands on is
+
+    def in_warps(self, block: Block) -> None:
+        warps = self.grid.threads // WARP
+        first, row, body, around = self.writer.fresh(), self.writer.fresh(), Block(), Block()
+        shared = self._block_memory(around, warps, [row - first])
+        self._row(body, row, WARP)
+        body.add_op(loop.YieldOp())
+        upper = minimum(self.count, first + warps)
+        around.add_op(loop.ParallelOp(str(row), first, upper, body, kind="gpu_warp"))
+        block.add_op(gpu_block(first, self.count, around, warps * WARP, step=warps, shared=shared))
+
+    def in_blocks(self, block: Block) -> None:
+        row, body = self.writer.fresh(), Block()
+        shared = self._block_memory(body, 1, [dim(0)])
+        self._row(body, row, self.grid.threads)
+        block.add_op(gpu_block(row, self.count, body, self.grid.threads, shared=shared))
+
+    def in_memory(self, block: Block) -> None:
+        """Blocks that take one row after another, with a row of a temporary for each."""
+        number, row, body = self.writer.fresh(), self.writer.fresh(), Block()
+        blocks = minimum(self.count, BLOCKS)
+        for value in self.rows:
+            self.writer.parts[value] = (self.writer.allocate(block, _several(buffer_info(value), blocks)), (number,))
+        self._take_places()
+        self._row(body, row, self.grid.threads)
+        body.add_ops([loop.BarrierOp(), loop.YieldOp()])
+        each = loop.ForOp(str(row), number, self.count, body, step=blocks)
+        block.add_op(gpu_block(number, blocks, Block([each]), self.grid.threads))
+
+    def _block_memory(self, block: Block, copies: int, place: Sequence[Dim]) -> Dim:
+        """Block memory for the rows of so many teams, the one at `place` for this; its bytes."""
+        offset = dim(0)
+        for value in self.rows:
+            info = _several(buffer_info(value), dim(copies))
+            made = loop.AllocOp(info, offset, "block")
+            block.add_op(made)
+            self.writer.parts[value] = (made.result, tuple(place))
+            offset = offset + _bytes(info)
+        self._take_places()
+        return offset
+
+    def _take_places(self) -> None:
+        for value, first in self.instead.items():
+            while first in self.instead:
+                first = self.instead[first]
+            self.writer.parts[value] = self.writer.parts[first]
+
+    def _row(self, block: Block, row: Dim, threads: int) -> None:
+        writer = self.writer
+        places: Sequence[Dim] = unravel(row, self.extents)
+        if len(places) > 1:
+            places = [bound(writer, block, p) for p in places]
+        done = {Sym(f"d{i}"): place for i, place in enumerate(places)}
+        nests = RowWriter(writer, self.nests, self.grid, self.kept, self.instead)
+        nests.write(block, done, threads, LONG_ROW if threads == WARP else None)
+        writer.parts = {v: p for v, p in writer.parts.items() if v not in self.rows and v not in self.instead}
+
+
+def is_number(value: SSAValue, nest: kernel.GenericOp, nests: Sequence[kernel.GenericOp], shared: int) -> bool:
+    """Whether a nest makes one element a row of a value, which all nests read as it is."""
+    if nest.n_outer != shared:
+        return False
+    for other in nests:
+        if any(v is value and m.guards for v, m in zip(other.ins, other.maps_in())):
+            return False
+        if any(op.source is value for op in other.walk() if isinstance(op, kernel.ReadOp)):
+            return False
+    return True
+
+
+class RowWriter:
+    """Writes the nests of one row, one after another, for threads that share it.
+
+    What is `kept` is one number a row, in registers; `instead` says which values lie where others lay.
+    """
+
+    def __init__(
+        self, writer: LoopWriter, nests: Sequence[kernel.GenericOp], grid: Grid, kept: set[SSAValue],
+        instead: Mapping[SSAValue, SSAValue],
+    ):  # fmt: skip
+        self.writer, self.nests, self.grid, self.kept, self.instead = writer, nests, grid, kept, instead
+        made = {v for nest in nests for v in nest.outs}
+        self.handed = {v for nest in nests for v in nest.ins if v in made and v not in kept}
+
+    def write(self, block: Block, done: dict[Sym, Dim], threads: int, most: int | None = None) -> None:
+        """The row at the places of the shared iterators that are `done`; folds are of `most` elements at most."""
+        writer = self.writer
+        writer.kept, writer.registers = self.kept, {}
+        read: set[SSAValue] = set()
+        for nest in self.nests:
+            if any(self.instead.get(v, v) in read for v in nest.outs):
+                block.add_op(loop.BarrierOp())
+            self._nest(nest, block, done, threads, most)
+            if not nest.is_reduction:  # a fold that threads share ends when all have read
+                read.update(nest.ins)
+            if self.handed & set(nest.outs):
+                block.add_op(loop.BarrierOp())
+                read.clear()
+        writer.kept, writer.registers = set(), {}
+
+    def _nest(
+        self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], threads: int, most: int | None
+    ) -> None:  # fmt: skip
+        shared = len(done)
+        inner = nest.extents.data[shared : nest.n_parallel]
+
+        def point(place: Dim) -> dict[Sym, Dim]:
+            return done | {Sym(f"d{shared + i}"): p for i, p in enumerate(unravel(place, inner))}
+
+        def element(body: Block, place: Dim) -> None:
+            here = point(place)
+            self.writer.store(nest, self.writer.body(nest, here, body), here, body)
+
+        def folded(body: Block, place: Dim) -> None:
+            here = point(place)
+            length = nest.extents.data[-1]
+            upper = length if most is None else minimum(length, most)
+            states = fold(self.writer, nest, body, here, dim(0), upper, 1, cooperative=True)
+            self.writer.finish(nest, states, here, body)
+
+        if not nest.is_reduction:
+            if inner:
+                self._spread(block, product(inner), threads, self.grid.copies(nest), element)
+            else:
+                element(block, dim(0))
+        elif inner:
+            place, body = self.writer.fresh(), Block()
+            folded(body, place)
+            body.add_op(loop.YieldOp())
+            block.add_op(loop.ForOp(str(place), 0, product(inner), body))
+        else:
+            folded(block, dim(0))
+
+    def _spread(
+        self, block: Block, extent: Dim, threads: int, copies: int, store: Callable[[Block, Dim], None]
+    ) -> None:
+        """The elements of a row, several a thread at once, a team's width apart."""
+        writer, run = self.writer, threads * copies
+        start, body = writer.fresh(), Block()
+
+        def whole(inner: Block) -> None:
+            thread, copy, one = writer.fresh(), writer.fresh(), Block()
+            store(one, start + copy * threads + thread)
+            inner.add_op(gpu_threads(thread, 0, threads, in_lanes(copy, one, unroll=copies)))
+
+        def rest(inner: Block) -> None:
+            place, one = writer.fresh(), Block()
+            store(one, place)
+            inner.add_op(gpu_threads(place, start, extent, one))
+
+        either(body, extent - start - (run - 1), whole, rest)
+        body.add_op(loop.YieldOp())
+        block.add_op(loop.ForOp(str(start), 0, extent, body, step=run))
+
+
+def _is_private(value: SSAValue) -> bool:
+    return isinstance(value.owner, loop.AllocOp) and value.owner.scope.data == "thread"
+
+
+def _several(info: BufferInfo, count: Dim) -> BufferInfo:
+    """Memory for several of a buffer, one after another."""
+    size = product(info.dims)
+    return BufferInfo(info.dtype, (count, *info.dims), (size, *info.strides))
+
+
+def _bytes(info: BufferInfo) -> Dim:
+    return (product(info.dims) * info.dtype.bytes + 15) // 16 * 16

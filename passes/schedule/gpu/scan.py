@@ -1,0 +1,254 @@
+"""Scans along contiguous memory to grids: a block of threads for each of the order's blocks of a row.
+
+The order ``prefix<block, lanes>`` leaves this open: runs of `lanes` elements have a thread each, the elements of all
+runs are merged with what the runs before them give at once, and so are those of all blocks.  What remains a chain,
+that of a block's runs and that of a row's blocks, one thread goes along in block memory.  A row of several blocks takes
+three grids: the blocks' own totals, the chain of these, and the scan itself, which starts from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
+from ....dialects.dims.index_map import product, unravel
+from ..body import LoopWriter, accesses, bound, either
+from ..map.schedule import groups_of, point_of
+from ..reduce.core import state_types
+from .builder import gpu_block, gpu_threads
+
+__all__ = ["SHORT_ROW", "schedule_gpu_scan", "takes_scan"]
+
+#: Threads of a block: few, so that many blocks are on their way while one thread of each goes along its chain.
+THREADS = 128
+#: Of rows with no more elements each has a thread.
+SHORT_ROW = 64
+#: Elements of a chain that are loaded at once.
+AHEAD = 8
+_FIRST = (dim(0), dim(0))
+
+
+def takes_scan(nest: kernel.GenericOp) -> bool:
+    """Whether threads can share the scan of a row."""
+    return nest.is_scan and nest.order is not None and nest.order.data.kind == "prefix"
+
+
+def schedule_gpu_scan(
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, short_rows: Callable[[Block], None]
+) -> None:
+    """Grids for a nest that `takes_scan`; `short_rows` writes those for rows that are too short to be shared."""
+    scan = _Scan(writer, nest)
+    if scan.groups:
+        either(block, scan.length - SHORT_ROW, scan.write, short_rows)
+    else:
+        scan.write(block)
+
+
+class _Scan:
+    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp):
+        assert nest.order is not None
+        self.writer, self.nest = writer, nest
+        self.groups = groups_of(nest, accesses(nest), 0, nest.n_parallel)
+        self.extents = [g.extent for g in self.groups]
+        self.results, self.length = product(self.extents), nest.extents.data[-1]
+        self.size, self.lanes = nest.order.data.block, nest.order.data.lanes
+        self.types = state_types(nest)
+
+    def write(self, block: Block) -> None:
+        either(block, self.length - self.size, self._in_pieces, self._in_one)
+
+    def _in_one(self, block: Block) -> None:
+        """A block for a row."""
+        result, body = self.writer.fresh(), Block()
+        piece = _Piece(self, body, result, dim(0))
+        piece.scan()
+        piece.finish(self.writer.identity(self.nest, body))
+        block.add_op(gpu_block(result, self.results, body, THREADS, shared=piece.memory.size))
+
+    def _in_pieces(self, block: Block) -> None:
+        writer, pieces = self.writer, (self.length + (self.size - 1)) // self.size
+        dims = (self.results, pieces)
+        starts = [writer.allocate(block, BufferInfo(scalar_dtype(t), dims, packed_strides(dims))) for t in self.types]
+
+        def grid(write: Callable[[_Piece, Sequence[Dim]], None]) -> None:
+            number, body = writer.fresh(), Block()
+            place = [bound(writer, body, e) for e in (number // pieces, number % pieces)]
+            piece = _Piece(self, body, *place)
+            piece.scan()
+            write(piece, place)
+            block.add_op(gpu_block(number, self.results * pieces, body, THREADS, shared=piece.memory.size))
+
+        def total(piece: _Piece, place: Sequence[Dim]) -> None:
+            one = Block()
+            states = piece.within(one, piece.count - 1)
+            one.add_ops([loop.StoreOp(v, buffer, place) for v, buffer in zip(states, starts)])
+            piece.body.add_op(gpu_threads(writer.fresh(), 0, 1, one))
+
+        def finish(piece: _Piece, place: Sequence[Dim]) -> None:
+            loads = [loop.LoadOp(buffer, place) for buffer in starts]
+            piece.body.add_ops(loads)
+            piece.finish([load.result for load in loads])
+
+        grid(total)
+        self._chain_of_pieces(block, starts, pieces)
+        grid(finish)
+
+    def _chain_of_pieces(self, block: Block, starts: Sequence[SSAValue], pieces: Dim) -> None:
+        """The pieces' totals become what each of them starts from: a block for a row, which takes `size` at once."""
+        writer, room = self.writer, self.size
+        result, first, body = writer.fresh(), writer.fresh(), Block()
+        memory = _Memory(body)
+        totals, before, carried = (memory.of(self.types, n) for n in (room, room, 1))
+        start = Block()
+        for value, cell in zip(writer.identity(self.nest, start), carried):
+            start.add_op(loop.StoreOp(value, cell, _FIRST))
+        body.add_op(gpu_threads(writer.fresh(), 0, 1, start))
+
+        def copies(targets: Sequence[SSAValue], sources: Sequence[SSAValue], here: bool) -> loop.ParallelOp:
+            place, one = writer.fresh(), Block()
+            near, far = [place, dim(0)], [result, first + place]
+            for target, source in zip(targets, sources):
+                load = loop.LoadOp(source, far if here else near)
+                one.add_ops([load, loop.StoreOp(load.result, target, near if here else far)])
+            return gpu_threads(place, 0, minimum(room, pieces - first), one)
+
+        chain = Block()
+        loads = [loop.LoadOp(cell, _FIRST) for cell in carried]
+        chain.add_ops(loads)
+        ends = self.chain(
+            chain, [load.result for load in loads], lambda at, into: _loaded(totals, [at, dim(0)], into), before,
+            minimum(room, pieces - first),
+        )  # fmt: skip
+        chain.add_ops([loop.StoreOp(v, cell, _FIRST) for v, cell in zip(ends, carried)])
+        each = Block()
+        each.add_ops([copies(totals, starts, True), loop.BarrierOp()])
+        each.add_ops([gpu_threads(writer.fresh(), 0, 1, chain), loop.BarrierOp()])
+        each.add_ops([copies(starts, before, False), loop.BarrierOp(), loop.YieldOp()])
+        body.add_op(loop.ForOp(str(first), 0, pieces, each, step=room))
+        block.add_op(gpu_block(result, self.results, body, THREADS, shared=memory.size))
+
+    def chain(
+        self,
+        block: Block,
+        inits: Sequence[SSAValue],
+        load: Callable[[Dim, Block], list[SSAValue]],
+        before: Sequence[SSAValue],
+        count: Dim,
+    ) -> list[SSAValue]:
+        """Merge `count` states in order, one thread's work; `before` gets what each is merged with.
+
+        Gives the states behind the last one, where `count` is a multiple of `AHEAD`.
+        """
+        position, body = self.writer.fresh(), Block(arg_types=self.types)
+        newer = [load(minimum(position + i, count - 1), body) for i in range(AHEAD)]
+        states = list(body.args)
+        for i, merged in enumerate(newer):
+            body.add_ops([loop.StoreOp(v, buffer, [position + i, dim(0)]) for v, buffer in zip(states, before)])
+            states = self.writer.combine(self.nest, [*states, *merged], body)
+        body.add_op(loop.YieldOp(*states))
+        made = loop.ForOp(str(position), 0, count, body, step=AHEAD, inits=inits)
+        block.add_op(made)
+        return list(made.outs)
+
+
+class _Memory:
+    """Block memory, one array behind the other."""
+
+    def __init__(self, block: Block):
+        self.block, self.size = block, dim(0)
+
+    def of(self, types: Sequence[Attribute], rows: int, width: int = 1) -> list[SSAValue]:
+        """An array for each state; wide rows are an element longer, so that a column lies in different banks."""
+        found: list[SSAValue] = []
+        stride = width + 1 if width > 1 else 1
+        for state in types:
+            info = BufferInfo(scalar_dtype(state), (dim(rows), dim(width)), (dim(stride), dim(1)))
+            made = loop.AllocOp(info, self.size, "block")
+            self.block.add_op(made)
+            found.append(made.result)
+            self.size = self.size + (rows * stride * info.dtype.bytes + 15) // 16 * 16
+        return found
+
+
+class _Piece:
+    """A block's elements of a row, in block memory: runs of lanes, and what comes before each run."""
+
+    def __init__(self, scan: _Scan, body: Block, result: Dim, number: Dim):
+        self.scan_, self.body, writer = scan, body, scan.writer
+        places: Sequence[Dim] = unravel(result, scan.extents)
+        self.places = [bound(writer, body, p) for p in places] if len(places) > 1 else places
+        self.first = number * scan.size
+        self.count = minimum(scan.size, scan.length - self.first)
+        self.n_runs = (self.count + (scan.lanes - 1)) // scan.lanes
+        self.memory = _Memory(body)
+        runs = scan.size // scan.lanes
+        self.runs = self.memory.of(scan.types, runs, scan.lanes)
+        self.before = self.memory.of(scan.types, runs)
+
+    def scan(self) -> None:
+        """Fill both; what is behind the last element comes from there again, and is not used."""
+        self.body.add_ops([self._elements(), loop.BarrierOp(), self._doubled(), loop.BarrierOp()])
+        self.body.add_ops([self._chained(), loop.BarrierOp()])
+
+    def _point(self, place: Dim) -> dict[Sym, Dim]:
+        along = Sym(f"d{self.scan_.nest.n_parallel}")
+        return {**point_of(self.scan_.groups, self.places), along: place}
+
+    def _elements(self) -> loop.ParallelOp:
+        scan, place, body = self.scan_, self.scan_.writer.fresh(), Block()
+        here = self._point(minimum(self.first + place, scan.length - 1))
+        where = [place // scan.lanes, place % scan.lanes]
+        for value, buffer in zip(scan.writer.body(scan.nest, here, body), self.runs):
+            body.add_op(loop.StoreOp(value, buffer, where))
+        return gpu_threads(place, 0, self.n_runs * scan.lanes, body)
+
+    def _doubled(self) -> loop.ParallelOp:
+        """Each run scanned by doubling, as the order says."""
+        scan, run, body = self.scan_, self.scan_.writer.fresh(), Block()
+        identity = scan.writer.identity(scan.nest, body)
+        states = [_loaded(self.runs, [run, dim(lane)], body) for lane in range(scan.lanes)]
+        step = 1
+        while step < scan.lanes:
+            older = [*[identity] * step, *states[:-step]]
+            states = [scan.writer.combine(scan.nest, [*o, *n], body) for o, n in zip(older, states, strict=True)]
+            step *= 2
+        for lane, merged in enumerate(states):
+            body.add_ops([loop.StoreOp(v, buffer, [run, dim(lane)]) for v, buffer in zip(merged, self.runs)])
+        return gpu_threads(run, 0, self.n_runs, body)
+
+    def _chained(self) -> loop.ParallelOp:
+        scan, body = self.scan_, Block()
+        scan.chain(
+            body, scan.writer.identity(scan.nest, body),
+            lambda run, into: _loaded(self.runs, [run, dim(scan.lanes - 1)], into), self.before, self.n_runs,
+        )  # fmt: skip
+        return gpu_threads(scan.writer.fresh(), 0, 1, body)
+
+    def within(self, block: Block, place: Dim) -> list[SSAValue]:
+        """The states of the piece's elements up to one of them."""
+        run, lane = (bound(self.scan_.writer, block, e) for e in (place // self.scan_.lanes, place % self.scan_.lanes))
+        older, newer = _loaded(self.before, [run, dim(0)], block), _loaded(self.runs, [run, lane], block)
+        return self.scan_.writer.combine(self.scan_.nest, [*older, *newer], block)
+
+    def finish(self, inits: Sequence[SSAValue]) -> None:
+        """Store what is made of the states at each element; the row's states before the piece are `inits`."""
+        writer, nest = self.scan_.writer, self.scan_.nest
+        exclusive = nest.scan is not None and nest.scan.data == "exclusive"
+        if exclusive:
+            start = Block()
+            writer.finish(nest, list(inits), self._point(self.first), start)
+            self.body.add_op(gpu_threads(writer.fresh(), 0, minimum(self.count, 1), start))
+        place, body = writer.fresh(), Block()
+        states = writer.combine(nest, [*inits, *self.within(body, place - 1 if exclusive else place)], body)
+        writer.finish(nest, states, self._point(self.first + place), body)
+        self.body.add_op(gpu_threads(place, 1 if exclusive else 0, self.count, body))
+
+
+def _loaded(buffers: Sequence[SSAValue], place: Sequence[Dim], block: Block) -> list[SSAValue]:
+    loads = [loop.LoadOp(buffer, list(place)) for buffer in buffers]
+    block.add_ops(loads)
+    return [load.result for load in loads]

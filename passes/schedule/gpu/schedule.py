@@ -1,0 +1,174 @@
+"""GPU schedule: kernels over buffers become grids of blocks and threads (stage `buffers` to stage `loops`).
+
+What stands at the top of a function is the host's: allocations, loops and branches around grids, loads of flags.  Only
+how fast a result comes may change here, never the result: orders of arithmetic are fixed long before, and the CPU's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import dim_attr
+from ....dialects.dims.dims import dim
+from ...cost.kernel_stats import kernel_label
+from ...cost.model import Costs
+from ...cost.remarks import recorded, remark
+from ...locations import carry_loc
+from ...tensor.tensor_cores import held_factors
+from ..base import ScheduleWalk
+from ..body import LoopWriter, buffer_info
+from ..cpu.schedule import FOREIGN, CpuSchedule
+from ..map.schedule import Lanes
+from ..matmul.match import factors_of
+from ..rows.staging import are_separable, separated
+from ..sort.schedule import schedule_sort
+from .attention_rows import Panels, holds_contraction
+from .cpu_loops_as_threads import WITH_MEMORY, write_as_threads
+from .map import Grid, schedule_gpu_map
+from .matmul_mma import UnitsSchedule
+from .matmul_simt import schedule_gpu_contraction
+from .reduce import schedule_gpu_reduction, takes_reduction
+from .rows import schedule_gpu_rows, takes_rows
+from .scan import SHORT_ROW, schedule_gpu_scan, takes_scan
+from .sort import SHORT_ROW as SHORT_SORT
+from .sort import schedule_gpu_sort
+
+__all__ = ["ScheduleGpuPass"]
+
+#: For kernels that run as on a CPU: what is in lanes there is threads here.
+AS_THREADS = Lanes(vector_bits=128, crossing=False)
+
+
+@dataclass(frozen=True)
+class ScheduleGpuPass(ModulePass):
+    """Kernels to grids.  `threads` of a block; `unroll` copies of a map's vectors (0: chosen by the body).
+
+    `warpgroups`: matrix units that multiply for four warps together are there, and used where they can be; `boxes`: so
+    are copies of whole boxes of their operands.
+    """
+
+    name = "tx-schedule-gpu"
+    threads: int = 256
+    unroll: int = 0
+    warpgroups: bool = False
+    boxes: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
+            GpuSchedule(
+                LoopWriter(function, costs=Costs.of(function), streams=False, grid=WITH_MEMORY),
+                Grid(self.threads, self.unroll),
+                self.warpgroups,
+                self.boxes,
+            ).function(function)
+            function.attributes["tx.thread_arena"] = dim_attr(dim(0))
+
+
+@dataclass
+class GpuSchedule(ScheduleWalk):
+    grid: Grid
+    warpgroups: bool
+    boxes: bool
+
+    def kernel(self, op: Operation, block: Block) -> None:
+        name, why, write = self._schedule_of(op)
+        remark("grid", kernel_label(op), name, why, op=op)
+        write(block)
+
+    def _schedule_of(self, op: Operation) -> tuple[str, str, Callable[[Block], None]]:
+        """How a kernel is scheduled, in a word, why, and what writes it."""
+        writer, grid = self.writer, self.grid
+        if isinstance(op, kernel.GenericOp) and not op.is_reduction:
+            return "map", "elements are independent", lambda block: schedule_gpu_map(writer, op, block, grid)
+        if isinstance(op, kernel.GenericOp) and (factors := factors_of(op)) is not None:
+            held = held_factors(op)
+            unit = held.unit(op.order.data) if held is not None and op.order is not None else None
+            if held is not None and unit is not None:
+                together = self.warpgroups and unit.warpgroup
+                units = UnitsSchedule(writer, op, factors, held, unit, together, self.boxes)
+                why = f"sums in the order {_order(op)}, which is theirs"
+                why += f"; {units.how_pieces_come}" if units.how_pieces_come else ""
+                return "warp groups" if together else "matrix units", why, units.write
+            return (
+                "contraction", f"sums of products, in the order {_order(op)}",
+                lambda block: schedule_gpu_contraction(writer, op, factors, block),
+            )  # fmt: skip
+        if isinstance(op, kernel.GenericOp) and takes_reduction(op):
+            return (
+                "fold", f"threads share the order {_order(op)}",
+                lambda block: schedule_gpu_reduction(writer, op, block, grid),
+            )  # fmt: skip
+        if isinstance(op, kernel.RowsOp) and holds_contraction(op):
+            why = "rows that contractions make and use stay with a block where it has room"
+            return "panels", why, lambda block: self._panels(op, block)
+        if isinstance(op, kernel.RowsOp) and takes_rows(op.nests):
+            return (
+                "rows", "nests that share their rows, which fit a block",
+                lambda block: schedule_gpu_rows(writer, op, block, grid),
+            )  # fmt: skip
+        if isinstance(op, kernel.GenericOp) and takes_scan(op):
+            return (
+                "scan", f"a block for each block of the order {_order(op)}",
+                lambda block: schedule_gpu_scan(writer, op, block, lambda rows: self._as_threads(op, rows)),
+            )  # fmt: skip
+        if isinstance(op, kernel.RowsOp) and any(map(takes_scan, op.nests)) and are_separable(op):
+            return "apart", "a scan's rows have threads of their own", lambda block: self._scans(op, block)
+        if isinstance(op, kernel.ForeignOp) and FOREIGN[op.fn.data] is schedule_sort:
+            return "sort", "blocks sort tiles, then elements find their places", lambda block: self._sort(op, block)
+        why = "few can share it, so each does what a thread or lane of a CPU does"
+        return "threads", why, lambda block: self._as_threads(op, block)
+
+    def _panels(self, op: kernel.RowsOp, block: Block) -> None:
+        """Some rows a block through all nests, or contractions and the nests between them one after another."""
+        panels = Panels(self.writer, op, self.grid)
+        excess = panels.excess if panels.can_be else dim(0)
+        self.writer.either(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner))
+
+    def _scans(self, op: kernel.RowsOp, block: Block) -> None:
+        """Nests one after another, where rows are long enough for that."""
+        longest = next(nest.extents.data[-1] for nest in op.nests if takes_scan(nest))
+        runs = [[nest] for nest in op.nests]
+        self.writer.either(
+            block, longest - SHORT_ROW,
+            lambda inner: self._apart(op, runs, inner), lambda inner: self._as_threads(op, inner),
+        )  # fmt: skip
+
+    def _sort(self, op: kernel.ForeignOp, block: Block) -> None:
+        """By blocks, where rows are long enough for that."""
+        length = buffer_info(op.ins[0]).dims[op.params["axis"]]
+        self.writer.either(
+            block, length - SHORT_SORT,
+            lambda inner: schedule_gpu_sort(self.writer, op, inner), lambda inner: self._as_threads(op, inner),
+        )  # fmt: skip
+
+    def _apart(self, op: kernel.RowsOp, runs: Sequence[Sequence[kernel.GenericOp]], block: Block) -> None:
+        """Runs of the nests of rows one after another, with memory between them."""
+        for run in separated(runs, op.n_shared, lambda info: self.writer.allocate(block, info)):
+            made = run[0] if len(run) == 1 else kernel.RowsOp(op.n_shared, Block([*run, kernel.YieldOp()]), [])
+            before = block.last_op
+            self.kernel(made, block)
+            carry_loc(op, block, before)
+
+    def _as_threads(self, op: Operation, block: Block) -> None:
+        loops = Block()
+        with recorded():  # what is said of a CPU's threads does not hold here
+            CpuSchedule(self.writer, AS_THREADS).kernel(op, loops)
+        write_as_threads(self.writer, loops, block)
+
+    def other(self, op: Operation, block: Block) -> None:
+        if isinstance(op, loop.AllocOp) and op.scope.data == "thread":
+            op.detach()  # the kernel that uses it says where it is
+        else:
+            super().other(op, block)
+
+
+def _order(op: kernel.GenericOp) -> str:
+    return str(op.order.data) if op.order is not None else ""

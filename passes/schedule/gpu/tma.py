@@ -1,0 +1,105 @@
+"""Operands of matrix units whose pieces come as boxes of tensor maps: which can, and the copies.
+
+The points of an operand are those of its own iterator, of K and of what stacks it.  In a tensor map they stand in the
+order of memory, so a box has one point along each but its own iterator and K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.dims.analysis import expand_mods, linear_in, simplify
+from ....dialects.dims.dims import Dim, Sym, dim, iterator, iterators, minimum
+from ....dialects.dims.index_map import IndexMap, product, unravel
+from ....dialects.loop.tensor_map import places_of_map
+from ....dialects.matrix_units import Piece
+from ..body import buffer_info
+
+__all__ = ["Boxes", "boxes_of", "room_of"]
+
+#: Places in a tensor map are numbers of 32 bits with a sign.
+MOST_POINTS = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """An operand as tensor maps describe it: `iterators` of the nest are the dims of `index`, `own` is one of them.
+
+    `outer_places` are the elements before the first point, and from point to point along all dims but the last.
+    """
+
+    buffer: SSAValue
+    index: IndexMap
+    iterators: tuple[Sym, ...]
+    own: Sym
+    k: Sym
+    outer_places: tuple[Dim, ...]
+
+    def copy(
+        self, host: Block, fill: Block, piece: Piece, memory: SSAValue, slot: Dim, at: Mapping[Sym, Dim]
+    ) -> None:  # fmt: skip
+        """The tensor map, made by the host, and the copies of the boxes from a point on that fill piece number `slot`.
+
+        A box has the lines of one panel of the piece.
+        """
+        panels, lines, *_ = piece.shape
+        beside, along = (piece.unit.line, lines) if piece.turned else (lines, piece.unit.line)
+        sizes = [{self.own: beside, self.k: along}.get(i, 1) for i in self.iterators]
+        made = loop.TensorMapOp(self.buffer, self.index, sizes)
+        host.add_op(made)
+        for panel in range(panels):
+            first = {**at, self.own: at[self.own] + panel * beside}
+            place = [first[i] for i in self.iterators]
+            fill.add_op(loop.BulkCopyOp(made.result, place, memory, [slot, dim(panel)]))
+
+
+def boxes_of(
+    nest: kernel.GenericOp, operand: tuple[SSAValue, IndexMap], rows: Sequence[int], batch: Sequence[int], along: bool
+) -> Boxes | None:  # fmt: skip
+    """The boxes of an operand with iterators `rows` besides K, contiguous `along` K or not; None where there are none.
+
+    Several of them count as one, the last, which the map can follow only where memory has them one after the other.
+    """
+    buffer, index = operand[0], _with_one(operand[1], rows)
+    info, own, k = buffer_info(buffer), rows[-1], nest.n_parallel
+    linear = linear_in(simplify(expand_mods(info.address(index.exprs)), index.bounds), index.bounds)
+    if linear is None:
+        return None
+    steps = {int(symbol.name[1:]): step for symbol, step in linear[0].items()}
+    if not {own, k} <= {*steps} <= {own, k, *batch}:
+        return None
+    # In the order of memory: each step is a multiple of those behind it.
+    order = sorted(steps, key=lambda i: -sum((steps[i] % step).const == 0 for step in steps.values()))
+    if order[-1] != (k if along else own):
+        return None
+    # What the operand has the same elements for counts as 0.
+    places = {Sym(f"d{i}"): dim(0) for i in range(index.rank)} | {Sym(f"d{i}"): d for i, d in zip(order, iterators(5))}
+    exprs, guards = (tuple(e.substitute(places) for e in part) for part in (index.exprs, index.guards))
+    ordered = IndexMap(tuple(index.extents[i] for i in order), exprs, guards)
+    found = places_of_map(info, ordered)
+    if found is None:
+        return None
+    symbols = tuple(Sym(f"d{i}") for i in order)
+    return Boxes(buffer, ordered, symbols, Sym(f"d{own}"), Sym(f"d{k}"), (found[0], *found[1][:-1]))
+
+
+def _with_one(index: IndexMap, rows: Sequence[int]) -> IndexMap:
+    """The map where the last of some iterators counts through all of them."""
+    extents = [index.extents[i] for i in rows]
+    places = dict(zip((Sym(f"d{i}") for i in rows), unravel(iterator(rows[-1]), extents)))
+    exprs, guards = (tuple(e.substitute(places) for e in part) for part in (index.exprs, index.guards))
+    counted = tuple(product(extents) if i == rows[-1] else e for i, e in enumerate(index.extents))
+    return IndexMap(counted, exprs, guards)
+
+
+def room_of(boxes: Sequence[Boxes]) -> Dim:
+    """Positive where there are points along each dim, and not more than tensor maps have places for."""
+    extents = dict.fromkeys(extent for side in boxes for extent in side.index.extents)
+    least = dim(1)
+    for extent in extents:
+        least = minimum(least, minimum(extent, MOST_POINTS + 1 - extent))
+    return least

@@ -1,0 +1,148 @@
+"""Maps that turn memory around, to grids: square tiles of block memory between loads and stores.
+
+Where results are contiguous along one iterator and an input along another, neighbouring threads load neighbours of the
+input into a tile and then read it across, so that both sides of memory are used in whole lines.  Rows of the tile are
+one element longer than it is wide: what lies one above the other lies in different banks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo
+from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
+from ....dialects.dims.index_map import product, unravel
+from ..body import LoopWriter, accesses, bound, buffer_info, either
+from ..map.schedule import Group, point_of
+from .builder import gpu_block, gpu_threads, in_lanes
+
+__all__ = ["Turned", "schedule_gpu_tiles", "turned_inputs"]
+
+#: The sides of a tile, and the rows of it that a block's threads are.
+TILE, ROWS = 32, 8
+#: Inputs that have tiles at most.
+MOST = 4
+
+
+@dataclass(frozen=True)
+class Turned:
+    """Inputs that are contiguous along the group number `across` of the outer ones, and not along the inner one."""
+
+    across: int
+    inputs: tuple[int, ...]
+
+
+def turned_inputs(nest: kernel.GenericOp, outer: Sequence[Group], inner: Group) -> Turned | None:
+    """The inputs of an elementwise nest to load by tiles; None where there are none, or rows are short."""
+    walks = accesses(nest)[: len(nest.ins)]
+    best: Turned | None = None
+    for number, group in enumerate(outer):
+        found = tuple(
+            i
+            for i, walk in enumerate(walks)
+            if not walk.guarded
+            and (step := walk.step(group.symbols[-1])) is not None
+            and step.const == 1
+            and (far := walk.step(inner.symbols[-1])) is not None
+            and far.terms
+            and far.const != 1
+        )
+        if found and (best is None or len(found) > len(best.inputs)):
+            best = Turned(number, found[:MOST])
+    if best is None or any((e.const or TILE) < TILE // 2 for e in (outer[best.across].extent, inner.extent)):
+        return None
+    return best
+
+
+def schedule_gpu_tiles(
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, outer: Sequence[Group], inner: Group, turned: Turned
+) -> None:
+    """Grids of tiles of an elementwise nest."""
+    across = outer[turned.across]
+    others = [g for i, g in enumerate(outer) if i != turned.across]
+    number, body = writer.fresh(), Block()
+    along_tiles, across_tiles = ((g.extent + (TILE - 1)) // TILE for g in (inner, across))
+    column = bound(writer, body, number % along_tiles) * TILE
+    row = bound(writer, body, number // along_tiles % across_tiles) * TILE
+    rest = unravel(number // (along_tiles * across_tiles), [g.extent for g in others])
+    places = [bound(writer, body, p) for p in rest] if others else []
+    tiles, size = _tiles(nest, turned, body)
+
+    tile = _Tile(writer, nest, tiles, column, row, inner, across, others, places)
+    within = minimum(inner.extent - column, across.extent - row) - (TILE - 1)
+    either(body, within, lambda b: tile.write(b, whole=True), lambda b: tile.write(b, whole=False))
+    count = product([g.extent for g in others]) * along_tiles * across_tiles
+    block.add_op(gpu_block(number, count, body, TILE * ROWS, shared=size))
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """One tile, from `column` of the inner group and `row` of the one across on, at `places` of the others."""
+
+    writer: LoopWriter
+    nest: kernel.GenericOp
+    tiles: dict[int, SSAValue]
+    column: Dim
+    row: Dim
+    inner: Group
+    across: Group
+    others: Sequence[Group]
+    places: Sequence[Dim]
+
+    def write(self, block: Block, whole: bool) -> None:
+        """Its loads, a barrier, its stores; of one that is not `whole` only what is there."""
+        self._load(block, whole)
+        block.add_op(loop.BarrierOp())
+        self._store(block, whole)
+
+    def _point(self, along: Dim, beside: Dim) -> dict[Sym, Dim]:
+        return point_of([*self.others, self.inner, self.across], [*self.places, along, beside])
+
+    def _load(self, block: Block, whole: bool) -> None:
+        thread, copy, body = self.writer.fresh(), self.writer.fresh(), Block()
+        high, low = copy * ROWS + thread // TILE, thread % TILE
+        along, beside = self.column + high, self.row + low
+        if not whole:  # what is last comes again: it is there, and nobody asks for it
+            along, beside = minimum(along, self.inner.extent - 1), minimum(beside, self.across.extent - 1)
+        for i, tile in self.tiles.items():
+            value = self.writer.operand(self.nest, i, self._point(along, beside), body)
+            body.add_op(loop.StoreOp(value, tile, [high, low]))
+        block.add_op(_phase(thread, copy, body))
+
+    def _store(self, block: Block, whole: bool) -> None:
+        writer, nest = self.writer, self.nest
+        thread, copy, body = writer.fresh(), writer.fresh(), Block()
+        high, low = copy * ROWS + thread // TILE, thread % TILE
+        loads = {i: loop.LoadOp(tile, [low, high]) for i, tile in self.tiles.items()}
+        body.add_ops(loads.values())
+        along, beside = self.column + low, self.row + high
+        if not whole:
+            writer.within = (self.inner.extent - 1 - along, self.across.extent - 1 - beside)
+        there = self._point(along, beside)
+        given = {i: made.result for i, made in loads.items()}
+        writer.store(nest, writer.body(nest, there, body, given), there, body)
+        writer.within = ()
+        block.add_op(_phase(thread, copy, body))
+
+
+def _tiles(nest: kernel.GenericOp, turned: Turned, block: Block) -> tuple[dict[int, SSAValue], Dim]:
+    """A tile of block memory for each turned input, and the bytes of all."""
+    found: dict[int, SSAValue] = {}
+    offset, dims = dim(0), (dim(TILE), dim(TILE + 1))
+    for i in turned.inputs:
+        info = BufferInfo(buffer_info(nest.ins[i]).dtype, dims, packed_strides(dims))
+        made = loop.AllocOp(info, offset, "block")
+        block.add_op(made)
+        found[i] = made.result
+        offset = offset + (product(dims) * info.dtype.bytes + 15) // 16 * 16
+    return found, offset
+
+
+def _phase(thread: Dim, copy: Dim, body: Block) -> loop.ParallelOp:
+    """All rows of a tile, some of them a thread."""
+    copies = TILE // ROWS
+    return gpu_threads(thread, 0, TILE * ROWS, in_lanes(copy, body, unroll=copies))

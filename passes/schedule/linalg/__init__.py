@@ -1,0 +1,1 @@
+"""Loop programs for factorizations and eigenvalues of stacks of matrices."""

@@ -1,0 +1,104 @@
+"""Elimination of stacks of matrices to loops: by rows with the largest pivot of a column, and Cholesky's."""
+
+from __future__ import annotations
+
+from xdsl.ir import Block
+
+from ....dialects import kernel
+from ....dialects.dims.dims import Dim
+from ....dialects.scalar.language import Value
+from ....dialects.types import DTYPES
+from ..body import LoopWriter, buffer_info
+from ..builder import Code
+from ..map.schedule import Lanes
+from .base import MatrixLoops, conjugate, inside, real, square
+
+__all__ = ["schedule_cholesky", "schedule_elimination"]
+
+I64 = DTYPES["i64"]
+
+
+def schedule_elimination(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+    """Loops for ``eliminate``: of a and b the solutions of ``a @ x = b``, the pivots, and the sign of their order."""
+    _Elimination(writer, op, lanes).emit(block)
+
+
+def schedule_cholesky(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+    """Loops for ``cholesky``: the lower factor."""
+    _Cholesky(writer, op, lanes).emit(block)
+
+
+class _Elimination(MatrixLoops):
+    def allocate(self, code: Code) -> None:
+        self.n, self.m = self.rows, buffer_info(self.op.ins[1]).dims[-1]
+        self.w = self.scratch(code, self.element, self.n, self.n + self.m)
+
+    def one(self, code: Code, at: list[Dim]) -> None:
+        (a, b), (x, _, signs), n = self.op.ins, self.op.outs, self.n
+        self.copy(code, a, at, self.w, [], n, n)
+        self.copy(code, b, at, self.w, [], n, self.m, n)
+        code.store(code.b.constant(1, self.part), signs, at)
+        with code.for_(0, n) as (c, k):
+            self._eliminate(c, at, k)
+        with code.for_(0, n) as (c, k):
+            self._substitute(c, n - 1 - k)
+        with code.for_(0, n) as (middle, i), self.lanes(middle, 0, self.m) as (c, j):
+            c.store(c.load(self.w, [i, j + n]), x, [*at, i, j])
+
+    def _eliminate(self, code: Code, at: list[Dim], k: Dim) -> None:
+        """Column `k` below the diagonal becomes zero, by the row that has its largest element."""
+        n, w = self.n, self.w
+        _, pivots, signs = self.op.outs
+
+        def larger(c: Code, i: Dim, best: Value) -> Value:
+            beyond = square(c.load(w, [i, k])) > square(c.load(w, [c.bind(best), k]))
+            return c.b.select(beyond, c.b.index(i), best)
+
+        p = code.bind(code.fold(k + 1, n, code.b.index(k), larger))
+        with self.lanes(code, 0, n + self.m) as (c, j):
+            upper, lower = c.load(w, [k, j]), c.load(w, [p, j])
+            c.store(lower, w, [k, j])
+            c.store(upper, w, [p, j])
+        sign = code.load(signs, at)
+        code.store(code.b.select(code.b.index(p - k).differs(0), -sign, sign), signs, at)
+        pivot = code.load(w, [k, k])
+        code.store(pivot, pivots, [*at, k])
+        with code.for_(k + 1, n) as (c, i):
+            factor = -(c.load(w, [i, k]) / inside(c, pivot))
+            self.add_row(c, w, i, factor, k, k + 1, n + self.m)
+
+    def _substitute(self, code: Code, k: Dim) -> None:
+        """Row `k` of the solution, taken out of those above."""
+        n, w = self.n, self.w
+        pivot = code.load(w, [k, k])
+        with self.lanes(code, n, n + self.m) as (c, j):
+            c.store(c.load(w, [k, j]) / inside(c, pivot), w, [k, j])
+        with code.for_(0, k) as (c, i):
+            self.add_row(c, w, i, -c.load(w, [i, k]), k, n, n + self.m)
+
+
+class _Cholesky(MatrixLoops):
+    def allocate(self, code: Code) -> None:
+        self.w = self.scratch(code, self.element, self.rows, self.rows)
+
+    def one(self, code: Code, at: list[Dim]) -> None:
+        n, w = self.rows, self.w
+        self.copy(code, self.op.ins[0], at, w, [], n, n)
+        with code.for_(0, n) as (c, k):
+            self._column(c, k)
+        with code.for_(0, n) as (middle, i), self.lanes(middle, 0, n) as (c, j):
+            lower = c.b.index(j) <= c.b.index(i)
+            found = c.b.select(lower, c.load(w, [i, j]), self.zero(c, self.element))
+            c.store(found, self.op.outs[0], [*at, i, j])
+
+    def _column(self, code: Code, k: Dim) -> None:
+        """Column `k` of the factor, and what it takes from the columns behind; its conjugate stays as row `k`."""
+        n, w = self.rows, self.w
+        root = code.b.sqrt(real(code.load(w, [k, k])))
+        code.store(code.b.cast(root, self.element), w, [k, k])
+        with code.for_(k + 1, n) as (c, i):
+            scaled = c.load(w, [i, k]) / c.b.cast(inside(c, root), self.element)
+            c.store(scaled, w, [i, k])
+            c.store(conjugate(c.b, scaled), w, [k, i])
+        with code.for_(k + 1, n) as (c, i):
+            self.add_row(c, w, i, -c.load(w, [i, k]), k, k + 1, i + 1)

@@ -1,0 +1,355 @@
+"""Contractions in the order of a CPU's matrix unit: both operands packed into tiles, folds of products of tiles.
+
+The right operand is packed once, in panels of two tiles beside each other.  The rows go by bands, of which as much is
+packed as the last cache holds; then threads take tasks, a block of a band by a group of panels.  A fold makes two by
+two tiles of sums along all of K, in memory of the worker's own.  From there they are finished and stored while the next
+fold multiplies, some rows in each of its steps: neither has to wait for the other.
+
+Any transpose, view or map of an operand is absorbed in packing.  Where memory is contiguous along K, rows of the left
+tiles are copies of it, and those of the right ones, whose words hold two neighbours along K, are transposed in
+registers; where it is contiguous beside K, it is the other way around.  What lies beyond K is zero.
+
+Few rows or columns, known when the loops run, are chains of products: packing the other operand would take longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, order_attr
+from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides
+from ....dialects.dims.index_map import product, unravel
+from ....dialects.loop.amx import ELEMENT, TILE
+from ....dialects.matrix_units import MatrixUnit
+from ....dialects.order import CHAIN_FMA
+from ....dialects.scalar.builder import BodyBuilder
+from ....dialects.scalar.language import Value
+from ....dialects.types import DTYPES, DType
+from ...tensor.tensor_cores import FEW, HeldFactors
+from ..body import LoopWriter, bound
+from ..gpu.matmul_simt import along_k, point_of_contraction
+from ..map.schedule import Lanes
+from .cpu import part_of, schedule_contraction
+from .match import Factors
+
+__all__ = ["TileSchedule"]
+
+#: Tiles of sums that a fold has beside each other, and below each other where there are rows for them.
+ACROSS, DOWN = 2, 2
+#: Panels that are packed together, a step of K of all of them at a time, so that rows of memory are read on.
+TOGETHER = 8
+#: Bytes of the second cache of processors that have tiles.
+CACHE = 2 << 20
+#: Tasks that make the threads' shares even, where there is work for so many.
+TASKS = 16
+#: Nanoseconds of a product of two numbers by a unit, and of packing an element.
+PRODUCT, PACKING = 1 / 1024, 1 / 8
+HALF, WORD = DTYPES[ELEMENT], DTYPES["i32"]
+
+
+#: Where the element or word of a piece lies, by its row and its column of a tile.
+_Place = Callable[..., list[Dim]]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One operand: its extent beside K, the tiles of a block of it, and whether memory is contiguous along K."""
+
+    number: int
+    extent: Dim
+    tiles: int
+    along: bool
+
+    @property
+    def size(self) -> int:
+        return self.tiles * TILE
+
+    @property
+    def blocks(self) -> Dim:
+        return (self.extent + (self.size - 1)) // self.size
+
+    @property
+    def turned(self) -> bool:
+        """Whether its tiles are transposed when they are packed."""
+        return self.along == bool(self.number)
+
+
+@dataclass(frozen=True)
+class _Tiles:
+    """Packed tiles, ``[blocks, steps, pieces, tiles, 16, …]``, as elements and as words of two of them."""
+
+    elements: SSAValue
+    words: SSAValue
+
+
+class TileSchedule:
+    """A contraction's loops; `batch` says where the iterators of both factors stand, `alone` whether threads are at
+    work around these loops."""
+
+    def __init__(
+        self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit,
+        lanes: Lanes,
+    ):  # fmt: skip
+        self.writer, self.nest, self.factors, self.held, self.unit = writer, nest, factors, held, unit
+        self.lanes = lanes
+        self.batch: dict[Sym, Dim] = {}
+        self.alone = False
+        extents = nest.extents.data
+        m, n = (product([extents[i] for i in own]) for own in (factors.left, factors.right))
+        self.k = extents[-1]
+        self.steps = (self.k + (unit.depth - 1)) // unit.depth
+        down = 1 if m.const is not None and m.const <= TILE else DOWN
+        self.left = _Side(0, m, down, along_k(nest, factors.left))
+        self.right = _Side(1, n, ACROSS, along_k(nest, factors.right))
+
+    def write(self, block: Block) -> None:
+        """All results: by tiles, or where there are few rows or columns, or nothing to add, by chains."""
+        enough = minimum(minimum(self.left.extent, self.right.extent) - FEW, self.k)
+        self.writer.either(block, enough, self._by_tiles, self._by_chains)
+
+    def _by_chains(self, block: Block) -> None:
+        self.nest.attributes["order"] = order_attr(CHAIN_FMA)
+        schedule_contraction(self.writer, self.nest, self.factors, block, self.lanes)
+
+    def _by_tiles(self, block: Block) -> None:
+        if not self.factors.batch:
+            self._all(block)
+            return
+        extents = [self.nest.extents.data[i] for i in self.factors.batch]
+        number, body = self.writer.fresh(), Block()
+        places = [bound(self.writer, body, e) for e in unravel(number, extents)]
+        self.batch, self.alone = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}, True
+        self._all(body)
+        body.add_op(loop.YieldOp())
+        work = self.writer.costs.grain(self.left.extent * self.right.extent * maximum(1, self.k), PRODUCT)
+        block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
+
+    def _all(self, block: Block) -> None:
+        """All results, band by band."""
+        panels, rows = self.right.blocks, self.left.blocks
+        right = self._packed(block, self.right, panels)
+        self._pack(block, self.right, right, dim(0), panels, TOGETHER)
+        held = minimum(maximum(1, rows), self._rows_in(self.writer.costs.machine.cache3))
+        left = self._packed(block, self.left, held)
+        band, body = self.writer.fresh(), Block()
+        first = bound(self.writer, body, band * held)
+        last = bound(self.writer, body, minimum(rows, band * held + held))
+        self._pack(body, self.left, left, first, last, 1)
+        self._multiply(body, left, right, first, last)
+        body.add_op(loop.YieldOp())
+        block.add_op(loop.ForOp(str(band), 0, (rows + (held - 1)) // held, body))
+
+    def _rows_in(self, cache: float) -> Dim:
+        """How many blocks of the left operand half a cache holds, at least one."""
+        size = self.left.size * self.unit.depth * HALF.bytes * self.unit.pieces
+        return maximum(1, dim(int(cache) // 2 // size) // maximum(1, self.steps))
+
+    # Packing
+
+    def _packed(self, block: Block, side: _Side, blocks: Dim) -> _Tiles:
+        """Memory for the tiles of some blocks of an operand: a worker's own where it is alone."""
+        return self._memory(
+            block, (blocks, self.steps, dim(self.unit.pieces), dim(side.tiles)), "thread" if self.alone else "arena"
+        )
+
+    def _memory(self, block: Block, dims: tuple[Dim, ...], scope: str) -> _Tiles:
+        shapes = (*dims, dim(TILE), dim(self.unit.depth)), (*dims, dim(TILE), dim(TILE))
+        elements = self.writer.allocate(block, _info(HALF, shapes[0]), scope)
+        assert isinstance(elements.owner, loop.AllocOp)
+        again = loop.AllocOp(_info(WORD, shapes[1]), elements.owner.offset.data, scope)
+        block.add_op(again)
+        return _Tiles(elements, again.result)
+
+    def _pack(self, block: Block, side: _Side, tiles: _Tiles, first: Dim, last: Dim, together: int) -> None:
+        """The blocks `first` to `last` of an operand, to the beginning of its memory."""
+        group, number = self.writer.fresh(), self.writer.fresh()
+        body = Block()
+        stage = self._memory(body, (dim(self.unit.pieces),), "thread") if side.turned else None
+        whole = self.k // self.unit.depth
+        for lower, upper, partial in ((dim(0), whole, False), (whole, self.steps, True)):
+            if lower == upper:
+                continue
+            step, tile, inner = self.writer.fresh(), self.writer.fresh(), Block()
+            start = number * side.size + tile * TILE
+            self._pack_tile(inner, side, tiles, stage, (number - first, step, tile), start, partial)
+            made = _loop(tile, dim(0), dim(side.tiles), inner)
+            made = _loop(number, group, minimum(last, group + together), _block(made))
+            body.add_op(_loop(step, lower, upper, _block(made)))
+        body.add_op(loop.YieldOp())
+        work = self.writer.costs.grain(maximum(1, self.k) * side.size * together, PACKING)
+        block.add_op(self._shared(group, first, last, body, work, together))
+
+    def _pack_tile(
+        self, block: Block, side: _Side, tiles: _Tiles, stage: _Tiles | None, at: tuple[Dim, Dim, Dim],
+        start: Dim, partial: bool,
+    ) -> None:  # fmt: skip
+        """A tile of each piece, whose step of K is `partial` or not; what begins at `start` beside K."""
+        number, step, tile = at
+
+        def place(piece: Dim, *inside: Dim) -> list[Dim]:
+            return [number, step, piece, tile, *inside]
+
+        def staged(piece: Dim, *inside: Dim) -> list[Dim]:
+            return [piece, *inside]
+
+        fill = self._fill_elements if side.along else self._fill_words
+        fill(block, side, stage or tiles, staged if stage else place, step * self.unit.depth, start, partial)
+        if stage is None:
+            return
+        # The word of row r and column c comes from row c and column r.
+        piece, r, c, body = self.writer.fresh(), self.writer.fresh(), self.writer.fresh(), Block()
+        word = loop.LoadOp(stage.words, staged(piece, c, r))
+        body.add_ops([word, loop.StoreOp(word.result, tiles.words, place(piece, r, c))])
+        columns = _block(_loop(c, dim(0), dim(TILE), body, vector=TILE))
+        rows = _block(_loop(r, dim(0), dim(TILE), columns, unroll=TILE))
+        block.add_op(_loop(piece, dim(0), dim(self.unit.pieces), rows))
+
+    def _fill_elements(
+        self, block: Block, side: _Side, tiles: _Tiles, place: _Place, k: Dim, start: Dim, partial: bool
+    ) -> None:
+        """Rows of elements that are neighbours along K, from `k` on."""
+        depth = self.unit.depth
+        r, along, rows = self.writer.fresh(), self.writer.fresh(), Block()
+        there = minimum(depth, self.k - k) if partial else dim(depth)
+        for lower, upper, beyond in ((dim(0), there, False), (there, dim(depth), True)):
+            if lower == upper:
+                continue
+            body = Block()
+            for piece, value in enumerate(self._pieces(body, side, start + r, k + along, beyond)):
+                body.add_op(loop.StoreOp(value.ref, tiles.elements, place(dim(piece), r, along)))
+            rows.add_op(_loop(along, lower, upper, body, vector=1 if beyond else depth))
+        block.add_op(_loop(r, dim(0), minimum(TILE, side.extent - start), rows))
+
+    def _fill_words(
+        self, block: Block, side: _Side, tiles: _Tiles, place: _Place, k: Dim, start: Dim, partial: bool
+    ) -> None:
+        """Rows of words: of neighbours beside K, each with its next one along K, from `k` on."""
+        number = self.writer.fresh()
+        pairs = minimum(TILE, (self.k - k) // 2) if partial else dim(TILE)
+        halves = minimum(TILE, (self.k - k + 1) // 2) if partial else dim(TILE)
+        for lower, upper, there in ((dim(0), pairs, 2), (pairs, halves, 1), (halves, dim(TILE), 0)):
+            if lower == upper:
+                continue
+            j, body = self.writer.fresh(), Block()
+            low, high = (
+                self._pieces(body, side, start + j, k + number * 2 + i, beyond=i >= there) for i in range(2)
+            )  # fmt: skip
+            for piece, (even, odd) in enumerate(zip(low, high, strict=True)):
+                body.add_op(loop.StoreOp(_word(even, odd).ref, tiles.words, place(dim(piece), number, j)))
+            columns = _loop(j, dim(0), minimum(TILE, side.extent - start), body, vector=TILE)
+            block.add_op(_loop(number, lower, upper, _block(columns)))
+
+    def _pieces(self, block: Block, side: _Side, beside: Dim, k: Dim, beyond: bool) -> list[Value]:
+        """The pieces of a factor; zeros beyond K."""
+        b = BodyBuilder(block)
+        if beyond:
+            return [b.literal(0.0, HALF)] * self.unit.pieces
+        row, column = (dim(0), beside) if side.number else (beside, dim(0))
+        point = point_of_contraction(self.nest, self.factors, self.batch, row, column, k)
+        left = b.wrap(self.writer.factor(self.nest, self.held.values[side.number], point, block), self.unit.element)
+        if self.unit.pieces == 1:
+            return [left]
+        found: list[Value] = []
+        for piece in range(self.unit.pieces):
+            left = left - b.cast(found[-1], left.dtype) if piece else left
+            found.append(b.cast(left, HALF))
+        return found
+
+    # Products
+
+    def _multiply(self, block: Block, left: _Tiles, right: _Tiles, first: Dim, last: Dim) -> None:
+        """Tasks of a block of the band by a group of panels."""
+        task, body = self.writer.fresh(), Block()
+        rows, panels = bound(self.writer, block, last - first), self.right.blocks
+        blocks, groups = self._tasks(block, rows)
+        upper, lower = part_of(self.writer, body, rows, task // groups, blocks)
+        before, behind = part_of(self.writer, body, panels, task % groups, groups)
+        shape = (dim(self.left.size), dim(self.right.size))
+        sums = self.writer.allocate(body, _info(DTYPES[self.unit.sums], shape), "thread")
+        down = bound(self.writer, body, lower - upper)
+        each = bound(self.writer, body, (self.steps + (self.left.size - 1)) // self.steps)
+
+        fold, step, inner, beside = self.writer.fresh(), self.writer.fresh(), Block(), Block()
+        # Folds go panel by panel, row by row.
+        (row, panel), earlier = (
+            (bound(self.writer, inner, n % down + upper), bound(self.writer, inner, n // down + before))
+            for n in (fold, maximum(0, fold - 1))
+        )
+        # The first fold finishes none.
+        end = minimum(step * each + each, fold * self.left.size)
+        self._finish(beside, sums, earlier, first, step * each, end)
+        beside.add_op(loop.YieldOp())
+        inner.add_op(
+            loop.TileFoldOp(
+                str(step),
+                0,
+                self.steps,
+                self.unit,
+                left.elements,
+                [row, step],
+                right.words,
+                [panel, step],
+                sums,
+                beside,
+            )
+        )
+        body.add_op(_loop(fold, dim(0), down * (behind - before), inner))
+        self._finish(body, sums, (lower - 1, behind - 1), first, dim(0), dim(self.left.size))
+        body.add_op(loop.YieldOp())
+        products = rows * panels * (self.left.size * self.right.size) * maximum(1, self.k)
+        work = bound(self.writer, block, products // maximum(1, blocks * groups))
+        block.add_op(self._shared(task, dim(0), blocks * groups, body, self.writer.costs.grain(work, PRODUCT)))
+
+    def _tasks(self, block: Block, rows: Dim) -> tuple[Dim, Dim]:
+        """How many blocks of a band by how many groups of panels the tasks are: blocks that the second cache holds."""
+        wanted = 1 if self.alone else TASKS
+        held = bound(self.writer, block, self._rows_in(CACHE))
+        blocks = bound(self.writer, block, maximum(1, (rows + (held - 1)) // held))
+        groups = bound(
+            self.writer, block, maximum(1, minimum(self.right.blocks, (dim(wanted) + (blocks - 1)) // blocks))
+        )
+        enough = (dim(wanted) + (groups - 1)) // groups
+        return bound(self.writer, block, maximum(1, minimum(rows, maximum(blocks, enough)))), groups
+
+    def _finish(self, block: Block, sums: SSAValue, place: tuple[Dim, Dim], first: Dim, start: Dim, end: Dim) -> None:
+        """The results of a fold, row by row: those from `start` to `end`."""
+        row, column = (place[0] + first) * self.left.size, place[1] * self.right.size
+        r, j, body = self.writer.fresh(), self.writer.fresh(), Block()
+        total = loop.LoadOp(sums, [r, j])
+        body.add_op(total)
+        point = point_of_contraction(self.nest, self.factors, self.batch, row + r, column + j, dim(0))
+        self.writer.finish(self.nest, [total.result], point, body)
+        columns = minimum(self.right.size, self.right.extent - column)
+        made = _loop(j, dim(0), columns, body, vector=TILE, unroll=ACROSS)
+        there = minimum(self.left.size, self.left.extent - row)
+        block.add_op(_loop(r, start, minimum(end, there), _block(made)))
+
+    def _shared(self, iterator: Dim, lower: Dim, upper: Dim, body: Block, grain: Dim, step: int = 1) -> Operation:
+        """A loop for the threads to share; a plain one where they share those around it."""
+        if self.alone:
+            return loop.ForOp(str(iterator), lower, upper, body, step=step)
+        return loop.ParallelOp(str(iterator), lower, upper, body, step=step, grain=grain)
+
+
+def _word(even: Value, odd: Value) -> Value:
+    """Two elements as one word."""
+    b, half, word = even.b, DTYPES["u16"], DTYPES["u32"]
+    low, high = (b.cast(b.bitcast(x, half), word) for x in (even, odd))
+    return b.bitcast(low | high << 16, WORD)
+
+
+def _info(dtype: DType, dims: tuple[Dim, ...]) -> BufferInfo:
+    return BufferInfo(dtype, dims, packed_strides(dims))
+
+
+def _block(*ops: Operation) -> Block:
+    return Block(ops)
+
+
+def _loop(iterator: Dim, lower: Dim, upper: Dim, body: Block, vector: int = 1, unroll: int = 1) -> loop.ForOp:
+    body.add_op(loop.YieldOp())
+    return loop.ForOp(str(iterator), lower, upper, body, vector=vector, unroll=unroll)

@@ -1,0 +1,448 @@
+"""Contractions to loops: the right operand packed into panels, register tiles, K in the order's blocks.
+
+Operands are packed as `packing.py` says.  Threads take tasks, some rows by a group of panels: for each
+block of K, tiles of `rows` by one panel run an FMA chain along K with all their sums in registers
+(`register_tile.py`).  Which operand stays in the second cache meanwhile depends on the left one.  Read in place, or
+transposed and packed by all threads before, its rows go by panels that the worker has packed for itself; where workers
+pack it, a block of its rows stays, and panels go by.
+
+Few rows, known when the loops run, are multiplied with the right operand where it is: packing would cost more than it
+saves.  Iterators of both factors (stacks of matrices) go to threads, and each worker does the above by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import scalar_dtype
+from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
+from ....dialects.dims.index_map import product, unravel
+from ....dialects.scalar.builder import BodyBuilder
+from ..body import LoopWriter, bound, buffer_info, either
+from ..map.schedule import Lanes
+from .match import Factors
+from .packed_lhs import PackedRows
+from .packing import ContractionOperands
+
+__all__ = ["Contraction", "part_of", "schedule_contraction"]
+
+#: Tasks that make the threads' shares even, where there is work for so many.
+TASKS = 16
+#: Their number is a multiple of it: a task more would be a round in which one of few threads works.
+EVEN_TASKS = 4
+#: Pieces of work that one thread does in the time that threads take to pack together, and then to multiply.
+JOINED = 12
+#: A left operand that is packed serves at least so many panels, where there are as many.
+PANELS_A_PACKING = 64
+#: Packing a panel takes as long as multiplying so many rows by it.
+PACKED_ROWS = 40
+#: At most so many blocks of K are packed before the rows are worked on.
+BLOCKS_AT_ONCE = 8
+#: At most so many rows, of a matrix and of each in a stack, are multiplied with what is as vectors need it, by tiles of
+#: so many; a large one would come from the last cache for each tile, and from memory a line of each page at a time.
+FEW_ROWS, FEW_ROWS_EACH, ROWS_IN_PLACE = 8, 16, 4
+
+
+def schedule_contraction(
+    writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, block: Block, lanes: Lanes
+) -> None:
+    """Packed panels and register tiles; see the module's text."""
+    Contraction(writer, nest, factors, lanes).write(block)
+
+
+class Contraction(ContractionOperands):
+    """A contraction's loops."""
+
+    def write(self, block: Block) -> None:
+        """All results: by panels, or with few rows in place."""
+        if self.factors.batch:
+            self.each(block, lambda body: either(body, self.m - self.few_rows, self._packing, self._in_place))
+        elif not self._contiguous(1, self.factors.right):
+            self._packing(block)
+        else:
+            held = int(self.writer.costs.machine.cache3) * 4 // scalar_dtype(self.state).bits
+            # One row uses nothing twice, so that it does not wait for panels however large the operand is.
+            excess = maximum(self.m - self.few_rows, minimum(self.m - 1, self.n * self.k - held))
+            either(block, excess, self._packing, self._in_place)
+
+    def write_few(self, block: Block) -> None:
+        """All results, where there are no more than `few_rows`."""
+        if self.factors.batch:
+            self.each(block, self._in_place)
+        elif self._contiguous(1, self.factors.right):
+            self._in_place(block)
+        else:
+            self._packing(block)
+
+    @property
+    def few_rows(self) -> int:
+        """So many rows, of a matrix or of each in a stack, are not worth packing for."""
+        return FEW_ROWS_EACH if self.factors.batch else FEW_ROWS
+
+    def each(self, block: Block, write: Callable[[Block], None]) -> None:
+        """What `write` adds for a matrix of a stack, for all of them: threads share these."""
+        extents = [self.nest.extents.data[i] for i in self.factors.batch]
+        number, body = self.writer.fresh(), Block()
+        places = [bound(self.writer, body, e) for e in unravel(number, extents)] if len(extents) > 1 else [number]
+        self.batch, self.alone = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}, True
+        write(body)
+        body.add_op(loop.YieldOp())
+        work = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest)
+        block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
+
+    def _in_place(self, block: Block) -> None:
+        """Register tiles whose factors are read where they are, along all of K."""
+        start, tile, r, j, kk = (self.writer.fresh() for _ in range(5))
+        row, point = tile * ROWS_IN_PLACE + r, {}
+        body, element = Block(), Block()
+        point = self._point(row, j, kk)
+        values = [self.writer.factor(self.nest, value, point, element) for value in self.factors.values]
+        total = self._fold(body, element, values, kk, self.k)
+        self.writer.finish(self.nest, [total], point, body)
+        body.add_op(loop.YieldOp())
+        columns, rows = minimum(self.n, start + self.panel), minimum(self.m - tile * ROWS_IN_PLACE, ROWS_IN_PLACE)
+        made = loop.ForOp(str(j), start, columns, body, vector=self.width, unroll=self.copies)
+        tiles = (self.m + (ROWS_IN_PLACE - 1)) // ROWS_IN_PLACE
+        for iterator, upper, unroll in ((r, rows, ROWS_IN_PLACE), (tile, tiles, 1)):
+            inner = Block()
+            inner.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), 0, upper, inner, unroll=unroll)
+        panels = Block()
+        panels.add_ops([made, loop.YieldOp()])
+        work = self.writer.grain(self.m * self.panel * maximum(1, self.k), self.nest)
+        block.add_op(self.shared(start, self.n, panels, step=self.panel, grain=work))
+
+    def _fold(self, block: Block, body: Block, values: list[SSAValue], kk: Dim, upper: Dim) -> SSAValue:
+        """The reduction of products in the nest's order; `body` has what the factors need."""
+        assert self.nest.identity is not None and self.nest.order is not None
+        if not self.nest.order.data.product:
+            product_ = arith.MuliOp(values[0], values[1])
+            body.add_op(product_)
+            values = [product_.result]
+        body.add_op(loop.YieldOp(*values))
+        made = loop.ReduceOp(
+            str(kk), 0, upper, body, self.writer.merge(self.nest), order=self.nest.order.data,
+            identity=list(self.nest.identity.data), types=[self.state],
+        )  # fmt: skip
+        block.add_op(made)
+        return made.outs[0]
+
+    def _packing(self, block: Block) -> None:
+        if self._contiguous_along_k(0):
+            self._by_columns(block)
+        elif self._contiguous(0, self.factors.left):
+            # Rows packed for all threads come from farther away, which is worth it for many panels.
+            either(block, self.panels - self.panels_held, self._by_columns, self._by_rows)
+        else:
+            self._by_rows(block)
+
+    def _by_columns(self, block: Block) -> None:
+        """Tasks of a group of panels by a part of the rows; each packs its panels, a block of K at a time.
+
+        They stay in the second cache of a core while all rows go by them, and no thread waits for what another packs
+        of the right operand.  A transposed left one is packed for all of them, some blocks of K at a time.
+        """
+        sums = None if self._in_one_block else self._sums(block, self.m)
+        if sums is not None:
+            self._finish_if_empty(block, dim(0), self.m)
+        if self._contiguous_along_k(0):
+            self._columns(block, (dim(0), self._blocks), sums, None)
+        elif self._in_one_block:
+            only = dim(0), dim(1)
+            self._columns(block, only, sums, self._pack_rows(block, self._rows_packed(block), only))
+        else:
+            rows = self._rows_packed(block)
+            self._by_blocks(
+                block, self._rows_at_once(),
+                lambda body, blocks: self._columns(body, blocks, sums, self._pack_rows(body, rows, blocks)),
+            )  # fmt: skip
+
+    def _columns(self, block: Block, blocks: tuple[Dim, Dim], sums: SSAValue | None, left: PackedRows | None) -> None:
+        """The tasks, for some blocks of K."""
+        task, body = self.writer.fresh(), Block()
+        tiles = bound(self.writer, block, self.tiles)
+        groups, parts = self._shares(block, tiles)
+        self._tiles_by_panels(body, None, blocks, sums, task, (tiles, parts), groups, left)
+        block.add_op(self.shared(task, groups * parts, body))
+
+    def _shares(self, block: Block, tiles: Dim) -> tuple[Dim, Dim]:
+        """How many groups of panels by how many parts of the rows the tasks of `_by_columns` are.
+
+        No more panels than a worker has memory for, and as many tasks for each thread.  Each part of the rows packs
+        again, so threads share panels, unless some would have fewer of them than that costs, or rows are packed, which
+        take longer from another core than panels take to be packed twice.  What is known to be worth no second thread
+        asks for none.
+        """
+        fewest = (self.panels + (self.panels_held - 1)) // self.panels_held
+        piece = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest).const
+        if self.alone or (piece is not None and piece > 1):
+            return bound(self.writer, block, fewest), dim(1)
+        threads = bound(self.writer, block, maximum(1, self.writer.threads(block)))
+        # Rows that threads must share where there are fewer panels, and threads beside each other then.
+        least = bound(self.writer, block, (threads + (self.panels - 1)) // maximum(1, self.panels))
+        across = bound(self.writer, block, (threads + (least - 1)) // least)
+        # What all threads together take, in elements, with those that wait for the last one.
+        most_columns = bound(self.writer, block, (self.panels + (across - 1)) // across * self.panel)
+        by_columns = most_columns * across * (self.m + PACKED_ROWS * least)
+        by_rows = self.n * (self.m + PACKED_ROWS * threads)
+        rows = minimum(1, maximum(0, by_columns - by_rows)) if self._contiguous_along_k(0) else dim(1)
+        rows = bound(self.writer, block, rows)
+        parts = bound(self.writer, block, maximum(1, minimum(tiles, least + rows * (threads - least))))
+        even = bound(self.writer, block, across + rows * (1 - across))
+        groups = (fewest + (even - 1)) // even * even
+        return bound(self.writer, block, maximum(1, minimum(groups, self.panels))), parts
+
+    def _by_rows(self, block: Block) -> None:
+        """The right operand packed by all threads, some blocks of K at a time; then tasks that pack their rows."""
+        self.keep_rows_near()
+        if self._in_one_block:
+            packed = self._packed(block, dim(1))
+            self._pack(block, packed, dim(0), dim(1))
+            self._multiply(block, packed, dim(0), dim(1), None)
+            return
+        at_once = self._blocks_at_once()
+        packed = self._packed(block, minimum(self._blocks, at_once))
+        sums = self._sums(block, self.m)
+        self._finish_if_empty(block, dim(0), self.m)
+
+        def some(body: Block, blocks: tuple[Dim, Dim]) -> None:
+            self._pack(body, packed, *blocks)
+            self._multiply(body, packed, *blocks, sums)
+
+        self._by_blocks(block, at_once, some)
+
+    def _by_blocks(self, block: Block, at_once: Dim, write: Callable[[Block, tuple[Dim, Dim]], None]) -> None:
+        """What `write` adds for some blocks of K, from a first to a last one, for so many after another."""
+        at_once = bound(self.writer, block, at_once)
+        group, body = self.writer.fresh(), Block()
+        write(body, (group * at_once, minimum(group * at_once + at_once, self._blocks)))
+        body.add_op(loop.YieldOp())
+        block.add_op(loop.ForOp(str(group), 0, (self._blocks + (at_once - 1)) // at_once, body))
+
+    def pack(self, block: Block) -> SSAValue:
+        """All of the right operand in panels."""
+        packed = self._packed(block, self._blocks)
+        self._pack(block, packed, dim(0), self._blocks)
+        return packed
+
+    def write_rows(self, block: Block, packed: SSAValue, first: Dim, last: Dim, most: int) -> None:
+        """The results of the rows from `first` on and below `last`, `most` at most, by one worker."""
+        self.alone, self.origin = True, first
+        sums = None if self._in_one_block else self._sums(block, dim(most))
+        if sums is not None:
+            self._finish_if_empty(block, first, last)
+        self._rows_by_panels(block, packed, (dim(0), self._blocks), sums, (first, last), (dim(0), self.panels))
+
+    def _blocks_at_once(self) -> Dim:
+        """Blocks of K that are packed before the rows are worked on: as many as half the second cache holds, or one.
+
+        The threads join twice for all of them.  What is packed is read again for each block of rows, which should find
+        it where it was packed.
+        """
+        panel = self.depth * self.panel * scalar_dtype(self.state).bits // 8
+        panels = int(self.writer.costs.machine.cache2) // 2 // panel
+        return minimum(BLOCKS_AT_ONCE, maximum(1, dim(panels) // maximum(1, self.panels)))
+
+    def _sums(self, block: Block, rows: Dim) -> SSAValue:
+        """Where blocks of K of some rows are added up: the output, unless something is still to be done to the sums."""
+        last = self.nest.finish.block.first_op
+        out = self.nest.outs[0]
+        trivial = isinstance(last, kernel.YieldOp) and len(self.nest.outs) == 1
+        if trivial and buffer_info(out).dtype is scalar_dtype(self.state) and len(self.nest.maps_out()) == 1:
+            return out
+        return self._allocate(block, (rows, self.n))
+
+    def _sum_index(self, m: Dim, n: Dim, sums: SSAValue) -> list[Dim]:
+        if sums is self.nest.outs[0]:
+            point = self._point(m, n, dim(0))
+            return [e.substitute(point) for e in self.nest.maps_out()[0].exprs]
+        return [m - self.origin, n]
+
+    def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
+        """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
+        task, body = self.writer.fresh(), Block()
+        tiles, are_shared = bound(self.writer, block, self.tiles), self._are_shared(block)
+        blocks, groups = self._tasks(block, tiles, are_shared)
+        self._tiles_by_panels(body, packed, (first, last), sums, task, (tiles, blocks), groups)
+        grain = bound(self.writer, block, maximum(1, (1 - are_shared) * blocks * groups))
+        block.add_op(self.shared(task, blocks * groups, body, grain=grain))
+
+    def _are_shared(self, block: Block) -> Dim:
+        """1 where the product takes longer than threads take to join for what is packed, and again; else 0."""
+        if self.alone:
+            return dim(0)
+        joined = JOINED * self.writer.chunk(self.nest)
+        return bound(self.writer, block, minimum(1, self.m * self.n * maximum(1, self.k) // joined))
+
+    def _tiles_by_panels(
+        self,
+        body: Block,
+        packed: SSAValue | None,
+        blocks: tuple[Dim, Dim],
+        sums: SSAValue | None,
+        task: Dim,
+        tiles: tuple[Dim, Dim],
+        groups: Dim,
+        left: PackedRows | None = None,
+    ) -> None:
+        """A task: a part of the rows (`tiles`: how many, and how many parts of them) by one of the groups of panels."""
+        upper, lower = part_of(self.writer, body, tiles[0], task // groups, tiles[1])
+        panels = part_of(self.writer, body, self.panels, task % groups, groups)
+        rows = bound(self.writer, body, upper * self.rows), minimum(self.m, lower * self.rows)
+        self._rows_by_panels(body, packed, blocks, sums, rows, panels, left)
+        body.add_op(loop.YieldOp())
+
+    def _rows_by_panels(
+        self,
+        block: Block,
+        packed: SSAValue | None,
+        blocks: tuple[Dim, Dim],
+        sums: SSAValue | None,
+        rows: tuple[Dim, Dim],
+        panels: tuple[Dim, Dim],
+        ready: PackedRows | None = None,
+    ) -> None:
+        """Tiles of the rows and panels from a first to a last one, for one after another of the blocks of K.
+
+        Panel by panel of what is `packed`, tile by tile of rows where panels are the worker's own.  All rows may be
+        `ready` in memory; else those that are not read in place are packed here.
+        """
+        number, panel, tile, r, j = (self.writer.fresh() for _ in range(5))
+        start, height = rows[0], rows[1] - rows[0]
+        column, row = panel * self.panel + j, start + tile * self.rows + r
+        tiles = (height + (self.rows - 1)) // self.rows
+        deep = Block()
+        left = None
+        if ready is not None:
+            left = ready.of(number - blocks[0], start // self.rows)
+        elif not self._contiguous_along_k(0):
+            left = self._pack_left(deep, start, height, number)
+        places = (number - blocks[0], panel, j)
+        loops = [(tile, dim(0), tiles), (panel, *panels)]
+        if packed is None:
+            packed, places = self._pack_own(deep, number, panels), (dim(0), panel - panels[0], j)
+            loops.reverse()
+        body = Block()
+        if sums is not None:
+            # Fetched while the tile is computed: a chain is too long for the processor to look beyond its end.
+            body.add_op(loop.PrefetchOp(sums, self._sum_index(row, column, sums)))
+        total = self._chain(body, left, packed, (tile, r, row), places, number)
+        if sums is None:
+            self.writer.finish(self.nest, [total], self._point(row, column, dim(0)), body)
+        else:
+            self._add(body, sums, total, self._sum_index(row, column, sums), number)
+        body.add_op(loop.YieldOp())
+        columns = minimum(self.n - panel * self.panel, self.panel)
+        here = minimum(height - tile * self.rows, self.rows)
+        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
+        one_row = Block()
+        one_row.add_ops([made, loop.YieldOp()])
+        tile_ops: list[Operation] = [loop.ForOp(str(r), 0, here, one_row, unroll=self.rows)]
+        if sums not in (None, self.nest.outs[0]):
+            first = start + tile * self.rows
+            tile_ops.append(self._finish_tile(sums, (first, here), panel, columns, number))
+        for iterator, lower, upper in loops:
+            inner = Block()
+            inner.add_ops([*tile_ops, loop.YieldOp()])
+            tile_ops = [loop.ForOp(str(iterator), lower, upper, inner)]
+        deep.add_ops([*tile_ops, loop.YieldOp()])
+        block.add_op(loop.ForOp(str(number), *blocks, deep))
+
+    def _tasks(self, block: Block, tiles: Dim, are_shared: Dim) -> tuple[Dim, Dim]:
+        """How many blocks of rows by how many groups of panels the tasks are.
+
+        As many rows as the second cache holds, so that panels are read for few blocks of them; panels are shared out
+        where that makes too few tasks, and then fewer rows.  Their number is one that few threads share evenly.
+        """
+        wanted, even = (bound(self.writer, block, maximum(1, are_shared * n)) for n in (TASKS, EVEN_TASKS))
+        blocks = bound(self.writer, block, maximum(1, (tiles + (self.row_tiles - 1)) // self.row_tiles))
+        fewest = 1 if self._contiguous_along_k(0) else PANELS_A_PACKING
+        most = maximum(1, self.panels // fewest)
+        groups = bound(self.writer, block, minimum(most, (wanted + (blocks - 1)) // blocks))
+        blocks = maximum(blocks, (wanted + (groups - 1)) // groups)
+        multiple = bound(self.writer, block, (even + (groups - 1)) // groups)
+        blocks = (blocks + (multiple - 1)) // multiple * multiple
+        return bound(self.writer, block, maximum(1, minimum(blocks, tiles))), groups
+
+    def _chain(
+        self,
+        block: Block,
+        left: PackedRows | None,
+        packed: SSAValue,
+        row: tuple[Dim, Dim, Dim],
+        column: tuple[Dim, Dim, Dim],
+        number: Dim,
+    ) -> SSAValue:
+        """One element's FMA chain along a block of K; `row`: tile, row of it, row; `column`: block, panel, lane."""
+        kk = self.writer.fresh()
+        body = Block()
+        tile, r, i = row
+        if left is None:
+            point = self._point(i, dim(0), number * self.depth + kk)
+            a = self.writer.factor(self.nest, self.factors.values[0], point, body)
+        else:
+            stored = loop.LoadOp(left.memory, left.place(tile, r, kk))
+            body.add_op(stored)
+            a = stored.result
+        right = loop.LoadOp(packed, [column[0], column[1], kk, column[2]])
+        body.add_op(right)
+        return self._fold(block, body, [a, right.result], kk, minimum(self.k - number * self.depth, self.depth))
+
+    def _add(self, block: Block, sums: SSAValue, total: SSAValue, index: list[Dim], number: Dim) -> None:
+        """``sums += total``; the first block starts from the identity, whatever the memory held."""
+        before = loop.LoadOp(sums, index, [number - 1])
+        block.add_op(before)
+        b, element = BodyBuilder(block), scalar_dtype(self.state)
+        assert self.nest.identity is not None
+        identity, older = self.nest.identity.data[0], b.wrap(before.result, element)
+        # Loads that a guard leaves out are +0, as most identities are: choosing would take a branch, and registers.
+        assert isinstance(identity, FloatAttr | IntegerAttr)
+        if str(identity.value.data) not in ("0", "0.0"):  # -0.0 is another
+            made = arith.ConstantOp.create(result_types=[self.state], properties={"value": identity})
+            block.add_op(made)
+            older = b.select(b.index(number) > 0, older, b.wrap(made.result, element))
+        block.add_op(loop.StoreOp((older + b.wrap(total, element)).ref, sums, index))
+
+    def _finish_tile(self, sums: SSAValue, rows: tuple[Dim, Dim], panel: Dim, columns: Dim, number: Dim) -> Operation:
+        """The nest's `finish` over a tile's sums, which the first cache holds, after the last block of K.
+
+        Apart from the tile: what a long `finish` keeps in registers would take them from the sums.
+        """
+        once, r, j = (self.writer.fresh() for _ in range(3))
+        row, column, body = rows[0] + r, panel * self.panel + j, Block()
+        total = loop.LoadOp(sums, self._sum_index(row, column, sums))
+        body.add_op(total)
+        self.writer.finish(self.nest, [total.result], self._point(row, column, dim(0)), body)
+        body.add_op(loop.YieldOp())
+        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
+        for iterator, lower, upper in ((r, dim(0), rows[1]), (once, self._blocks - 1, number + 1)):
+            inner = Block()
+            inner.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), lower, upper, inner, apart=iterator is r)
+        return made
+
+    def _finish_if_empty(self, block: Block, first: Dim, last: Dim) -> None:
+        """Where K is 0 there is no last block: finish the identity for ``k`` iterations below one."""
+        i, j, once = (self.writer.fresh() for _ in range(3))
+        body = Block()
+        assert self.nest.identity is not None
+        identity = arith.ConstantOp.create(result_types=[self.state], properties={"value": self.nest.identity.data[0]})
+        body.add_op(identity)
+        self.writer.finish(self.nest, [identity.result], self._point(i, j, dim(0)), body)
+        body.add_op(loop.YieldOp())
+        row = Block()
+        row.add_ops([loop.ForOp(str(j), 0, self.n, body), loop.YieldOp()])
+        rows = Block()
+        rows.add_ops([loop.ForOp(str(i), first, last, row), loop.YieldOp()])
+        block.add_op(loop.ForOp(str(once), self.k, 1, rows))
+
+
+def part_of(writer: LoopWriter, block: Block, count: Dim, place: Dim, parts: Dim) -> tuple[Dim, Dim]:
+    """The first of `count` things that belong to one of so many parts, which differ by one at most, and the end."""
+    first = bound(writer, block, place * count // parts)
+    return first, bound(writer, block, (place * count + count) // parts)

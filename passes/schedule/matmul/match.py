@@ -1,0 +1,87 @@
+"""Which nests are contractions: folds of products whose factors have iterators of their own.
+
+Found by what iterators the factors of a body depend on, not by the op a nest was made of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import scalar_dtype
+from ....dialects.dims.dims import Dim, Sym
+
+__all__ = ["Factors", "factors_of", "multiplied"]
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The two scalars whose products are folded, and the parallel iterators of both, of the left and of the right."""
+
+    values: tuple[SSAValue, SSAValue]
+    batch: tuple[int, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+
+def factors_of(nest: kernel.GenericOp) -> Factors | None:
+    """The factors of a contraction in which either has iterators that the other has not; None for other nests.
+
+    The order is a chain, a matrix unit's, or free with whole numbers; with lanes along the fold it is a reduction's.
+    """
+    values = multiplied(nest)
+    if values is None:
+        return None
+    used = [_iterators(nest, value) for value in values]
+    k = nest.n_parallel
+    left, right = (u - {k} for u in used)
+    if not left - right or not right - left or left | right != set(range(k)):
+        return None
+    return Factors(values, *(tuple(sorted(s)) for s in (left & right, left - right, right - left)))
+
+
+def multiplied(nest: kernel.GenericOp) -> tuple[SSAValue, SSAValue] | None:
+    """The two scalars whose products a nest folds, in an order that a contraction may have; None for other nests."""
+    if nest.order is None or nest.is_scan:
+        return None
+    last, order = nest.body.block.last_op, nest.order.data
+    assert isinstance(last, kernel.YieldOp)
+    if order.kind in ("chain", "unit") and order.product:
+        return last.values[0], last.values[1]
+    product = last.values[0].owner
+    sum_ = nest.merge.block.first_op
+    if (
+        order.kind not in ("free", "unit")
+        or len(last.values) != 1
+        or not isinstance(product, arith.MuliOp)
+        or not isinstance(sum_, arith.AddiOp)
+        or scalar_dtype(last.values[0].type).bits < 32  # narrow lanes have no masks
+    ):
+        return None
+    return product.lhs, product.rhs
+
+
+def _iterators(nest: kernel.GenericOp, value: SSAValue) -> set[int]:
+    """The nest's iterators that a scalar of its body depends on."""
+    maps = nest.maps_in()
+    args: dict[SSAValue, int] = {a: i for i, a in enumerate(nest.body.block.args)}
+    names = {Sym(f"d{i}"): i for i in range(len(nest.extents.data))}
+    found: set[int] = set()
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if v in args:
+            found |= maps[args[v]].used()
+        elif isinstance(v.owner, Operation):
+            stack.extend(v.owner.operands)
+            exprs: tuple[Dim, ...] = ()
+            if isinstance(v.owner, loop.IndexOp):
+                exprs = (v.owner.expr.data,)
+            elif isinstance(v.owner, kernel.ReadOp):
+                return set(range(len(nest.extents.data)))
+            for e in exprs:
+                found |= {names[s] for s in e.symbols() if s in names}
+    return found

@@ -1,0 +1,353 @@
+"""The operands of a contraction: where they lie, and how they are packed for tiles of sums in registers.
+
+Panels of ``lanes * vectors`` columns of the right operand are packed side by side (any transpose, view or map of it is
+absorbed there): a block of K of some of them in a worker's own memory, or several blocks of all in memory that threads
+share.  The left operand is read in place where its rows are contiguous along K; else each thread packs its rows into
+tiles of its own memory: by vectors along K where all that it is computed from lies so (the quotients of a softmax), by
+vectors across rows (a transposed operand), run by run where they are contiguous in runs (what lies under a row of a
+window).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects.dims.analysis import divisors, expand_mods, linear_in, simplify
+from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides
+from ....dialects.dims.index_map import product, unravel
+from ..body import LoopWriter, accesses, bound, buffer_info, slice_of
+from ..map.schedule import Lanes
+from .match import Factors
+from .packed_lhs import PackedRows
+from .register_tile import register_tile
+
+__all__ = ["ContractionOperands"]
+
+#: Units of work of an element of the right operand that is packed, which is read in pieces of some lines.
+PACKING = 4
+#: So many panels are packed side by side, a quarter where there are few: threads have something to share.
+PANELS_PACKED = 16
+#: So many tiles of rows are packed side by side, half as many where there are few.
+TILES_PACKED = 16
+#: Places of K between tiles of packed rows, which are not used: tiles begin at different places of their pages.
+PADDING = 2
+#: What panels of a worker's own take of the second cache; the rest is for rows of the other operand and for sums.
+HELD = 0.75
+#: Lines at the same place of their pages that the first cache holds.
+WAYS = 8
+#: Elements of K in a block where the order leaves it free.
+DEPTH = 512
+
+
+def _lanes(bits: int, columns: Dim, lanes: Lanes) -> int:
+    """Lanes of a vector: no more than there are columns, where their number is known."""
+    width = lanes.width(bits)
+    if columns.const is None or lanes.lanes:
+        return width
+    return min(width, 1 << max(0, columns.const - 1).bit_length())
+
+
+class ContractionOperands:
+    """Both operands; `rows` and `row_tiles` are those of a register tile and of a block of the second cache.
+
+    `batch` says where the iterators of both factors stand, `alone` whether threads are at work around these loops.
+    """
+
+    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, lanes: Lanes):
+        self.writer, self.nest, self.factors = writer, nest, factors
+        self.batch: dict[Sym, Dim] = {}
+        self.alone = False
+        self.origin = dim(0)  # the row that memory for sums begins with
+        extents = nest.extents.data
+        self.m = product([extents[i] for i in factors.left])
+        self.n = product([extents[i] for i in factors.right])
+        self.k = extents[-1]
+        assert nest.order is not None
+        self.depth = nest.order.data.block or DEPTH
+        self.state: Attribute = nest.merge.block.args[0].type
+        self.width = _lanes(scalar_dtype(self.state).bits, self.n, lanes)
+        tile = register_tile(self.m, self.n, self.width, int(writer.costs.machine.registers))
+        self.rows, self.copies = tile.rows, tile.vectors
+        self.panel = self.width * self.copies
+        self.row_tiles = self._tiles_held(writer.costs.machine.cache2, self.depth)
+        self.panels = (self.n + (self.panel - 1)) // self.panel
+        panel = self.depth * self.panel * scalar_dtype(self.state).bits // 8
+        self.panels_held = max(1, int(writer.costs.machine.cache2 * HELD) // panel)
+        self.run = self._run()
+
+    def _tiles_held(self, cache: float, depth: int) -> int:
+        """Tiles of packed rows, of so many places of K, that half of a cache holds."""
+        return max(1, int(cache) // 2 // (depth * self.rows * scalar_dtype(self.state).bits // 8))
+
+    def keep_rows_near(self) -> None:
+        """Where the second cache holds all panels of a block of K, packed rows need no more than the first one: panels
+        do not have to be read for many rows at a time."""
+        panels = self.panels.const
+        if panels is not None and panels <= self.panels_held:
+            depth = min(self.depth, max(1, self.k.const or self.depth))
+            self.row_tiles = self._tiles_held(self.writer.costs.machine.cache1, depth)
+
+    def shared(
+        self, iterator: Dim, upper: Dim, body: Block, step: Dim | int = 1, grain: Dim | int = 1, lower: Dim | int = 0
+    ) -> Operation:
+        """A loop for the threads to share; a plain one where they share those around it."""
+        if self.alone:
+            return loop.ForOp(str(iterator), lower, upper, body, step=step)
+        return loop.ParallelOp(str(iterator), lower, upper, body, step=step, grain=grain)
+
+    @property
+    def _in_one_block(self) -> bool:
+        """Whether K is known to be no more than a block, so that no sums wait for others."""
+        return self.k.const is not None and self.k.const <= self.depth
+
+    @property
+    def _blocks(self) -> Dim:
+        """The blocks of K."""
+        return dim(1) if self._in_one_block else (self.k + (self.depth - 1)) // self.depth
+
+    def _packed(self, block: Block, blocks: Dim) -> SSAValue:
+        """Memory for blocks of the right operand in panels no longer than K, so that they lie side by side."""
+        return self._allocate(block, (blocks, self.panels, minimum(self.k, self.depth), dim(self.panel)))
+
+    def _allocate(self, block: Block, dims: tuple[Dim, ...]) -> SSAValue:
+        """Memory for a temporary: a worker's own where it is alone."""
+        info = BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims))
+        return self.writer.allocate(block, info, "thread" if self.alone else "arena")
+
+    def _point(self, m: Dim, n: Dim, k: Dim) -> dict[Sym, Dim]:
+        extents = self.nest.extents.data
+        point = {**self.batch, Sym(f"d{self.nest.n_parallel}"): k}
+        for iterators, linear in ((self.factors.left, m), (self.factors.right, n)):
+            for i, e in zip(iterators, unravel(linear, [extents[i] for i in iterators])):
+                point[Sym(f"d{i}")] = e
+        return point
+
+    def _pack(self, block: Block, packed: SSAValue, first: Dim, last: Dim) -> None:
+        """``packed[b - first, p, kk, j] = right[p * panel + j, b * depth + kk]`` for the blocks `first` to `last`.
+
+        Threads share the blocks, and in them groups of panels.
+        """
+        task, outer = self.writer.fresh(), Block()
+        beside = minimum(PANELS_PACKED, maximum(1, (self.panels + 3) // 4))
+        groups = bound(self.writer, block, (self.panels + (beside - 1)) // beside)
+        number = bound(self.writer, outer, first + task // groups)
+        group = bound(self.writer, outer, task % groups * beside)
+        panels = group, minimum(self.panels, group + beside)
+        self._pack_panels(outer, packed, (number - first, dim(0)), number, panels)
+        outer.add_op(loop.YieldOp())
+        elements = minimum(self.k, self.depth) * self.panel * beside
+        grain = self.writer.costs.grain(elements, PACKING * self.writer.costs.unit)
+        block.add_op(self.shared(task, (last - first) * groups, outer, grain=grain))
+
+    def _pack_own(self, block: Block, number: Dim, panels: tuple[Dim, Dim]) -> SSAValue:
+        """Panels from a first to a last one of the block `number` of K, in the worker's own memory."""
+        dims = (dim(1), minimum(self.panels, self.panels_held), minimum(self.k, self.depth), dim(self.panel))
+        packed = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
+        self._pack_panels(block, packed, (dim(0), panels[0]), number, panels)
+        return packed
+
+    def _pack_panels(
+        self, block: Block, packed: SSAValue, place: tuple[Dim, Dim], number: Dim, panels: tuple[Dim, Dim]
+    ) -> None:
+        """``packed[at, p - origin, kk, j] = right[p * panel + j, number * depth + kk]`` for `panels`, first to last.
+
+        Several panels at once, so that a row of the right operand is read in pieces of more than a cache line.  Where
+        it is contiguous along K instead, as many places of K side by side as lanes, to be transposed in registers.
+        `place` is `at` and `origin`.
+        """
+        panel, kk, j = (self.writer.fresh() for _ in range(3))
+        body, (at, origin) = Block(), place
+        point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
+        value = self.writer.factor(self.nest, self.factors.values[1], point, body)
+        body.add_ops([loop.StoreOp(value, packed, [at, panel - origin, kk, j]), loop.YieldOp()])
+        columns = minimum(self.n - panel * self.panel, self.panel)
+        depth = minimum(self.k - number * self.depth, self.depth)
+        across = self._contiguous_along_k(1)
+        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=1 if across else self.copies)
+        side_by_side = (panel, *panels, 1)
+        depths = (kk, dim(0), depth, self.width if across else 1)
+        for iterator, lower, upper, unroll in (depths, side_by_side) if across else (side_by_side, depths):
+            inner = Block()
+            inner.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
+        block.add_op(made)
+
+    def _contiguous(self, factor: int, iterators: tuple[int, ...]) -> bool:
+        """Whether the left (0) or the right factor (1) is just an element of memory, contiguous along one iterator."""
+        if len(iterators) != 1:
+            return False
+        for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
+            if argument is self.factors.values[factor]:
+                step = walk.step(Sym(f"d{iterators[0]}"))
+                return not walk.guarded and step is not None and step.const == 1
+        return False
+
+    def _contiguous_along_k(self, factor: int) -> bool:
+        return self._contiguous(factor, (self.nest.n_parallel,))
+
+    def _computed_along(self, iterator: int) -> bool:
+        """Whether all that the left factor is computed from is contiguous along an iterator, or stays where it is."""
+        needed = slice_of(self.factors.values[0])
+        steps: list[int | None] = []
+        for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
+            if argument in needed:
+                step = walk.step(Sym(f"d{iterator}"))
+                steps.append(None if walk.guarded or step is None else step.const)
+        return 1 in steps and all(step in (0, 1) for step in steps)
+
+    def _run(self) -> Dim | None:
+        """How many elements of the left factor are contiguous along K at a time.
+
+        All, if it is computed from what is; fewer where it is an element that goes along several dims.
+        """
+        if self._computed_along(self.nest.n_parallel):
+            return self.k
+        k, number, place = Sym(f"d{self.nest.n_parallel}"), self.writer.fresh(), self.writer.fresh()
+        for argument, value, index in zip(self.nest.body.block.args, self.nest.ins, self.nest.maps_in()):
+            if argument is not self.factors.values[0]:
+                continue
+            for extent in dict.fromkeys(d for e in index.exprs for d in divisors(e, k)):
+                split = {k: number * extent + place}
+                along = _extents({place: extent})
+                exprs = [simplify(e.substitute(split), along) for e in index.exprs]
+                walk = linear_in(simplify(expand_mods(buffer_info(value).address(exprs)), along), along)
+                if walk is not None and walk[0].get(*along) is dim(1):
+                    return extent
+        return None
+
+    def _pack_left(self, block: Block, start: Dim, height: Dim, number: Dim) -> PackedRows:
+        """The block `number` of K of the `height` rows from `start`, in the worker's own memory."""
+        tile = (self.depth + PADDING, self.rows) if self.run is None else (self.rows, self.depth)
+        dims = (dim(self.row_tiles), *map(dim, tile))
+        memory = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
+        packed = PackedRows(memory, across=self.run is None)
+        if self.run is None:
+            self._pack_across(block, packed, start, height, number)
+        else:
+            self._pack_runs(block, packed, start, height, number, self.run)
+        return packed
+
+    @property
+    def tiles(self) -> Dim:
+        """Register tiles of all rows."""
+        return (self.m + (self.rows - 1)) // self.rows
+
+    def _rows_at_once(self) -> Dim:
+        """Blocks of K of which all rows are packed at a time: as many as half the second cache holds, or one."""
+        return maximum(1, dim(self.row_tiles) // maximum(1, self.tiles))
+
+    def _rows_packed(self, block: Block) -> PackedRows:
+        """Memory for some blocks of K of all rows, packed across."""
+        depth = minimum(self.k, self.depth) + PADDING
+        blocks = minimum(self._blocks, self._rows_at_once())
+        dims = (blocks, self.tiles, depth, dim(self.rows))
+        return PackedRows(self._allocate(block, dims), (dim(0),), across=True)
+
+    def _pack_rows(self, block: Block, packed: PackedRows, blocks: tuple[Dim, Dim]) -> PackedRows:
+        """All rows of the blocks of K from a first to a last one, which threads share by groups of tiles."""
+        task, outer = self.writer.fresh(), Block()
+        beside = minimum(TILES_PACKED, maximum(TILES_PACKED // 2, (self.tiles + 3) // 4))
+        groups = bound(self.writer, block, (self.tiles + (beside - 1)) // beside)
+        number = bound(self.writer, outer, blocks[0] + task // groups)
+        first = bound(self.writer, outer, task % groups * beside)
+        start, end = first * self.rows, minimum(self.m, (first + beside) * self.rows)
+        self._pack_across(outer, packed.of(number - blocks[0], first), start, end - start, number)
+        outer.add_op(loop.YieldOp())
+        elements = minimum(self.k, self.depth) * (TILES_PACKED * self.rows)
+        grain = self.writer.costs.grain(elements, self.writer.costs.unit)
+        block.add_op(self.shared(task, (blocks[1] - blocks[0]) * groups, outer, grain=grain))
+        return packed
+
+    def _pack_runs(self, block: Block, packed: PackedRows, start: Dim, height: Dim, number: Dim, extent: Dim) -> None:
+        """``packed[t, r, kk] = left[start + t * rows + r, number * depth + kk]``, by runs of `extent` along K."""
+        row, run, place = (self.writer.fresh() for _ in range(3))
+        first, last = number * self.depth, minimum(self.k, number * self.depth + self.depth)
+        body = Block()
+        self.writer.extents = _extents({place: extent})
+        point = self._point(start + row, dim(0), run * extent + place)
+        value = self.writer.factor(self.nest, self.factors.values[0], point, body)
+        self.writer.extents = {}
+        at = packed.place(row // self.rows, row % self.rows, run * extent + place - first)
+        body.add_ops([loop.StoreOp(value, packed.memory, at), loop.YieldOp()])
+        low, high = maximum(0, first - run * extent), minimum(extent, last - run * extent)
+        runs = Block()
+        copies = self.writer.costs.copies(1, 1)
+        runs.add_ops([loop.ForOp(str(place), low, high, body, vector=self.width, unroll=copies), loop.YieldOp()])
+        # The runs that have an element of the block.
+        below, above = first // maximum(1, extent), (last + (extent - 1)) // maximum(1, extent)
+        rows = Block()
+        rows.add_ops([loop.ForOp(str(run), below, above, runs), loop.YieldOp()])
+        block.add_op(loop.ForOp(str(row), 0, height, rows))
+
+    def _pack_across(self, block: Block, packed: PackedRows, start: Dim, height: Dim, number: Dim) -> None:
+        """``packed[t, kk, r] = left[start + t * rows + r, number * depth + kk]``.
+
+        A few places of K of all tiles at a time: their lines stay in the first cache however far they are apart.
+        Where the left operand is contiguous across rows, by vectors that make up a tile's rows: gaps between places of
+        K would make a tile too large for the first cache.  Where it is just an element of memory, places of K of whole
+        tiles are copied side by side.
+        """
+        run, tiles = self.writer.fresh(), (height + (self.rows - 1)) // self.rows
+        depth = minimum(self.k - number * self.depth, self.depth)
+        places, inner = (run, minimum(depth, run + WAYS)), Block()
+        if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
+            whole = dim(0)
+            if self._contiguous(0, self.factors.left):
+                whole = bound(self.writer, block, height // self.rows)
+                inner.add_op(self._tiles_across(packed, start, number, (dim(0), whole), places, None))
+            inner.add_op(self._tiles_across(packed, start, number, (whole, tiles), places, height))
+        else:
+            tile, kk, r = (self.writer.fresh() for _ in range(3))
+            body = self._element_across(packed, start, number, tile, kk, r)
+            rows = loop.ForOp(str(r), 0, minimum(height - tile * self.rows, self.rows), body, unroll=self.rows)
+            along = loop.ForOp(str(kk), *places, Block([rows, loop.YieldOp()]))
+            inner.add_op(loop.ForOp(str(tile), 0, tiles, Block([along, loop.YieldOp()])))
+        inner.add_op(loop.YieldOp())
+        block.add_op(loop.ForOp(str(run), 0, depth, inner, step=WAYS))
+
+    def _tiles_across(
+        self,
+        packed: PackedRows,
+        start: Dim,
+        number: Dim,
+        tiles: tuple[Dim, Dim],
+        places: tuple[Dim, Dim],
+        height: Dim | None,
+    ) -> Operation:
+        """Loops that copy some tiles by vectors across rows: of `height` rows in all, or whole ones (None)."""
+        tile, kk = self.writer.fresh(), self.writer.fresh()
+        present = dim(self.rows) if height is None else height - tile * self.rows
+        across = Block()
+        for first, lanes in _vectors(self.rows, self.width):
+            r = self.writer.fresh()
+            body = self._element_across(packed, start, number, tile, kk, r)
+            across.add_op(loop.ForOp(str(r), first, minimum(present, first + lanes), body, vector=lanes))
+        across.add_op(loop.YieldOp())
+        along = loop.ForOp(str(kk), *places, across, unroll=WAYS if height is None else 1)
+        return loop.ForOp(str(tile), *tiles, Block([along, loop.YieldOp()]))
+
+    def _element_across(self, packed: PackedRows, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim) -> Block:
+        """A loop's body that packs one element."""
+        body = Block()
+        point = self._point(start + tile * self.rows + r, dim(0), number * self.depth + kk)
+        value = self.writer.factor(self.nest, self.factors.values[0], point, body)
+        body.add_ops([loop.StoreOp(value, packed.memory, packed.place(tile, r, kk)), loop.YieldOp()])
+        return body
+
+
+def _vectors(rows: int, width: int) -> Iterator[tuple[int, int]]:
+    """First rows and lanes of the fewest vectors, of `width` lanes at most, that make up so many rows."""
+    first = 0
+    while first < rows:
+        lanes = min(width, 1 << (rows - first).bit_length() - 1)
+        yield first, lanes
+        first += lanes
+
+
+def _extents(ranges: dict[Dim, Dim]) -> dict[Sym, Dim]:
+    """Extents by the symbols of iterators."""
+    return {it.symbol: extent for it, extent in ranges.items() if it.symbol is not None}

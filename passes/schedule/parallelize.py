@@ -1,0 +1,132 @@
+"""Loops around what is done at one place, which threads share.
+
+A task is one iteration of the outermost loop by a piece of each of the others: a single image, whose rows are the
+second loop, keeps as many threads busy as a batch of them.  Iterations that run together stay so: of such a loop pieces
+are whole groups, also of the outermost one.  Only tasks divide their number; within one, loops count.
+On a GPU, which has threads for all, a task is one iteration of every loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block
+
+from ...dialects import loop
+from ...dialects.dims.dims import Dim, dim, maximum, minimum
+from ...dialects.dims.index_map import product, unravel
+from .body import LoopWriter, bound
+
+__all__ = ["Level", "add_loops", "band_for_all"]
+
+#: Tasks that make the shares of many threads even; fewer where there is not so much work.
+PIECES = 256
+
+
+@dataclass(frozen=True)
+class Level:
+    """A loop that counts from 0 to an extent, by steps; so many iterations of it run `together`, side by side."""
+
+    iterator: Dim
+    extent: Dim
+    step: Dim | int = 1
+    together: int = 1
+
+    @property
+    def trips(self) -> Dim:
+        """How many iterations there are; one at least where the step is known only later."""
+        if isinstance(self.step, int):
+            return (self.extent + (self.step - 1)) // self.step
+        return maximum(0, self.extent - 1) // self.step + 1
+
+    def around(self, body: Block, lower: Dim, upper: Dim) -> Block:
+        """A part of the loop, as a block."""
+        body.add_op(loop.YieldOp())
+        return Block([loop.ForOp(str(self.iterator), lower, upper, body, step=self.step, unroll=self.together)])
+
+
+def band_for_all(writer: LoopWriter, block: Block, results: Dim, most: int | Dim, others: Dim, least: int = 1) -> Dim:
+    """How many of some results go together: at most so many, and fewer where threads would be left without work.
+
+    Bands are cut that often by `others` besides.  Each is whole lines of results, but for the last one, all are as long
+    as that allows, and no thread is given fewer results than `least`.
+    """
+    unit, total, threads = writer.costs.in_line, results * others, writer.threads(block)
+    if least > 1:
+        threads = bound(writer, block, minimum(threads, total // least))
+    threads = maximum(1, threads)
+    lines = bound(writer, block, maximum(0, total - 1) // (threads * unit) + 1)
+    band = bound(writer, block, minimum(most, lines * unit))
+    bands = bound(writer, block, maximum(0, results - 1) // band + 1)
+    return bound(writer, block, minimum(band, (maximum(0, results - 1) // (bands * unit) + 1) * unit))
+
+
+def add_loops(
+    writer: LoopWriter, block: Block, levels: Sequence[Level], body: Block, work: Dim, nanoseconds: float, serial: bool
+) -> None:
+    """Add loops, outermost first, around a body that does `work` points of so many nanoseconds each.
+
+    Unless `serial` threads share them; without levels the body itself is added.
+    """
+    if serial or not levels:
+        for level in reversed(levels):
+            body = level.around(body, dim(0), level.extent)
+        return _move(body, block)
+    if len(levels) == 1 and levels[0].together == 1:
+        (level,) = levels
+        number, trips, step = level.iterator, level.extent, level.step
+    else:
+        number, step = writer.fresh(), 1
+        sizes, pieces = [dim(1) for _ in levels], [level.trips for level in levels]
+        if writer.grid is None:
+            points = product(pieces) * work
+            sizes, pieces = _cut(writer, block, levels, minimum(PIECES, points // writer.costs.chunk(nanoseconds)))
+        body, trips = _task(writer, levels, body, number, sizes, pieces), product(pieces)
+        work = work * product(sizes)
+    body.add_op(loop.YieldOp())
+    grain = writer.costs.grain(work, nanoseconds)
+    return block.add_op(loop.ParallelOp(str(number), 0, trips, body, step=step, grain=grain))
+
+
+def _cut(writer: LoopWriter, block: Block, levels: Sequence[Level], wanted: Dim) -> tuple[list[Dim], list[Dim]]:
+    """Of each loop the iterations in a piece of it, and how many pieces there are, for about as many tasks as `wanted`.
+
+    There is at least one for each iteration of the outermost loop, unless these run together, and of each of the
+    others one in all.
+    """
+    sizes: list[Dim] = []
+    pieces: list[Dim] = []
+    for level in levels:
+        trips = bound(writer, block, level.trips)
+        if not pieces and level.together == 1:
+            sizes.append(dim(1))
+            pieces.append(trips)
+            continue
+        before = pieces[-1] if pieces else dim(1)
+        wanted = bound(writer, block, wanted // maximum(1, before) + 1)
+        size = trips // wanted + 1
+        sizes.append(bound(writer, block, (size + (level.together - 1)) // level.together * level.together))
+        pieces.append(bound(writer, block, maximum(0, trips - 1) // maximum(1, sizes[-1]) + 1))
+    return sizes, pieces
+
+
+def _task(
+    writer: LoopWriter, levels: Sequence[Level], body: Block, number: Dim, sizes: Sequence[Dim], pieces: Sequence[Dim]
+) -> Block:  # fmt: skip
+    """The loops of task `number`."""
+    task = Block()
+    starts = [
+        bound(writer, task, place * size * level.step)
+        for level, size, place in zip(levels, sizes, unravel(number, pieces))
+    ]
+    for level, size, start in reversed(list(zip(levels, sizes, starts))):
+        body = level.around(body, start, minimum(level.extent, start + size * level.step))
+    _move(body, task)
+    return task
+
+
+def _move(source: Block, target: Block) -> None:
+    for op in list(source.ops):
+        op.detach()
+        target.add_op(op)

@@ -1,0 +1,145 @@
+"""Folds across lines of memory that no cache holds, one block of the order for a band of neighbouring results.
+
+Folded in registers, a few lines of results at a time, memory would be read in short runs of many pages.  A band is a
+page of results or more.  Where the order has one lane, all of the band goes along the rows in sweeps, some rows at a
+time, with the results so far in the first cache.  Where it has more, one lane after another is folded for the whole
+band, piece by piece in registers while its pages are known to the processor; what the lanes come to goes through the
+second cache, from where they are combined by halves.  Of a light fold those lanes go together that are combined first,
+so that fewer sums leave the registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects.dims.dims import Dim, Sym, dim
+from ....dialects.order import SERIAL, Order
+from ..body import LoopWriter, Point
+from .core import state_types, step_by_step
+
+__all__ = ["Band"]
+
+
+@dataclass(frozen=True)
+class Band:
+    """Neighbouring results of a nest: `column` is the iterator across them, which `point` has a place from.
+
+    `results` has the first of them, the one behind the last, and how many there are at most.
+    """
+
+    writer: LoopWriter
+    nest: kernel.GenericOp
+    point: Point
+    column: Dim
+    results: tuple[Dim, Dim, int]
+    width: int
+
+    def in_sweeps(
+        self,
+        block: Block,
+        elements: tuple[Dim, Dim],
+        partials: Sequence[SSAValue],
+        place: Sequence[Dim],
+        unroll: int,
+    ) -> None:
+        """Fold the elements from one to another into `partials` at a place, which have the results so far."""
+        writer, nest, row = self.writer, self.nest, self.writer.fresh()
+        (first, last), rows = elements, writer.costs.rows
+
+        def sweeps(lower: Dim, upper: Dim, count: int) -> loop.ForOp:
+            body = Block()
+            states = step_by_step(writer, nest, body, self.point, row, count, _load(body, partials, place))
+            _store(body, states, partials, place)
+            steps = Block([self.across(body, unroll), loop.YieldOp()])
+            return loop.ForOp(str(row), lower, upper, steps, step=count)
+
+        start = Block()
+        _store(start, writer.identity(nest, start), partials, place)
+        whole = first + (last - first) // rows * rows
+        block.add_ops([self.across(start, unroll), sweeps(first, whole, rows), sweeps(whole, last, 1)])
+
+    def by_lanes(
+        self,
+        block: Block,
+        elements: tuple[Dim, Dim],
+        store: Callable[[list[SSAValue], Block], None],
+        unroll: int,
+        together: int,
+    ) -> None:
+        """Fold the elements from one to another, so many lanes `together`, and `store` what each result is."""
+        writer, (first, last), (start, _, most) = self.writer, elements, self.results
+        assert self.nest.order is not None
+        lanes = self.nest.order.data.lanes // together
+        values = [
+            writer.allocate(block, BufferInfo(scalar_dtype(t), (dim(lanes), dim(most)), (dim(most), dim(1))), "thread")
+            for t in state_types(self.nest)
+        ]
+        lane, body = writer.fresh(), Block()
+        some = self._some_lanes(body, first + lane, last, together)
+        _store(body, some, values, [_backwards(lane, lanes), self.column - start])
+        inner = Block([self.across(body, unroll), loop.YieldOp()])
+        position, body = writer.fresh(), Block()
+        block.add_op(loop.ForOp(str(lane), 0, lanes, inner))
+        gather = Block()
+        gather.add_op(loop.YieldOp(*_load(gather, values, [position, self.column - start])))
+        states = self._reduced(body, position, dim(lanes), gather, Order("tree", 1, 1))
+        store(states, body)
+        block.add_op(self.across(body, writer.costs.copies(len(states), 0)))
+
+    def _some_lanes(self, block: Block, first: Dim, last: Dim, count: int) -> list[SSAValue]:
+        """What so many lanes come to, as far apart as can be, which are therefore the first to be combined."""
+        assert self.nest.order is not None
+        lanes = self.nest.order.data.lanes
+        found = [self._lane(block, first + number * (lanes // count), last, lanes) for number in range(count)]
+        while len(found) > 1:
+            half = len(found) // 2
+            pairs = zip(found[:half], found[half:])
+            found = [self.writer.combine(self.nest, [*older, *newer], block) for older, newer in pairs]
+        return found[0]
+
+    def _lane(self, block: Block, first: Dim, last: Dim, stride: int) -> list[SSAValue]:
+        """The elements of one lane, one after another."""
+        step, body = self.writer.fresh(), Block()
+        here = {**self.point, Sym(f"d{self.nest.n_parallel}"): first + step * stride}
+        body.add_op(loop.YieldOp(*self.writer.body(self.nest, here, body)))
+        assert self.nest.order is not None
+        product = self.nest.order.data.product
+        order = Order("chain", self.nest.order.data.block, 1, product) if product else SERIAL
+        return self._reduced(block, step, (last - first + (stride - 1)) // stride, body, order)
+
+    def _reduced(self, block: Block, iterator: Dim, count: Dim, body: Block, order: Order) -> list[SSAValue]:
+        """What a body yields, folded with the nest's states in an order."""
+        assert self.nest.identity is not None
+        made = loop.ReduceOp(
+            str(iterator), 0, count, body, self.writer.merge(self.nest), order=order,
+            identity=list(self.nest.identity.data), types=state_types(self.nest), vector=1,
+        )  # fmt: skip
+        block.add_op(made)
+        return list(made.outs)
+
+    def across(self, body: Block, unroll: int) -> loop.ForOp:
+        """A loop across the band."""
+        body.add_op(loop.YieldOp())
+        start, stop, _ = self.results
+        return loop.ForOp(str(self.column), start, stop, body, vector=self.width, unroll=unroll)
+
+
+def _backwards(number: Dim, count: int) -> Dim:
+    """A number below a power of two with its bits in reverse: so halves are neighbours, which a counter takes first."""
+    bits = count.bit_length() - 1
+    return sum((number // (1 << bit) % 2 * (count >> (bit + 1)) for bit in range(bits)), dim(0))
+
+
+def _load(block: Block, buffers: Sequence[SSAValue], place: Sequence[Dim]) -> list[SSAValue]:
+    loads = [loop.LoadOp(buffer, place) for buffer in buffers]
+    block.add_ops(loads)
+    return [load.result for load in loads]
+
+
+def _store(block: Block, values: Sequence[SSAValue], buffers: Sequence[SSAValue], place: Sequence[Dim]) -> None:
+    block.add_ops([loop.StoreOp(value, buffer, place) for value, buffer in zip(values, buffers)])

@@ -1,0 +1,166 @@
+"""Folds across rows of memory past the caches: pages of neighbouring results at a time, so that rows come in long runs.
+
+How a band of results is folded says `column_tile.py`; here are the bands of all results, which threads share.  Blocks
+of the order are folded by themselves, which is more to share, and their values after them, in registers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects.dims.dims import Dim, Sym, maximum, minimum, packed_strides
+from ....dialects.dims.index_map import product
+from ...cost.work import time_of, work_at_point
+from ..body import LoopWriter, accesses, body_cost, bound, buffer_info
+from ..map.schedule import Lanes, choose_lanes, groups_of, point_of
+from ..parallelize import Level, add_loops, band_for_all
+from .column_tile import Band
+from .core import entering, fold_partials, order_of, state_types, steps_of
+from .register import RegisterFolds, side_by_side
+
+__all__ = ["Bands", "better_in_bands", "fold_in_bands", "gains_from_bands", "goes_in_bands", "past_caches"]
+
+#: Pages of results that one thread folds in a sweep.
+LONG_BAND = 4
+#: Shares of a fold in sweeps that each of several threads takes.
+SHARES = 4
+
+
+class Bands:
+    """The results of one nest, band by band; what stages leave for registers goes as `folds` of the nest do."""
+
+    def __init__(self, folds: RegisterFolds):
+        self.folds, self.writer, self.nest, self.groups = folds, folds.writer, folds.nest, folds.groups
+        self.outer, self.columns = [g.extent for g in self.groups[:-1]], self.groups[-1].extent
+
+    def write(self, block: Block) -> None:
+        """The folds: blocks of elements by bands of results, then the blocks' values of each result."""
+        nest, writer, order = self.nest, self.writer, order_of(self.nest)
+        extent, by_lanes, states = nest.extents.data[-1], order.lanes > 1, state_types(nest)
+        lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in states)
+        most = writer.costs.lanes_band(lane_bytes) if by_lanes else writer.costs.band
+        size = (order.block or most) if by_lanes else self._block
+        blocks, outer, columns = (extent + (size - 1)) // size, self.outer, self.columns
+        iterators, number, start = [writer.fresh() for _ in self.groups], writer.fresh(), writer.fresh()
+        point, others = point_of(self.groups, iterators), product((*outer, blocks))
+        side = band_for_all(writer, block, columns, most if by_lanes else self._sweep(block, others), others)
+        *around, plane, step = packed_strides((*outer, blocks, columns))
+        done_at_once = by_lanes and blocks.const == 1
+        partials = [
+            writer.allocate(block, BufferInfo(scalar_dtype(t), (*outer, columns, blocks), (*around, step, plane)))
+            for t in states
+            if not done_at_once
+        ]
+
+        def store(values: list[SSAValue], inner: Block) -> None:
+            if done_at_once:
+                return writer.finish(nest, values, point, inner)
+            place = [*iterators, number]
+            return inner.add_ops([loop.StoreOp(value, buffer, place) for value, buffer in zip(values, partials)])
+
+        band, unroll = self._band(iterators, start, side, most)
+        elements, task = (number * size, minimum(extent, number * size + size)), Block()
+        if by_lanes:
+            lanes = _lanes_together(writer, nest)
+            beside = side_by_side(writer, nest, self.folds.walks, self.groups[-1], band.width) // max(2, lanes)
+            band.by_lanes(task, elements, store, self.folds.lanes.unroll or max(1, beside), lanes)
+        else:
+            band.in_sweeps(task, elements, partials, [*iterators, number], unroll)
+        levels = [*(Level(i, e) for i, e in zip(iterators, outer)), Level(number, blocks), Level(start, columns, side)]
+        add_loops(writer, block, levels, task, size * side, time_of(nest, writer.costs), serial=False)
+        if done_at_once:
+            return
+        body = Block()
+        writer.finish(nest, fold_partials(writer, nest, body, partials, iterators, blocks), point, body)
+        self.folds.around(block, iterators, body, blocks, most=1)  # a thousandth of the work: little code
+
+    @property
+    def _block(self) -> int:
+        """Elements of a block of the order, or of what is folded by itself where that is free."""
+        return order_of(self.nest).block or self.writer.costs.band
+
+    def _band(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[Band, int]:
+        """Results from a first one on, and how many vectors of them are unrolled."""
+        copies = self.writer.costs.copies(body_cost(self.nest), 1)
+        width, unroll = choose_lanes(self.folds.lanes, entering(self.nest, self.folds.walks), copies)
+        results = start, minimum(self.columns, start + side), most
+        return Band(self.writer, self.nest, point_of(self.groups, iterators), iterators[-1], results, width), unroll
+
+    def _sweep(self, block: Block, others: Dim) -> Dim:
+        """The most results of a band that is folded in sweeps: longer ones for a thread that is alone.
+
+        As many of them as the first cache holds beside what is read; threads take pages, so that their shares are even.
+        """
+        writer, band = self.writer, self.writer.costs.band
+        threads = writer.threads(block)
+        shares = SHARES * threads * minimum(1, threads - 1)
+        most = minimum(LONG_BAND * band, self.columns * others // maximum(1, shares))
+        return bound(writer, block, maximum(band, most))
+
+
+def fold_in_bands(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes) -> None:
+    """Loops for a fold with neighbours in memory that `goes_in_bands`."""
+    walks = accesses(nest)
+    groups = groups_of(nest, walks, 0, nest.n_parallel)
+    Bands(RegisterFolds(writer, nest, lanes, walks, groups, {}, across=True, serial=False)).write(block)
+
+
+def goes_in_bands(nest: kernel.GenericOp) -> bool:
+    """Whether a fold can go along rows of memory that lie one after another."""
+    order, inner, walks = order_of(nest), Sym(f"d{nest.n_parallel - 1}"), accesses(nest)
+    in_pieces = order.kind in ("free", "tree")
+    in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in entering(nest, walks))
+    return in_pieces and in_rows and not steps_of(nest)
+
+
+def gains_from_bands(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
+    """Whether a fold that reads past the caches is better folded in bands, and can be."""
+    return _waits_for_memory(writer, nest) and goes_in_bands(nest)
+
+
+def _waits_for_memory(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
+    """Whether a fold waits for operands that no cache holds; one of products (here no contraction) reads them once."""
+    work = work_at_point(nest, writer.costs)
+    if order_of(nest).product:
+        work = replace(work, bytes=float(work.bits // 8))
+    return writer.costs.waits_for_memory(work)
+
+
+def _lanes_together(writer: LoopWriter, nest: kernel.GenericOp) -> int:
+    """Lanes of the order that are folded together, for bands of results."""
+    return min(order_of(nest).lanes, writer.costs.lanes_together(body_cost(nest)))
+
+
+def past_caches(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
+    """Positive where operands are past the second cache, and their rows longer and more than registers take at once."""
+    return _beyond(writer, nest, writer.costs.machine.cache2, 1)
+
+
+def better_in_bands(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
+    """Positive where a fold that can go in bands should.
+
+    From a quarter of the second cache on; where lanes go together from the first, as that too is read in long runs.
+    """
+    machine, together = writer.costs.machine, _lanes_together(writer, nest)
+    return _beyond(writer, nest, machine.cache2 // 4 if together == 1 else machine.cache1, together)
+
+
+def _beyond(writer: LoopWriter, nest: kernel.GenericOp, cache: float, together: int) -> Dim:
+    """Positive where a cache does not hold the operands, and their rows are longer and more than registers take.
+
+    Of an order with lanes, so many of them together, each has some rows, so that what they come to is little beside
+    what is read.
+    """
+    costs, element = writer.costs, max(buffer_info(v).dtype.bytes for v in nest.ins)
+    # Windows of an operand overlap: it is no larger than it is.
+    held = reduce(maximum, (product(buffer_info(v).dims) for v in nest.ins))
+    size = minimum(product(nest.extents.data), held) * element - int(cache)
+    least = max(4, order_of(nest).lanes) * costs.rows // together
+    side = groups_of(nest, accesses(nest), 0, nest.n_parallel)[-1].extent
+    long, many = side * element - int(costs.machine.page) // 4, nest.extents.data[-1] - least
+    return minimum(size, minimum(long, many))

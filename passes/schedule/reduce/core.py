@@ -1,0 +1,225 @@
+"""A fold of elements to one result, in its order: what it asks of operands, and the loop, steps or blocks that it is.
+
+Most folds are a `loop.reduce`.  Short ones of one chain are written step by step.  Elements in runs of memory are
+copied, a block of the order at a time, to where they are side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects.dims.dims import Dim, Sym, dim, minimum
+from ....dialects.order import Order
+from ....dialects.scalar.builder import BodyBuilder
+from ..body import Access, LoopWriter, Point, body_cost
+from ..map.schedule import Lanes
+from ..segments import Runs, runs_along
+
+__all__ = [
+    "BLOCK", "LONGEST_STEPS", "blocks_by_runs", "contiguous", "entering", "fold", "fold_by_runs", "fold_partials",
+    "lanes_across", "moves", "order_of", "runs_of", "state_types", "step_by_step", "steps_of", "strides",
+]  # fmt: skip
+
+#: Scalar ops of a fold that is written step by step.
+LONGEST_STEPS = 128
+#: Elements of a fold in any order that are copied at a time.
+BLOCK = 1024
+
+
+def order_of(nest: kernel.GenericOp) -> Order:
+    """The order of a nest that folds."""
+    assert nest.order is not None
+    return nest.order.data
+
+
+def state_types(nest: kernel.GenericOp) -> list[Attribute]:
+    """The types of the states that a nest folds."""
+    args = nest.merge.block.args
+    return [a.type for a in list(args)[: len(args) // 2]]
+
+
+def contiguous(walk: Access, symbol: Sym) -> bool:
+    """Whether an operand's elements lie one after another along an iterator."""
+    step = walk.step(symbol)
+    return step is not None and step.const == 1
+
+
+def moves(walk: Access, symbol: Sym) -> bool:
+    """Whether an operand moves along an iterator."""
+    step = walk.step(symbol)
+    return step is None or step.const != 0
+
+
+def strides(walk: Access, symbol: Sym) -> bool:
+    """Whether an operand moves along an iterator, by more than an element."""
+    step = walk.step(symbol)
+    return step is None or (step.const != 1 and bool(step.terms))
+
+
+def entering(nest: kernel.GenericOp, walks: list[Access]) -> list[Access]:
+    """What is read for each element, not for what a fold comes to; all of it where nothing is."""
+    return walks[: len(nest.ins) - nest.n_post] or walks
+
+
+def lanes_across(order: Order) -> bool:
+    """Whether lanes may run across results: the order has no lanes of its own along the fold."""
+    return order.kind != "tree" or order.lanes == 1
+
+
+def steps_of(nest: kernel.GenericOp) -> int:
+    """The elements of a fold whose steps are written one by one, so that their places are constants; 0 of others."""
+    extent, order = nest.extents.data[-1].const, order_of(nest)
+    in_a_row = order.lanes == 1 and (order.kind in ("free", "serial") or (extent or 0) <= order.block)
+    return extent if extent and in_a_row and extent * body_cost(nest) <= LONGEST_STEPS else 0
+
+
+def fold(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    point: dict[Sym, Dim],
+    lower: Dim,
+    upper: Dim,
+    width: int,
+    cooperative: bool = False,
+) -> list[SSAValue]:
+    """One `loop.reduce` of the nest's body over part of its reduced iterator; its states."""
+    iterator, body = writer.fresh(), Block()
+    yielded = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): iterator}, body)
+    body.add_op(loop.YieldOp(*yielded))
+    return _reduced(writer, nest, block, iterator, lower, upper, body, width, cooperative)
+
+
+def _reduced(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    iterator: Dim,
+    lower: Dim,
+    upper: Dim,
+    body: Block,
+    width: int,
+    cooperative: bool = False,
+) -> list[SSAValue]:
+    """The `loop.reduce` of a body that yields elements."""
+    order, types = order_of(nest), state_types(nest)
+    assert nest.identity is not None
+    if order.kind in ("tree", "serial"):
+        width = min(width, order.lanes)
+    made = loop.ReduceOp(
+        str(iterator), lower, upper, body, writer.merge(nest), order=order, identity=list(nest.identity.data),
+        types=types, vector=width, cooperative=cooperative,
+    )  # fmt: skip
+    block.add_op(made)
+    return list(made.outs)
+
+
+def step_by_step(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    point: Point,
+    first: Dim,
+    count: int,
+    states: list[SSAValue],
+) -> list[SSAValue]:
+    """`states` with `count` elements from the `first` on folded in, without a loop."""
+    assert nest.order is not None
+    product = nest.order.data.product
+    b = BodyBuilder(block, has_fma=product == "fma")
+    for number in range(count):
+        element = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): first + number}, block)
+        if product:
+            dtype = scalar_dtype(states[0].type)
+            x, y, total = (b.wrap(v, dtype) for v in (*element, *states))
+            states = [b.fma(x, y, total).ref]
+        else:
+            states = writer.combine(nest, [*states, *element], block)
+    return states
+
+
+def fold_partials(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    partials: Sequence[SSAValue],
+    place: Sequence[Dim],
+    count: Dim,
+    cooperative: bool = False,
+) -> list[SSAValue]:
+    """The values of an order's blocks, along the last dim of ``partials[place]``, combined as the order says."""
+    position = writer.fresh()
+    gather = Block()
+    loads = [loop.LoadOp(buffer, [*place, position]) for buffer in partials]
+    gather.add_ops([*loads, loop.YieldOp(*[load.result for load in loads])])
+    order = order_of(nest)
+    assert nest.identity is not None
+    counter = Order("tree", 1, 1) if order.kind == "tree" else order
+    total = loop.ReduceOp(
+        str(position), 0, count, gather, writer.merge(nest), order=counter, identity=list(nest.identity.data),
+        types=state_types(nest), cooperative=cooperative,
+    )  # fmt: skip
+    block.add_op(total)
+    return list(total.outs)
+
+
+def runs_of(nest: kernel.GenericOp, lanes: Lanes) -> Runs | None:
+    """The runs of a fold whose elements are copied, run by run, to where they are side by side."""
+    k, widest = Sym(f"d{nest.n_parallel}"), min((t.bits for t in map(scalar_dtype, state_types(nest))), default=32)
+    return runs_along(nest, k, 2 * lanes.width(widest)) if order_of(nest).kind in ("tree", "free") else None
+
+
+def blocks_by_runs(
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim], runs: Runs, lanes: Lanes
+) -> list[SSAValue]:
+    """A whole fold, a block of its order at a time."""
+    extent, size = nest.extents.data[-1], order_of(nest).block or BLOCK
+    if extent.const is not None and extent.const <= size:
+        return fold_by_runs(writer, nest, block, point, (dim(0), extent), runs, lanes)
+    blocks, number, body = (extent + (size - 1)) // size, writer.fresh(), Block()
+    partials = [
+        writer.allocate(block, BufferInfo(scalar_dtype(t), (blocks,), (dim(1),)), "thread") for t in state_types(nest)
+    ]
+    part = number * size, minimum(extent, number * size + size)
+    for value, buffer in zip(fold_by_runs(writer, nest, body, point, part, runs, lanes), partials):
+        body.add_op(loop.StoreOp(value, buffer, [number]))
+    body.add_op(loop.YieldOp())
+    block.add_op(loop.ForOp(str(number), 0, blocks, body))
+    return fold_partials(writer, nest, block, partials, [], blocks)
+
+
+def fold_by_runs(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    point: dict[Sym, Dim],
+    part: tuple[Dim, Dim],
+    runs: Runs,
+    lanes: Lanes,
+) -> list[SSAValue]:
+    """One block of a fold, whose elements go through the first cache."""
+    lower, upper = part
+    last = nest.body.block.last_op
+    assert last is not None
+    kinds = [scalar_dtype(value.type) for value in last.operands]
+    size = dim(order_of(nest).block or BLOCK)
+    stages = [writer.allocate(block, BufferInfo(kind, (size,), (dim(1),)), "thread") for kind in kinds]
+    width = lanes.width(max(kind.part.bytes * 8 for kind in kinds))
+    unroll = lanes.unroll or writer.copies(nest, {runs.symbol})
+
+    def copy(place: Dim, at: Dim, first: Dim, end: Dim) -> list[loop.ForOp]:
+        body = Block()
+        values = writer.body(nest, {**point, runs.symbol: at}, body)
+        body.add_ops([loop.StoreOp(value, stage, [at - lower]) for value, stage in zip(values, stages)])
+        body.add_op(loop.YieldOp())
+        return [loop.ForOp(str(place), first, end, body, vector=width, unroll=unroll)]
+
+    block.add_op(runs.loops(writer, point, lower, upper, copy))
+    position, loads = writer.fresh(), Block()
+    read = [loop.LoadOp(stage, [position]) for stage in stages]
+    loads.add_ops([*read, loop.YieldOp(*[load.result for load in read])])
+    return _reduced(writer, nest, block, position, dim(0), upper - lower, loads, width)

@@ -1,0 +1,181 @@
+"""Results that are folded in registers, each from its first element to its last, and the loops over them.
+
+Vectors run along the fold, or across results where these are neighbours in memory: then a few lines of them at a time,
+along all elements.  Rows that share what they read go side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.ir import Block
+
+from ....dialects import kernel, loop
+from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
+from ...cost.kernel_stats import kernel_label
+from ...cost.remarks import remark
+from ...cost.work import time_of
+from ..body import Access, LoopWriter, body_cost, bound
+from ..map.schedule import Group, Lanes, choose_lanes, point_of
+from ..parallelize import Level, add_loops
+from .core import (
+    LONGEST_STEPS,
+    blocks_by_runs,
+    contiguous,
+    entering,
+    fold,
+    moves,
+    order_of,
+    runs_of,
+    state_types,
+    step_by_step,
+    steps_of,
+    strides,
+)
+from .window_reuse import Overlap, overlap_of
+
+__all__ = ["RegisterFolds", "side_by_side"]
+
+#: Rows that share an operand and fold side by side, at most.
+ROWS_TOGETHER = 4
+
+
+@dataclass(frozen=True)
+class RegisterFolds:
+    """The folds of one nest, a result each; with `across` the innermost loop over results has lanes.
+
+    They run only where a fold has no more elements than `most`, if that is given.
+    """
+
+    writer: LoopWriter
+    nest: kernel.GenericOp
+    lanes: Lanes
+    walks: list[Access]
+    groups: list[Group]
+    done: dict[Sym, Dim]
+    across: bool
+    serial: bool
+    most: int = 0
+
+    def write(self, block: Block) -> None:
+        """Each result's fold in registers, from its first element to its last."""
+        nest, writer = self.nest, self.writer
+        iterators = [writer.fresh() for _ in self.groups]
+        point = {**self.done, **point_of(self.groups, iterators)}
+        body = Block()
+        width = 1 if self.across else choose_lanes(self.lanes, entering(nest, self.walks), 1)[0]
+        together = 1
+        if self.across and not self.most and (count := steps_of(nest)):
+            states = step_by_step(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
+        elif not self.across and (self.groups or self.done) and (runs := runs_of(nest, self.lanes)):
+            states = blocks_by_runs(writer, nest, body, point, runs, self.lanes)
+        else:
+            extent = nest.extents.data[-1]
+            extent = minimum(extent, self.most) if self.most else extent
+            states = fold(writer, nest, body, point, dim(0), extent, width)
+            if not self.across and not self.lanes.unroll:
+                together = _rows_together(writer, nest, self.walks, self.groups, width)
+        writer.finish(nest, states, point, body)
+        self.around(block, iterators, body, nest.extents.data[-1], together=together)
+
+    def around(
+        self, block: Block, iterators: list[Dim], body: Block, work: Dim, most: int = 0, together: int = 1
+    ) -> None:
+        """The loops over results around a fold of `work` elements; so many of the innermost `together`.
+
+        `most` vectors of results side by side, if given.
+        """
+        nest, writer = self.nest, self.writer
+        levels = [Level(i, g.extent) for i, g in zip(iterators, self.groups)]
+        if levels:
+            levels[-1] = replace(levels[-1], together=together)
+        if self.across:
+            body.add_op(loop.YieldOp())
+            width = choose_lanes(self.lanes, self.walks, body_cost(nest))[0]
+            innermost = levels.pop()
+            unroll = self.lanes.unroll or most
+            if not unroll and levels and not self.most and (overlap := _overlap(writer, nest, self.groups, width)):
+                levels[-1], unroll = replace(levels[-1], together=overlap.rows), overlap.vectors
+            unroll = unroll or side_by_side(writer, nest, self.walks, self.groups[-1], width)
+            if not levels and not self.serial:
+                least = writer.grain(work, nest)
+                return _lane_chunks(writer, block, innermost.extent, innermost.iterator, body, width, unroll, least)
+            body = Block([loop.ForOp(str(innermost.iterator), 0, innermost.extent, body, vector=width, unroll=unroll)])
+            work = work * innermost.extent
+        return add_loops(writer, block, levels, body, work, time_of(nest, writer.costs), self.serial)
+
+
+def side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group, width: int) -> int:
+    """Registers of neighbouring results that fold together; each state takes registers of its own.
+
+    What is contiguous along the fold comes as tiles, each of which needs all registers.
+    """
+    k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
+    operands = entering(nest, walks)
+    if any(contiguous(w, k) and strides(w, inner) for w in operands):
+        return writer.costs.tiles
+    steps = steps_of(nest)
+    if steps:
+        return max(1, min(writer.costs.side_by_side // width, _most_together(nest, steps)))
+    states = len(state_types(nest))
+    shared = any(moves(w, k) and not moves(w, inner) for w in operands)
+    return writer.costs.accumulators(body_cost(nest) * states, width, states, shared)
+
+
+def _rows_together(
+    writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], groups: list[Group], width: int
+) -> int:
+    """Rows that fold side by side along memory: what they share is read once, and their sums do not wait alone.
+
+    Rows that share nothing are better read one after another, and long bodies wait for nothing that is read.
+    """
+    order, operands, registers = order_of(nest), entering(nest, walks), int(writer.costs.machine.registers)
+    if not groups or order.kind != "tree" or body_cost(nest) > registers // 8:
+        return 1
+    k, row = Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1]
+    if not any(moves(w, k) and not moves(w, row) for w in operands):
+        return 1
+    sums = len(state_types(nest)) * max(1, order.lanes // width)
+    together = max(1, min(ROWS_TOGETHER, registers * 3 // 4 // sums))
+    if together > 1:
+        remark("reads", kernel_label(nest), f"{together} rows together", "they share an operand", op=nest)
+    return together
+
+
+def _overlap(writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[Group], width: int) -> Overlap | None:
+    """The rows and vectors of results that are computed together where what neighbouring rows read overlaps."""
+    steps, row, column = steps_of(nest), groups[-2], groups[-1]
+    if not steps or row.symbols[1:]:
+        return None
+    return overlap_of(
+        nest, steps, row.symbols[-1], column.symbols[-1], int(writer.costs.machine.registers), len(state_types(nest)),
+        _most_together(nest, steps), max(1, writer.costs.side_by_side // width),
+    )  # fmt: skip
+
+
+def _most_together(nest: kernel.GenericOp, steps: int) -> int:
+    """Vectors of results whose steps are not too long together."""
+    return max(1, LONGEST_STEPS * 2 // (steps * body_cost(nest)))
+
+
+def _lane_chunks(
+    writer: LoopWriter, block: Block, extent: Dim, iterator: Dim, body: Block, width: int, unroll: int, least: Dim
+) -> None:
+    """Results side by side in lanes, in chunks of a few cache lines each, of `least` results where that is more.
+
+    Threads get as many of them, of whole lines of f32s.
+    """
+    most, line = max(width * unroll, writer.costs.side_by_side), writer.costs.in_line
+    threads = bound(writer, block, maximum(1, writer.threads(block)))
+    chunks = (extent + (most - 1)) // most
+    even = bound(writer, block, maximum(1, (chunks + (threads - 1)) // threads * threads))
+    share = (extent + (even * line - 1)) // (even * line) * line
+    several = minimum(1, threads - 1)
+    least = (least + (line - 1)) // line * line
+    chunk = bound(writer, block, maximum(least, minimum(most, maximum(line, most + several * (share - most)))))
+    begin = sym(f"{iterator}.b")
+    inner = loop.ForOp(str(iterator), begin, minimum(extent, begin + chunk), body, vector=width, unroll=unroll)
+    outer = Block()
+    outer.add_ops([inner, loop.YieldOp()])
+    block.add_op(loop.ParallelOp(str(begin), 0, extent, outer, step=chunk))

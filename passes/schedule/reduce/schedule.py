@@ -1,0 +1,172 @@
+"""Reductions to loops: results in registers or in bands, and blocks of a long fold to a scalar in parallel.
+
+Vectors run along the reduced iterator or across results.  Across results there are two ways.  In registers
+(`register.py`): a few lines of neighbouring results at a time, along all rows.  In bands (`columns.py`),
+where the operands are past the caches: pages of results at a time, so that memory is read in long runs.  Short rows of
+memory that fold in any order go across as well, in tiles that are turned in registers: lanes of a row need not come
+together at its end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.ir import Block
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects.dims.dims import Dim, Sym, dim, minimum
+from ...cost.kernel_stats import kernel_label
+from ...cost.remarks import remark
+from ...cost.work import operations_and_chain
+from ..body import Access, LoopWriter, accesses
+from ..map.schedule import Lanes, choose_lanes, groups_of
+from .columns import Bands, better_in_bands, fold_in_bands, gains_from_bands
+from .core import (
+    BLOCK,
+    contiguous,
+    entering,
+    fold,
+    fold_by_runs,
+    fold_partials,
+    lanes_across,
+    moves,
+    order_of,
+    runs_of,
+    state_types,
+    strides,
+)
+from .register import RegisterFolds
+from .transpose_operand import Panels, panels_of
+
+__all__ = ["schedule_reduction"]
+
+
+def schedule_reduction(
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, done: dict[Sym, Dim], serial: bool
+) -> None:
+    """Loops for a reduction nest; `done` has the places of the iterators that enclosing rows run."""
+    walks = accesses(nest)
+    groups = groups_of(nest, walks, len(done), nest.n_parallel)
+    if not groups and not serial and not done and _is_long(writer, nest):
+        _in_blocks(writer, nest, block, lanes, walks)
+        return
+    across = bool(groups) and _across(nest, walks, Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1])
+    folds = RegisterFolds(writer, nest, lanes, walks, groups, done, across, serial)
+    if across and not serial and not done and gains_from_bands(writer, nest):
+        writer.either(block, better_in_bands(writer, nest), Bands(folds).write, folds.write)
+    elif groups and not across and (tiles := _in_tiles(folds)) is not None:
+        writer.either(block, _fit_tiles(tiles), tiles.write, folds.write)
+    else:
+        folds.write(block)
+
+
+def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> bool:
+    """Whether lanes run across results: the order allows it, and memory is contiguous that way, not along the fold.
+
+    What all neighbouring results share stays in registers or the first cache whichever way it lies.
+    """
+    order = order_of(nest)
+    along = sum(contiguous(w, k) and moves(w, inner) for w in entering(nest, walks))
+    beside = sum(contiguous(w, inner) for w in entering(nest, walks))
+    return beside > along or (order.kind != "free" and lanes_across(order))
+
+
+def _tiles_turned(nest: kernel.GenericOp, walks: list[Access], inner: Sym) -> int:
+    """How many operands come as tiles, turned in registers, where lanes run across rows that lie along memory.
+
+    0 where the order does not allow that, or where an operand would come element by element.
+    """
+    k, operands = Sym(f"d{nest.n_parallel}"), entering(nest, walks)
+    turned = [w for w in operands if contiguous(w, k) and strides(w, inner)]
+    beside = [w for w in operands if contiguous(w, inner) or not moves(w, inner)]
+    reads = any(isinstance(op, kernel.ReadOp) for op in nest.body.block.ops)
+    if order_of(nest).kind != "free" or reads or any(w.guarded for w in operands):
+        return 0
+    return len(turned) if len(turned) + len(beside) == len(operands) else 0
+
+
+def _in_tiles(folds: RegisterFolds) -> RegisterFolds | None:
+    """The folds by vectors across rows, for rows so short that what is at their ends takes longer than to turn tiles.
+
+    A tile has as many steps as rows: longer ones of narrow elements would take too long to compile.
+    """
+    nest, walks, costs = folds.nest, folds.walks, folds.writer.costs
+    if not (turned := _tiles_turned(nest, walks, folds.groups[-1].symbols[-1])):
+        return None
+    tiles = replace(folds, across=True, lanes=folds.lanes.at_most(costs.in_line * max(w.bits for w in walks)))
+    along, rows = choose_lanes(folds.lanes, entering(nest, walks), 1)[0], _rows_of_tile(tiles)
+    merge = operations_and_chain(nest.merge.block.ops)[0]
+    longest = costs.rows_in_tiles(merge, len(state_types(nest)), turned, along, rows)
+    if not longest:
+        return None
+    why = f"at the end of a row {merge:.0f} operations bring two lanes together"
+    remark("folds", kernel_label(nest), f"rows of up to {longest} in tiles of {rows}", why, op=nest)
+    return replace(tiles, most=longest)
+
+
+def _fit_tiles(tiles: RegisterFolds) -> Dim:
+    """Positive where rows are no longer than tiles are for, and enough for one."""
+    return minimum(tiles.most + 1 - tiles.nest.extents.data[-1], tiles.groups[-1].extent - (_rows_of_tile(tiles) - 1))
+
+
+def _rows_of_tile(tiles: RegisterFolds) -> int:
+    return choose_lanes(tiles.lanes, tiles.walks, 1)[0]
+
+
+def _is_long(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
+    extent = nest.extents.data[-1]
+    in_pieces = order_of(nest).kind not in ("chain", "serial")
+    return in_pieces and (extent.const is None or extent.const > _block_of(writer, nest))
+
+
+def _block_of(writer: LoopWriter, nest: kernel.GenericOp) -> int:
+    """Elements of a block: the order's, or, where that is free, a piece of parallel work."""
+    order = order_of(nest)
+    return order.block if order.kind == "tree" else writer.chunk(nest)
+
+
+def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, walks: list[Access]) -> None:
+    """A fold to a scalar in two stages: the order's blocks in parallel, then their values by the binary counter."""
+    extent, runs, panels = nest.extents.data[-1], runs_of(nest, lanes), panels_of(writer, nest)
+    by_runs = runs is not None and panels is None
+    size = BLOCK if by_runs and order_of(nest).kind == "free" else _block_of(writer, nest)
+    blocks = (extent + (size - 1)) // size
+    partials = []
+    for state in state_types(nest):
+        info = BufferInfo(scalar_dtype(state), (blocks,), (dim(1),))
+        partials.append(writer.allocate(block, info))
+    number = writer.fresh()
+    width = choose_lanes(lanes, entering(nest, walks), 1)[0]
+
+    def one_block() -> Block:
+        inner, part = Block(), (number * size, minimum(extent, number * size + size))
+        if runs is not None and by_runs:
+            states = fold_by_runs(writer, nest, inner, {}, part, runs, lanes)
+        else:
+            states = fold(writer, nest, inner, {}, *part, width)
+        for value, buffer in zip(states, partials):
+            inner.add_op(loop.StoreOp(value, buffer, [number]))
+        inner.add_op(loop.YieldOp())
+        return inner
+
+    def in_panels(panels: Panels, block: Block) -> None:
+        task, each, outer = writer.fresh(), panels.blocks(size), Block()
+        first, last = task * each, minimum(blocks, task * each + each)
+        panels.copy(outer, first * size, minimum(extent, last * size), each * size, lanes)
+        outer.add_ops([loop.ForOp(str(number), first, last, one_block()), loop.YieldOp()])
+        block.add_op(loop.ParallelOp(str(task), 0, (blocks + (each - 1)) // each, outer))
+
+    if panels is None:
+        grain = max(1, writer.chunk(nest) // size)
+        block.add_op(loop.ParallelOp(str(number), 0, blocks, one_block(), grain=grain))
+    elif order_of(nest).lanes == 1 or (rows := panels.of_whole_blocks(size, partials)) is None:
+        in_panels(panels, block)
+    else:
+        writer.either(
+            block, panels.has_whole_blocks(size), lambda inner: fold_in_bands(writer, rows, inner, lanes),
+            lambda inner: in_panels(panels, inner),
+        )  # fmt: skip
+        rows.drop_all_references()
+
+    writer.finish(nest, fold_partials(writer, nest, block, partials, [], blocks), {}, block)

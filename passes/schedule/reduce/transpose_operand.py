@@ -1,0 +1,123 @@
+"""Folds along all of a matrix whose rows are not contiguous: some rows at a time, copied to where they are.
+
+The order of such a fold goes along rows (`dialects.order`), and its blocks end anywhere in them, so vectors can run
+neither along memory nor across results.  Copying goes by tiles, at the speed of a transposition within the caches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, map_attr
+from ....dialects.dims.dims import Dim, dim, maximum, minimum, sym
+from ....dialects.dims.index_map import IndexMap
+from ..body import LoopWriter, bound, buffer_info
+from ..map.schedule import Lanes
+
+__all__ = ["Panels", "in_tiles", "panels_of"]
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Inputs (by number) of a fold that walk rows of `columns` elements against the grain of memory."""
+
+    writer: LoopWriter
+    nest: kernel.GenericOp
+    numbers: tuple[int, ...]
+    columns: Dim
+
+    def blocks(self, size: int) -> Dim:
+        """How many blocks of the fold are done at a time: as many rows as a tile has, fewer where they are long."""
+        costs = self.writer.costs
+        rows = minimum(costs.tile, dim(int(costs.machine.cache2)) // maximum(1, self.columns) + 8)
+        return maximum(1, rows * self.columns // size)
+
+    def has_whole_blocks(self, size: int) -> Dim:
+        """Positive where rows are whole blocks of the fold, and enough of them to run side by side."""
+        return minimum(1 - self.columns % size, self._rows - self.writer.costs.side_by_side)
+
+    @property
+    def _rows(self) -> Dim:
+        return buffer_info(self.nest.ins[self.numbers[0]]).dims[0]
+
+    def of_whole_blocks(self, size: int, partials: Sequence[SSAValue]) -> kernel.GenericOp | None:
+        """The blocks of rows that are whole ones, as folds side by side along what is contiguous.
+
+        None where an input is not read by rows and columns.
+        """
+        nest = self.nest
+        assert nest.order is not None and nest.identity is not None
+        number, row, k = (sym(f"d{n}") for n in range(3))
+        extents = (self.columns // size, self._rows, dim(size))
+        along, maps = sym("d0"), list[IndexMap]()
+        for index in nest.maps_in():
+            by_rows = index.exprs == (along // self.columns, along % self.columns)
+            if index.guards or not (by_rows or not any(e.symbols() & {along.symbol} for e in index.exprs)):
+                return None
+            maps.append(IndexMap(extents, (row, number * size + k) if by_rows else index.exprs))
+        if any(isinstance(op, kernel.ReadOp | loop.IndexOp) for op in nest.body.block.walk()):
+            return None
+        merge = nest.merge.clone().detach_block(0)
+        states = [a.type for a in list(merge.args)[: len(partials)]]
+        finish = Block(arg_types=states)
+        finish.add_op(kernel.YieldOp(*finish.args))
+        place = IndexMap(extents, (row * (self.columns // size) + number,))
+        return kernel.GenericOp(
+            nest.ins, partials, extents, maps, [place] * len(partials), nest.body.clone().detach_block(0), [],
+            parallel=2, merge=merge, finish=finish, order=nest.order.data, identity=list(nest.identity.data),
+        )  # fmt: skip
+
+    def copy(self, block: Block, first: Dim, last: Dim, most: Dim, lanes: Lanes) -> None:
+        """Copy the rows of elements `first` to `last` (at most `most`); from then on the nest reads the copies."""
+        at, stop = bound(self.writer, block, first // self.columns), (last + (self.columns - 1)) // self.columns
+        operands, maps = list(self.nest.operands), list(self.nest.maps_in())
+        for number in self.numbers:
+            source, info = operands[number], buffer_info(operands[number])
+            size = (most // self.columns + 2) * self.columns
+            panel = self.writer.allocate(block, BufferInfo(info.dtype, (size,), (dim(1),)), "thread")
+            i, j, body = self.writer.fresh(), self.writer.fresh(), Block()
+            read = loop.LoadOp(source, [at + i, j])
+            body.add_ops([read, loop.StoreOp(read.result, panel, [i * self.columns + j]), loop.YieldOp()])
+            width = lanes.width(info.dtype.part.bytes * 8)
+            block.add_op(in_tiles(self.writer, i, j, (stop - at, self.columns), body, width))
+            operands[number] = panel
+            (k,) = (sym(f"d{n}") for n in range(maps[number].rank))
+            maps[number] = IndexMap(maps[number].extents, (k - at * self.columns,))
+        self.nest.operands = operands
+        self.nest.attributes["in_maps"] = ArrayAttr([map_attr(m) for m in maps])
+
+
+def in_tiles(writer: LoopWriter, i: Dim, j: Dim, sizes: tuple[Dim, Dim], body: Block, width: int) -> Operation:
+    """Loops over rows and columns by tiles; as many rows side by side as a vector has lanes."""
+    (rows, columns), start, band, span = sizes, writer.fresh(), writer.fresh(), writer.costs.tile
+    made = loop.ForOp(str(j), start, minimum(columns, start + span), body, vector=width, unroll=1)
+    for iterator, lower, upper, step, unroll in (
+        (i, band, minimum(rows, band + span), 1, width), (start, dim(0), columns, span, 1),
+        (band, dim(0), rows, span, 1),
+    ):  # fmt: skip
+        inner = Block()
+        inner.add_ops([made, loop.YieldOp()])
+        made = loop.ForOp(str(iterator), lower, upper, inner, step=step, unroll=unroll)
+    return made
+
+
+def panels_of(writer: LoopWriter, nest: kernel.GenericOp) -> Panels | None:
+    """The inputs of a fold of one iterator that go along a matrix's rows while its columns are contiguous."""
+    found: dict[Dim, list[int]] = {}
+    k = sym("d0")
+    for number, (value, index) in enumerate(zip(nest.ins, nest.maps_in())):
+        info = buffer_info(value)
+        if info.dtype.is_complex or len(info.dims) != 2 or info.strides[0].const != 1 or index.guards:
+            continue
+        rows, columns = info.dims
+        if info.strides[1] is rows and index.exprs == (k // columns, k % columns):
+            found.setdefault(columns, []).append(number)
+    if len(found) != 1 or nest.n_post:
+        return None
+    ((columns, numbers),) = found.items()
+    return Panels(writer, nest, tuple(numbers), columns)

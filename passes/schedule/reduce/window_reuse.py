@@ -1,0 +1,135 @@
+"""How many rows of results are computed together where neighbours read the same elements, as windows that overlap do.
+
+A fold written step by step reads its elements one by one.  Of several rows of results at a time, an element that more
+than one of them reads is read once, as is what no row moves, and stays in a register from its first step to its last.
+Which steps read what is known, so reads and registers are counted, not estimated.  Folds wait for one another as those
+of a contraction do (`matmul/register_tile.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from ....dialects import kernel
+from ....dialects.dims.dims import Sym, dim, sym
+from ...cost.kernel_stats import kernel_label
+from ...cost.remarks import remark
+from ..body import buffer_info
+from ..matmul.register_tile import FUSED, LATENCY
+
+__all__ = ["Overlap", "overlap_of"]
+
+#: How many rows can be computed together: more would leave too many over.
+ROWS = (1, 2, 3, 4, 6, 8)
+#: Cycles of a read where many are made.
+READ = 0.5
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Rows of results that are computed together, by vectors of each row side by side."""
+
+    rows: int
+    vectors: int
+
+
+@dataclass(frozen=True)
+class _Read:
+    """An element that a step of a row reads, and whether it moves across vectors."""
+
+    row: int
+    step: int
+    moves: bool
+    place: Hashable
+
+
+@dataclass(frozen=True)
+class _Place:
+    """An element that rows read: whether it moves across vectors, the steps that read it, and how often they do."""
+
+    moves: bool
+    first: int
+    last: int
+    times: int
+
+    def reads(self, vectors: int) -> int:
+        """What is the same for all vectors is read once."""
+        return vectors if self.moves else 1
+
+    def is_kept(self, vectors: int) -> bool:
+        """Whether a register holds it: an operation takes what it alone reads from memory."""
+        return self.times * vectors > self.reads(vectors)
+
+
+def overlap_of(
+    nest: kernel.GenericOp, steps: int, row: Sym, column: Sym, registers: int, states: int, most: int, widest: int
+) -> Overlap | None:
+    """The rows along `row` and vectors along `column` that take least for each result; None where that is one row.
+
+    A fold of so many `steps` has `states` registers for each vector of results.  At most `most` of these are computed
+    together, and `widest` of one row.
+    """
+    if not any({row, _fold(nest)} <= e.symbols() for index in nest.maps_in() for e in index.exprs):
+        return None
+    reads: dict[Overlap, float] = {}
+    seen = _reads(nest, steps, row, column, min(ROWS[-1], most))
+    for rows in ROWS:
+        places = _places([read for read in seen if read.row < rows])
+        for vectors in range(1, min(widest, most // rows) + 1):
+            if _held(places, vectors) + rows * vectors * states < registers:
+                reads[Overlap(rows, vectors)] = sum(p.reads(vectors) for p in places) / (rows * vectors)
+
+    def cycles(overlap: Overlap) -> float:
+        """Of a vector; while folds wait for one another, those of the next tile begin."""
+        return steps * max(FUSED, LATENCY / (2 * overlap.rows * overlap.vectors)) + READ * reads[overlap]
+
+    chosen = min(reads, key=cycles, default=None)
+    if chosen is None or chosen.rows == 1:
+        return None
+    why = f"{_number(min(reads[o] for o in reads if o.rows == 1))} reads a vector become {_number(reads[chosen])}"
+    remark("reads", kernel_label(nest), f"{chosen.rows} rows by {chosen.vectors} vectors together", why, op=nest)
+    return chosen
+
+
+def _number(reads: float) -> str:
+    return f"{reads:.3g}"
+
+
+def _fold(nest: kernel.GenericOp) -> Sym:
+    return Sym(f"d{nest.n_parallel}")
+
+
+def _held(places: Sequence[_Place], vectors: int) -> int:
+    """The most elements that registers hold at once."""
+    changes: Counter[int] = Counter()
+    for place in places:
+        if place.is_kept(vectors):
+            changes[place.first] += place.reads(vectors)
+            changes[place.last + 1] -= place.reads(vectors)
+    return max(accumulate(changes[step] for step in sorted(changes)), default=0)
+
+
+def _places(reads: Sequence[_Read]) -> list[_Place]:
+    found: dict[Hashable, _Place] = {}
+    for read in reads:
+        step, known = read.step, found.get(read.place, _Place(read.moves, read.step, read.step, 0))
+        found[read.place] = _Place(read.moves, min(known.first, step), max(known.last, step), known.times + 1)
+    return list(found.values())
+
+
+def _reads(nest: kernel.GenericOp, steps: int, row: Sym, column: Sym, rows: int) -> list[_Read]:
+    """What the steps of so many rows read."""
+    found: list[_Read] = []
+    entering = len(nest.ins) - nest.n_post
+    for value, index in zip(nest.ins[:entering], nest.maps_in()):
+        exprs = (buffer_info(value).address(index.exprs), *index.guards)
+        moves = any(column in e.symbols() for e in exprs)
+        for step in range(steps):
+            here = [e.substitute({_fold(nest): dim(step)}) for e in exprs]
+            for number in range(rows):
+                place = (value, *(e.substitute({row: sym(row.name) + number}) for e in here))
+                found.append(_Read(number, step, moves, place))
+    return found

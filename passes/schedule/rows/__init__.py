@@ -1,0 +1,1 @@
+"""Schedules of row groups: nests that share outer iterations."""

@@ -1,0 +1,137 @@
+"""Rows between two contractions to loops: a task takes a panel of rows through all their nests, as of attention.
+
+What the nests hand each other has a place for each row of the panel in the worker's own memory, which the second cache
+holds: scores are never a tensor.  The right operands are packed once for all panels.  Every order is that of the nests,
+which could also stand apart, and do where there are too few rows to pack for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo
+from ....dialects.dims.dims import Dim, Sym, dim, iterator, minimum, packed_strides
+from ....dialects.dims.index_map import unravel
+from ...locations import carry_loc
+from ..body import LoopWriter, bound, buffer_info
+from ..map.schedule import Lanes
+from ..matmul.cpu import Contraction
+from ..matmul.match import Factors, factors_of, multiplied
+from .schedule import NestWriter, schedule_rows
+from .staging import are_separable, factors_along, handed_on, in_place, placed, separated
+
+__all__ = ["schedule_panels", "stands_between"]
+
+
+def stands_between(rows: kernel.RowsOp) -> bool:
+    """Whether rows begin and end with contractions along them, of the same stacks, and hand on nothing but elements."""
+    ends = [factors_along(nest, rows.n_shared) for nest in (rows.nests[0], rows.nests[-1])]
+    return None not in ends and len({f.batch for f in ends if f is not None}) == 1 and are_separable(rows)
+
+
+def schedule_panels(
+    writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: Lanes, write_nest: NestWriter
+) -> None:  # fmt: skip
+    """Loops for rows that `stands_between`; `write_nest` schedules one nest within one row, serially."""
+    panels = _Panels(writer, rows, lanes, write_nest)
+    writer.either(block, panels.excess, panels.together, panels.apart)
+
+
+class _Panels:
+    def __init__(self, writer: LoopWriter, rows: kernel.RowsOp, lanes: Lanes, write_nest: NestWriter):
+        self.writer, self.lanes, self.write_nest = writer, lanes, write_nest
+        self.nests, self.shared = rows.nests, rows.n_shared
+        self.runs = [self.nests[:1], self.nests[1:-1], self.nests[-1:]]
+        factors = factors_along(self.nests[0], self.shared)
+        assert factors is not None
+        self.first = Contraction(writer, self.nests[0], factors, lanes)
+
+    @property
+    def excess(self) -> Dim:
+        """Positive where there are rows enough."""
+        return self.first.m - self.first.few_rows
+
+    def apart(self, block: Block) -> None:
+        """The contractions, for few rows, and the rows between them, with whole tensors between these."""
+        for run in separated(self.runs, self.shared, lambda info: self.writer.allocate(block, info)):
+            before, factors = block.last_op, factors_of(run[0])
+            if factors is not None:
+                Contraction(self.writer, run[0], factors, self.lanes).write_few(block)
+                carry_loc(run[0], block, before)
+            else:
+                rows = kernel.RowsOp(self.shared, Block([*run, kernel.YieldOp()]), [])
+                schedule_rows(self.writer, rows, block, self.lanes, self.write_nest)
+
+    def together(self, block: Block) -> None:
+        """Panels of rows, of one matrix after another in a stack."""
+        if self.first.factors.batch:
+            self.first.each(block, self._matrix)
+        else:
+            self._matrix(block)
+
+    def _matrix(self, block: Block) -> None:
+        """The right operands, packed, and a loop over panels of rows."""
+        start, task = self.writer.fresh(), Block()
+        stop = bound(self.writer, task, minimum(self.first.m, start + self._height))
+        memory = self._memory(task)
+        made = [placed(nest, memory, [self._row - start]) for nest in self.nests]
+        ends = [self._contraction(made[0]), self._contraction(made[-1])]
+        packed = [end.pack(block) for end in ends]
+        ends[0].write_rows(task, packed[0], start, stop, self._height)
+        self._between(made[1:-1], task, start, stop)
+        ends[1].write_rows(task, packed[1], start, stop, self._height)
+        task.add_op(loop.YieldOp())
+        block.add_op(self.first.shared(start, self.first.m, task, step=self._height))
+
+    def _contraction(self, nest: kernel.GenericOp) -> Contraction:
+        """A contraction of one matrix of a stack, where rows do not say which they are of."""
+        values, shape = multiplied(nest), self.first.factors
+        assert values is not None
+        factors = Factors(values, shape.batch, shape.left, tuple(range(self.shared, nest.n_parallel)))
+        made = Contraction(self.writer, nest, factors, self.lanes)
+        made.batch, made.alone = self.first.batch, self.first.alone
+        return made
+
+    def _between(self, nests: Sequence[kernel.GenericOp], block: Block, start: Dim, stop: Dim) -> None:
+        """The nests between the contractions, a row after another."""
+        around = kernel.RowsOp(self.shared, Block([*nests, kernel.YieldOp()]), [])
+        row, body = self.writer.fresh(), Block()
+        left = self.first.factors.left
+        places = unravel(row, self._extents(left))
+        done = self.first.batch | {Sym(f"d{i}"): bound(self.writer, body, p) for i, p in zip(left, places)}
+        for nest in around.nests:
+            self.write_nest(nest, body, dict(done))
+        body.add_op(loop.YieldOp())
+        block.add_op(loop.ForOp(str(row), start, stop, body))
+
+    @property
+    def _height(self) -> int:
+        """Rows of a panel: half of what a contraction packs of its left operand at a time."""
+        return max(1, self.first.row_tiles // 2) * self.first.rows
+
+    @property
+    def _row(self) -> Dim:
+        """The number of a row, by the iterators of the nests."""
+        left, number = self.first.factors.left, dim(0)
+        for i, extent in zip(left, self._extents(left)):
+            number = number * extent + iterator(i)
+        return number
+
+    def _extents(self, numbers: Sequence[int]) -> list[Dim]:
+        return [self.nests[0].extents.data[i] for i in numbers]
+
+    def _memory(self, block: Block) -> dict[SSAValue, SSAValue]:
+        """Memory of the worker's own for what runs of the nests hand on, a place for each row of a panel."""
+        values = handed_on(self.runs)
+        instead, made = in_place(self.nests, values), dict[SSAValue, SSAValue]()
+        for value in values:
+            if value in instead:
+                made[value] = made[instead[value]]
+                continue
+            info = buffer_info(value)
+            dims = (dim(self._height), *info.dims)
+            made[value] = self.writer.allocate(block, BufferInfo(info.dtype, dims, packed_strides(dims)), "thread")
+        return made

@@ -1,0 +1,159 @@
+"""Rows that lie across memory, where neighbouring ones are neighbours: bands of them, vectors across a band.
+
+So a softmax of columns: each of its nests goes through a band of columns, and what they hand each other has a place
+for each row of the band, one line after another, in memory of the thread's own, which its caches hold.  Nothing goes
+from one thread to another then, and nobody waits between two nests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, MapAttr, map_attr
+from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
+from ....dialects.dims.index_map import IndexMap, product
+from ...cost.work import time_of
+from ...locations import carry_loc
+from ..body import LoopWriter, accesses, bound, buffer_info
+from ..map.schedule import Lanes, choose_lanes, groups_of, point_of
+from ..parallelize import Level, add_loops
+from ..reduce.core import fold
+from .fuse_map_into_reduction import folds_that_make
+from .staging import is_of_row
+
+__all__ = ["rows_of_band", "runs_across", "schedule_across"]
+
+#: Lines of neighbouring rows that are a piece of parallel work, at most.
+_MOST_LINES = 16
+
+
+def runs_across(nests: Sequence[kernel.GenericOp], shared: int) -> bool:
+    """Whether memory is contiguous across rows and not along them, where an operand has more than one element a row."""
+    across = along = 0
+    for nest in nests:
+        if nest.is_scan:
+            return False
+        if any(isinstance(op, kernel.ReadOp) for r in nest.regions for b in r.blocks for op in b.ops):
+            return False
+        inner = [Sym(f"d{i}") for i in range(shared, len(nest.extents.data))]
+        for walk, value in zip(accesses(nest), (*nest.ins, *nest.outs)):
+            if is_of_row(value):
+                continue
+            weight = 2 if walk.is_output else 1
+            step, steps = walk.step(Sym(f"d{shared - 1}")), [walk.step(i) for i in inner]
+            if any(s is None or s.const != 0 for s in steps):
+                across += weight * (step is not None and step.const == 1)
+                along += weight * any(s is not None and s.const == 1 for s in steps)
+    return across > along
+
+
+def schedule_across(
+    writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, block: Block, lanes: Lanes
+) -> None:
+    """Loops for rows that `runs_across`: threads share pieces of as many lines as one another, by bands."""
+    extents = nests[0].extents.data[:shared]
+    iterators, start = [writer.fresh() for _ in extents[:-1]], writer.fresh()
+    rows, share = extents[-1], _share(writer, block, extents)
+    first, task, body = writer.fresh(), Block(), Block()
+    done = {Sym(f"d{i}"): it for i, it in enumerate([*iterators, first])}
+    band = rows_of_band(writer, nests)
+    end = bound(writer, task, minimum(rows, start + share))
+    _write_band(writer, nests, body, lanes, done, minimum(end, first + band), band)
+    body.add_op(loop.YieldOp())
+    task.add_op(loop.ForOp(str(first), start, end, body, step=band))
+    work = dim(0)
+    for nest in nests:
+        work = work + product(nest.extents.data[shared:]) * writer.costs.weight(time_of(nest, writer.costs))
+    levels = [*(Level(i, e) for i, e in zip(iterators, extents)), Level(start, rows, share)]
+    add_loops(writer, block, levels, task, work * share, writer.costs.unit, serial=False)
+
+
+def rows_of_band(writer: LoopWriter, nests: Sequence[kernel.GenericOp]) -> int:
+    """Rows of a band: four lines of the widest elements."""
+    widest = max(buffer_info(v).dtype.part.bytes for nest in nests for v in nest.operands)
+    return 4 * int(writer.costs.machine.line) // widest
+
+
+def _share(writer: LoopWriter, block: Block, extents: Sequence[Dim]) -> Dim:
+    """Neighbouring rows that are a piece of parallel work: whole lines, as many pieces for one thread as for others."""
+    line, threads = writer.costs.in_line, maximum(1, writer.threads(block))
+    lines = (extents[-1] + (line - 1)) // line
+    own = bound(writer, block, maximum(0, lines * product(extents[:-1]) - 1) // threads + 1)
+    pieces = bound(writer, block, (own + (_MOST_LINES - 1)) // _MOST_LINES)
+    return bound(writer, block, (maximum(0, own - 1) // pieces + 1) * line)
+
+
+def _write_band(
+    writer: LoopWriter,
+    nests: Sequence[kernel.GenericOp],
+    block: Block,
+    lanes: Lanes,
+    done: dict[Sym, Dim],
+    stop: Dim,
+    band: int,
+) -> None:
+    """The nests for the rows from ``done``'s last place on, as many as a band has."""
+    shared = len(done)
+    last = Sym(f"d{shared - 1}")
+    start = done[last]
+    private = _widened(writer, nests, block, band)
+    writer.joined = folds_that_make(nests, shared, writer.costs) if writer.joins else {}
+    made_by_folds = {*writer.joined.values()}
+    for nest in nests:
+        _place_in_band(nest, private, last, start)
+    for nest in nests:
+        if nest in made_by_folds:
+            continue
+        walks = accesses(nest)
+        width, unroll = choose_lanes(lanes, walks, writer.copies(writer.joined.get(nest, nest), {last}))
+        groups = groups_of(nest, walks, shared, nest.n_parallel)
+        iterators, row = [writer.fresh() for _ in groups], writer.fresh()
+        point = {**done, last: row, **point_of(groups, iterators)}
+        body = Block()
+        if nest.is_reduction:
+            if nest not in writer.joined:
+                unroll = lanes.unroll or max(1, min(8, band // width))
+            writer.finish(nest, fold(writer, nest, body, point, dim(0), nest.extents.data[-1], 1), point, body)
+        else:
+            writer.store(nest, writer.body(nest, point, body), point, body)
+        body.add_op(loop.YieldOp())
+        made: Operation = loop.ForOp(str(row), start, stop, body, vector=width, unroll=unroll)
+        for group, iterator in zip(reversed(groups), reversed(iterators)):
+            around = Block()
+            around.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), 0, group.extent, around)
+        block.add_op(made)
+        carry_loc(nest, block, made.prev_op)
+    writer.joined = {}
+
+
+def _widened(
+    writer: LoopWriter, nests: Sequence[kernel.GenericOp], block: Block, band: int
+) -> dict[SSAValue, SSAValue]:
+    """For each value that lives within a row, memory with a last dim for the rows of a band."""
+    made: dict[SSAValue, SSAValue] = {}
+    for value in dict.fromkeys(v for nest in nests for v in nest.operands if is_of_row(v)):
+        info = buffer_info(value)
+        wide = BufferInfo(info.dtype, (*info.dims, dim(band)), (*(s * band for s in info.strides), dim(1)))
+        made[value] = writer.allocate(block, wide, "thread")
+    return made
+
+
+def _place_in_band(nest: kernel.GenericOp, private: dict[SSAValue, SSAValue], last: Sym, start: Dim) -> None:
+    """Make a nest use the widened memory: the row's place in the band is a further index."""
+    place = sym(last.name) - start
+
+    def fit(index: IndexMap, value: SSAValue) -> MapAttr:
+        if value in private:
+            index = replace(index, exprs=(*index.exprs, place))
+        return map_attr(index)
+
+    maps = [fit(m, v) for m, v in zip(nest.maps_in(), nest.ins)]
+    nest.attributes["out_maps"] = ArrayAttr([fit(m, v) for m, v in zip(nest.maps_out(), nest.outs)])
+    nest.attributes["in_maps"] = ArrayAttr(maps)
+    nest.operands = [private.get(v, v) for v in (*nest.ins, *nest.outs)]

@@ -1,0 +1,89 @@
+"""Rows of which no cache holds a band, or too few for all threads: each nest goes over all rows, in pages of results.
+
+Across rows, where neighbouring rows are neighbours in memory, a band of them is a short run of every column.  A cache
+that holds the band makes up for that, as later nests find it there.  One that does not is better passed over by each
+nest in long runs (`reduce/column_tile.py`); what nests hand each other has memory for all rows then, in which these lie
+across as well.  Of fewer rows than a line for each thread, threads share what is within a row, which they do nest by
+nest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
+
+from xdsl.ir import Block
+
+from ....dialects import kernel
+from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
+from ....dialects.dims.index_map import product
+from ...fusion.interchange import turn
+from ..body import LoopWriter, accesses, buffer_info
+from ..map.schedule import Lanes
+from ..reduce.columns import fold_in_bands, goes_in_bands, past_caches
+from .column_tiles import rows_of_band
+from .staging import are_separable, handed_on, is_of_row, separated
+
+__all__ = ["few_rows", "long_rows", "may_stand_apart", "schedule_apart"]
+
+
+def may_stand_apart(rows: kernel.RowsOp) -> bool:
+    """Whether each nest of rows can go over all of them: nothing but elements is handed on, folds can go in bands."""
+    return are_separable(rows) and all(goes_in_bands(nest) for nest in rows.nests if nest.is_reduction)
+
+
+def few_rows(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, block: Block) -> Dim:
+    """Positive where threads would be left without rows: for fewer than a line of them for each."""
+    return writer.threads(block) * writer.costs.in_line - product(nests[0].extents.data[:shared])
+
+
+def long_rows(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int) -> Dim:
+    """Positive where the second cache does not hold what is handed on of a band of rows.
+
+    Where these are numbers, where half of it does not hold what folds read of a band, nor all of it all rows.
+    """
+    cache, handed = int(writer.costs.machine.cache2), [buffer_info(v) for v in handed_on([[nest] for nest in nests])]
+    if any(info.dims for info in handed):
+        held = reduce(add, (product(info.dims) * info.dtype.bytes for info in handed if info.dims))
+        return held * rows_of_band(writer, nests) - cache
+    folds = [nest for nest in nests if nest.is_reduction]
+    band = reduce(maximum, (_room(writer, nest, shared, rows_of_band(writer, nests)) for nest in folds))
+    return minimum(band - cache // 2, past_caches(writer, folds[0]))
+
+
+def _room(writer: LoopWriter, nest: kernel.GenericOp, shared: int, rows: int) -> Dim:
+    """What a band of so many rows of a fold takes of a cache, in bytes.
+
+    Columns that are whole pages apart begin in the same places of it, so each takes as much room as a page.
+    """
+    columns, machine = product(nest.extents.data[shared:]), writer.costs.machine
+    run, apart = 0, dim(0)
+    for value, walk in zip(nest.ins, accesses(nest)):
+        size, step = buffer_info(value).dtype.bytes, walk.step(Sym(f"d{shared}"))
+        if not is_of_row(value) and step is not None:
+            run, apart = max(run, size * rows), maximum(apart, 1 - step * size % int(machine.page))
+    return columns * maximum(run, apart * int(machine.page))
+
+
+def schedule_apart(
+    writer: LoopWriter,
+    nests: Sequence[kernel.GenericOp],
+    shared: int,
+    block: Block,
+    lanes: Lanes,
+    write_nest: Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None],
+) -> None:
+    """Loops for one nest of rows after another."""
+    alone = [[nest] for nest in nests]
+    for run in separated(alone, shared, lambda info: writer.allocate(block, info), across=True):
+        (nest,) = run
+        if nest.is_reduction and goes_in_bands(nest):
+            fold_in_bands(writer, nest, block, lanes)
+        elif nest.is_reduction:
+            write_nest(nest, block, {})
+        else:
+            # As memory has it: what is the same along rows changes from place to place then.
+            turn(nest, [*(i for i in range(nest.n_parallel) if i != shared - 1), shared - 1])
+            write_nest(nest, block, {})
+        nest.drop_all_references()

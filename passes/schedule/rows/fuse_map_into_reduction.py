@@ -1,0 +1,42 @@
+"""Rows whose elements are folded while they are in registers: a map's row and the fold of it in one loop.
+
+Of ``e = exp(x - max)`` and ``sum(e)`` neither loop is long, and each one begins, ends, and waits for what its end hands
+on.  The fold makes the elements itself, and stores them for what reads the row behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from ....dialects import kernel
+from ...cost.model import Costs
+from ...cost.work import work_at_point
+from ..body import buffer_info
+from ..reduce.core import order_of
+from .staging import is_of_row
+
+__all__ = ["folds_that_make"]
+
+
+def folds_that_make(
+    nests: Sequence[kernel.GenericOp], shared: int, costs: Costs
+) -> Mapping[kernel.GenericOp, kernel.GenericOp]:
+    """The folds of a row that go through what the map in front of them makes, and these maps."""
+    return {fold: made for made, fold in pairwise(nests) if _goes_with(made, fold, shared, costs)}
+
+
+def _goes_with(made: kernel.GenericOp, fold: kernel.GenericOp, shared: int, costs: Costs) -> bool:
+    """Whether a fold along the whole row reads each element of a map's row once, in the order that it is stored."""
+    if made.is_reduction or not fold.is_reduction or fold.is_scan or order_of(fold).kind not in ("tree", "free"):
+        return False
+    extents = made.extents.data
+    if extents != fold.extents.data or len(extents) != shared + 1 or fold.n_parallel != shared or len(made.outs) != 1:
+        return False
+    # Divisions go by vectors, and in ways, of their own.
+    if not is_of_row(made.outs[0]) or work_at_point(made, costs).divisions:
+        return False
+    (stored,), row = made.maps_out(), made.outs[0]
+    read = [index for value, index in zip(fold.ins, fold.maps_in()) if value is row]
+    dense = len(stored.exprs) == 1 and buffer_info(row).strides[0].const == 1
+    return dense and fold.n_post == 0 and len(read) == 1 and read[0] == stored and not stored.guards

@@ -1,0 +1,153 @@
+"""Rows to loops: the nests of a row run one after another, by one worker, while the row is in its cache.
+
+Along rows: one row at a time, vectors along the iterators of each nest; what lies across them is copied before, some
+rows at a time, to where it lies along them.  Where neighbouring rows are neighbours in memory bands of them go side by
+side (`column_tiles.py`), or each nest goes over all rows (`fission.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, map_attr
+from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
+from ....dialects.dims.index_map import IndexMap, product
+from ...cost.work import time_of
+from ...fusion.row_fusion import lie_across
+from ..body import LoopWriter, buffer_info
+from ..map.schedule import Lanes
+from ..parallelize import Level, add_loops
+from ..reduce.transpose_operand import in_tiles
+from .column_tiles import runs_across, schedule_across
+from .fission import few_rows, long_rows, may_stand_apart, schedule_apart
+from .fuse_map_into_reduction import folds_that_make
+from .staging import RowUse, uses_of_rows
+
+__all__ = ["schedule_rows"]
+
+#: A nest at the place of a row: nest, block to write to, the places of the shared iterators.
+NestWriter = Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None]
+
+
+def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: Lanes, write_nest: NestWriter) -> None:
+    """Loops for `rows`; `write_nest` schedules one nest within one row, serially, or for all rows."""
+    nests, shared = rows.nests, rows.n_shared
+
+    def apart(block: Block) -> None:
+        schedule_apart(writer, nests, shared, block, lanes, write_nest)
+
+    def in_bands(block: Block) -> None:
+        with writer.only_where(1 - long):
+            schedule_across(writer, nests, shared, block, lanes)
+
+    if runs_across(nests, shared):
+        if may_stand_apart(rows):
+            long = long_rows(writer, nests, shared)
+            writer.either(block, maximum(long, few_rows(writer, nests, shared, block)), apart, in_bands)
+        else:
+            schedule_across(writer, nests, shared, block, lanes)
+    elif lie_across(nests, shared):
+        # What else they read or make lies along them: neither a row nor a band is near in memory.
+        apart(block)
+    else:
+        _row_by_row(writer, rows, block, lanes, write_nest)
+
+
+def _row_by_row(
+    writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: Lanes, write_nest: NestWriter
+) -> None:  # fmt: skip
+    """Loops around the nests of one row."""
+    nests, shared = rows.nests, rows.n_shared
+    iterators = [writer.fresh() for _ in range(shared)]
+    done = {Sym(f"d{i}"): it for i, it in enumerate(iterators)}
+    extents = nests[0].extents.data[:shared]
+    body = Block()
+    steps = [1] * shared
+    if crossing := _crossing(nests, shared):
+        steps[-1] = writer.costs.side_by_side
+        _write_panels(writer, nests, body, lanes, done, crossing, write_nest)
+    else:
+        _write_row(writer, nests, body, done, write_nest)
+    work = dim(0)
+    for nest in nests:
+        work = work + product(nest.extents.data[shared:]) * writer.costs.weight(time_of(nest, writer.costs))
+    levels = [Level(i, e, s) for i, e, s in zip(iterators, extents, steps)]
+    add_loops(writer, block, levels, body, work * steps[-1], writer.costs.unit, serial=False)
+
+
+def _write_row(
+    writer: LoopWriter, nests: list[kernel.GenericOp], block: Block, done: dict[Sym, Dim], write_nest: NestWriter
+) -> None:
+    """The nests of one row, one after another; folds make what the map in front of them made for them."""
+    writer.joined = folds_that_make(nests, len(done), writer.costs) if writer.joins else {}
+    made = {*writer.joined.values()}
+    for nest in nests:
+        if nest not in made:
+            write_nest(nest, block, dict(done))
+    writer.joined = {}
+
+
+def _crossing(nests: list[kernel.GenericOp], shared: int) -> dict[SSAValue, RowUse]:
+    """What lies across rows, and how a row is read: alike wherever it is read."""
+    found: dict[SSAValue, RowUse] = {}
+    for value in dict.fromkeys(v for nest in nests for v in nest.ins):
+        uses, info = uses_of_rows(nests, shared, value), buffer_info(value)
+        inputs = sum(v is value for nest in nests for v in nest.ins)
+        if len(uses) < inputs or info.dtype.is_complex or any(value in nest.outs for nest in nests):
+            continue
+        symbols = [e.symbol for e in uses[0].exprs]
+        alike = all((u.exprs, u.extents) == (uses[0].exprs, uses[0].extents) for u in uses)
+        if alike and len(uses[0].extents) == 1 and (last := Sym(f"d{shared - 1}")) in symbols:
+            if info.strides[symbols.index(last)].const == 1:
+                found[value] = uses[0]
+    return found
+
+
+def _write_panels(
+    writer: LoopWriter,
+    nests: list[kernel.GenericOp],
+    block: Block,
+    lanes: Lanes,
+    done: dict[Sym, Dim],
+    crossing: dict[SSAValue, RowUse],
+    write_nest: NestWriter,
+) -> None:
+    """The nests for some rows from ``done``'s last place on, one row after another, behind copies of what crosses."""
+    last, band = Sym(f"d{len(done) - 1}"), writer.costs.side_by_side
+    start, extents = done[last], nests[0].extents.data
+    stop, row = minimum(extents[len(done) - 1], start + band), writer.fresh()
+    panels: dict[SSAValue, SSAValue] = {}
+    for value, use in crossing.items():
+        ((along, length),) = use.extents
+        info = buffer_info(value)
+        # Rows of a power of two of elements would all begin in the same places of the first cache.
+        wide = length + int(writer.costs.machine.line) // info.dtype.bytes
+        copied = BufferInfo(info.dtype, (dim(band), wide), (wide, dim(1)))
+        panels[value] = panel = writer.allocate(block, copied, "thread")
+        i, j, body = writer.fresh(), writer.fresh(), Block()
+        read = loop.LoadOp(value, [e.substitute({**done, last: start + i, along: j}) for e in use.exprs])
+        body.add_ops([read, loop.StoreOp(read.result, panel, [i, j]), loop.YieldOp()])
+        block.add_op(in_tiles(writer, i, j, (stop - start, length), body, lanes.width(info.dtype.bytes * 8)))
+    inside = Block()
+    for nest in nests:
+        _read_panels(nest, panels, crossing, sym(last.name) - start)
+    _write_row(writer, nests, inside, {**done, last: row}, write_nest)
+    inside.add_op(loop.YieldOp())
+    block.add_op(loop.ForOp(str(row), start, stop, inside))
+
+
+def _read_panels(
+    nest: kernel.GenericOp, panels: dict[SSAValue, SSAValue], crossing: dict[SSAValue, RowUse], place: Dim
+) -> None:
+    """Make a nest read the copies, at a row's place in them."""
+    maps = list(nest.in_maps.data)
+    for number, value in enumerate(nest.ins):
+        if value in panels:
+            ((along, _),) = crossing[value].extents
+            maps[number] = map_attr(IndexMap(nest.extents.data, (place, sym(along.name))))
+    nest.attributes["in_maps"] = ArrayAttr(maps)
+    nest.operands = [panels.get(v, v) for v in nest.ins] + list(nest.outs)

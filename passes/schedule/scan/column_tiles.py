@@ -1,0 +1,188 @@
+"""Scans of neighbouring results side by side: a band of them goes along the axis, its states in a worker's own memory.
+
+So what is contiguous across results is read and written in long runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects.dims.dims import Dim, Sym, dim, minimum
+from ....dialects.dims.index_map import product
+from ...cost.work import operations_and_chain, time_of
+from ..body import LoopWriter, Point, accesses
+from ..map.schedule import Group, Lanes, choose_lanes, point_of
+from ..parallelize import Level, add_loops, band_for_all
+from ..reduce.core import state_types
+
+__all__ = ["is_exclusive", "runs_fit", "scan_in_bands"]
+
+#: Scalar ops of a run whose steps are written one by one.
+LONGEST_RUN = 256
+
+
+def is_exclusive(nest: kernel.GenericOp) -> bool:
+    """Whether each element of a scan gets the states before it, not those up to it."""
+    return nest.scan is not None and nest.scan.data == "exclusive"
+
+
+def runs_fit(nest: kernel.GenericOp) -> bool:
+    """Whether a run of the order ``prefix`` can be written step by step: it is short, and reads at its own places."""
+    assert nest.order is not None
+    lanes = nest.order.data.lanes
+    merge, body = (operations_and_chain(r.block.ops)[0] for r in (nest.merge, nest.body))
+    reads = any(isinstance(op, kernel.ReadOp) for r in nest.regions for b in r.blocks for op in b.ops)
+    return not reads and lanes * (merge * (lanes.bit_length() + 2) + body) <= LONGEST_RUN
+
+
+def scan_in_bands(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    lanes: Lanes,
+    groups: list[Group],
+    done: Point,
+    serial: bool,
+) -> None:
+    """Bands along the last group."""
+    assert nest.order is not None
+    iterators, start = [writer.fresh() for _ in groups], writer.fresh()
+    extent, costs = nest.extents.data[-1], writer.costs
+    most = costs.band
+    columns, outer = groups[-1].extent, product([g.extent for g in groups[:-1]])
+    side = most if serial else band_for_all(writer, block, columns, most, outer, costs.shared_step)
+    point = {**done, **point_of(groups, iterators)}
+    results = start, minimum(columns, start + side), most
+    band, outer = _Band(writer, nest, point, groups[-1], iterators[-1], results, lanes), Block()
+    if nest.order.data.kind == "prefix":
+        band.by_runs(outer)
+    else:
+        band.by_steps(outer)
+    levels = [*(Level(i, g.extent) for i, g in zip(iterators[:-1], groups)), Level(start, columns, side)]
+    add_loops(writer, block, levels, outer, extent * side, time_of(nest, costs), serial)
+
+
+@dataclass(frozen=True)
+class _Band:
+    """Neighbouring results of a nest: `column`, from which `point` has places, is the iterator across them.
+
+    It goes along `group`.  `results` has the first of them, the one behind the last, and how many there are at most.
+    """
+
+    writer: LoopWriter
+    nest: kernel.GenericOp
+    point: Point
+    group: Group
+    column: Dim
+    results: tuple[Dim, Dim, int]
+    lanes: Lanes
+
+    def starting(self, block: Block) -> list[SSAValue]:
+        """Memory for the states of the band, which start from the identity."""
+        states = self._states(block)
+        start = Block()
+        self._store(start, self.writer.identity(self.nest, start), states)
+        block.add_op(self._across(start))
+        return states
+
+    def by_steps(self, block: Block) -> None:
+        """The steps of the axis in order ``serial``: each of all results."""
+        writer, nest, k, body = self.writer, self.nest, self.writer.fresh(), Block()
+        states = self.starting(block)
+        here = self._at(k)
+        older = self._load(body, states)
+        newer = writer.combine(nest, [*older, *writer.body(nest, here, body)], body)
+        self._store(body, newer, states)
+        writer.finish(nest, older if is_exclusive(nest) else newer, here, body)
+        steps = Block([self._across(body), loop.YieldOp()])
+        block.add_op(loop.ForOp(str(k), 0, nest.extents.data[-1], steps))
+
+    def by_runs(self, block: Block) -> None:
+        """The runs of the axis in order ``prefix``, block by block: all steps of one, of all results."""
+        assert self.nest.order is not None
+        size, lanes = self.nest.order.data.block, self.nest.order.data.lanes
+        writer, extent, first, inner = self.writer, self.nest.extents.data[-1], self.writer.fresh(), Block()
+        latest = self.starting(block)
+        chain, before = self._states(block), self._states(block)
+        start = Block()
+        self._store(start, self._load(start, latest), before)
+        self._store(start, writer.identity(self.nest, start), chain)
+        last = minimum(extent, first + size)
+
+        def runs(lower: Dim, upper: Dim, whole: bool) -> loop.ForOp:
+            k, body = writer.fresh(), Block()
+            self._run(body, k, None if whole else last, (chain, before, latest))
+            return loop.ForOp(str(k), lower, upper, Block([self._across(body), loop.YieldOp()]), step=lanes)
+
+        whole = last // lanes * lanes
+        inner.add_ops([self._across(start), runs(first, whole, True)])
+        if (extent % lanes).const != 0:
+            inner.add_op(runs(whole, last, False))
+        inner.add_op(loop.YieldOp())
+        block.add_op(loop.ForOp(str(first), 0, extent, inner, step=size))
+
+    def _run(
+        self, body: Block, first: Dim, last: Dim | None, memory: tuple[list[SSAValue], list[SSAValue], list[SSAValue]]
+    ) -> None:
+        """A run from `first` on, of which steps from `last` on are left out; no other follows one that has such.
+
+        The `memory` has the chain of runs, the states before the block, and the latest ones.
+        """
+        writer, nest, (chain, _, latest) = self.writer, self.nest, memory
+        assert nest.order is not None
+        places = [first + number for number in range(nest.order.data.lanes)]
+
+        def at(place: Dim, write: Callable[[Point], None]) -> None:
+            writer.within = () if last is None else (last - 1 - place,)
+            write(self._at(place))
+            writer.within = ()
+
+        elements: list[list[SSAValue]] = []
+        for place in places:
+            at(place, lambda here: elements.append(writer.body(nest, here, body)))
+        neutral, step = writer.identity(nest, body), 1
+        while step < len(places):
+            older = [neutral] * step + elements[:-step]
+            elements = [writer.combine(nest, [*x, *y], body) for x, y in zip(older, elements)]
+            step *= 2
+        runs, states, shown = (self._load(body, buffers) for buffers in memory)
+        for place, local in zip(places, elements):
+            inside = writer.combine(nest, [*runs, *local], body)
+            newer = writer.combine(nest, [*states, *inside], body)
+            values, shown = shown if is_exclusive(nest) else newer, newer
+            at(place, lambda here, values=values: writer.finish(nest, values, here, body))
+        if last is None:
+            self._store(body, writer.combine(nest, [*runs, *elements[-1]], body), chain)
+            self._store(body, shown, latest)
+
+    def _at(self, place: Dim) -> dict[Sym, Dim]:
+        """The nest's iterators at a place of the axis."""
+        return {**self.point, Sym(f"d{self.nest.n_parallel}"): place}
+
+    def _states(self, block: Block) -> list[SSAValue]:
+        side = dim(self.results[2])
+        types = map(scalar_dtype, state_types(self.nest))
+        return [self.writer.allocate(block, BufferInfo(t, (side,), (dim(1),)), "thread") for t in types]
+
+    def _load(self, block: Block, buffers: Sequence[SSAValue]) -> list[SSAValue]:
+        loads = [loop.LoadOp(buffer, [self.column - self.results[0]]) for buffer in buffers]
+        block.add_ops(loads)
+        return [load.result for load in loads]
+
+    def _store(self, block: Block, values: Sequence[SSAValue], buffers: Sequence[SSAValue]) -> None:
+        place = [self.column - self.results[0]]
+        block.add_ops([loop.StoreOp(value, buffer, place) for value, buffer in zip(values, buffers)])
+
+    def _across(self, body: Block) -> loop.ForOp:
+        """A loop across the band."""
+        body.add_op(loop.YieldOp())
+        start, stop, _ = self.results
+        assert self.nest.order is not None
+        copies = 1 if self.nest.order.data.kind == "prefix" else self.writer.copies(self.nest, {*self.group.symbols})
+        width, unroll = choose_lanes(self.lanes, accesses(self.nest), copies)
+        return loop.ForOp(str(self.column), start, stop, body, vector=width, unroll=unroll)

@@ -1,0 +1,175 @@
+"""Scans to loops.
+
+In order ``prefix`` (along the innermost logical dim) a row is one `loop.scan`, which runs in vectors; rows are shared
+between threads, and so are the blocks of one long row.  In order ``serial`` a row is a plain loop that carries the
+states.  Neighbouring results run side by side (`column_tiles.py`): in order ``serial`` wherever there are some, in
+order ``prefix`` where they are neighbours in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects.dims.dims import Dim, Sym, dim, minimum
+from ...cost.work import operations_and_chain, time_of
+from ..body import Access, LoopWriter, accesses
+from ..map.schedule import Group, Lanes, groups_of, point_of
+from ..parallelize import Level, add_loops
+from ..reduce.core import state_types
+from .column_tiles import is_exclusive, runs_fit, scan_in_bands
+
+__all__ = ["schedule_scan"]
+
+
+def schedule_scan(
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, done: dict[Sym, Dim], serial: bool
+) -> None:
+    """Loops for a scan nest; `done` has the places of the iterators that enclosing rows run."""
+    walks, extent = accesses(nest), nest.extents.data[-1]
+    groups = groups_of(nest, walks, len(done), nest.n_parallel)
+    assert nest.order is not None
+    is_row = nest.order.data.kind == "prefix"
+    if is_row and not groups and not serial and not done:
+        if extent.const is None or extent.const > 2 * writer.chunk(nest):
+            return _in_pieces(writer, nest, block)
+
+    if groups and (_lies_across(nest, walks, groups[-1]) if is_row else not _lies_along(nest, walks)):
+        return scan_in_bands(writer, nest, block, lanes, groups, done, serial)
+    iterators, body = [writer.fresh() for _ in groups], Block()
+    (_row if is_row else _chain)(writer, nest, body, {**done, **point_of(groups, iterators)})
+    levels = [Level(i, g.extent) for i, g in zip(iterators, groups)]
+    if levels and not is_row:
+        body, levels[-1] = _side_by_side(writer, nest, body, levels[-1])
+        extent = extent * levels[-1].step
+    return add_loops(writer, block, levels, body, extent, time_of(nest, writer.costs), serial)
+
+
+def _is_contiguous(walk: Access, symbol: Sym) -> bool:
+    step = walk.step(symbol)
+    return step is not None and step.const == 1
+
+
+def _lies_across(nest: kernel.GenericOp, walks: Sequence[Access], group: Group) -> bool:
+    """Whether runs of neighbouring results can go side by side, along what is contiguous."""
+    steps = [w.step(group.symbols[-1]) for w in walks]
+    return (
+        runs_fit(nest)
+        and all(s is not None and s.const in (0, 1) for s in steps)
+        and _is_contiguous(walks[-1], group.symbols[-1])
+    )
+
+
+def _lies_along(nest: kernel.GenericOp, walks: Sequence[Access]) -> bool:
+    """Whether all that a scan uses is contiguous along its axis."""
+    return all(_is_contiguous(w, Sym(f"d{nest.n_parallel}")) for w in walks)
+
+
+def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, chain: Block, level: Level) -> tuple[Block, Level]:
+    """Some neighbouring chains together, each of which waits for itself: the loop over these, and the level around."""
+    merging, waiting = operations_and_chain(nest.merge.block.ops)
+    copies, start = writer.costs.copies(operations_and_chain(nest.body.block.ops)[0] + merging, waiting), writer.fresh()
+    chain.add_op(loop.YieldOp())
+    stop = minimum(level.extent, start + copies)
+    made = loop.ForOp(str(level.iterator), start, stop, chain, unroll=copies)
+    return Block([made]), Level(start, level.extent, copies)
+
+
+def _row(writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim]) -> None:
+    """The whole scan at one place of the other iterators."""
+    _scan(writer, nest, block, point, dim(0), nest.extents.data[-1], writer.identity(nest, block), True)
+
+
+def _scan(
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    point: dict[Sym, Dim],
+    lower: Dim,
+    upper: Dim,
+    inits: Sequence[SSAValue],
+    stores: bool,
+) -> list[SSAValue]:
+    """One `loop.scan` over a part of the axis; without `stores` only for the states at its end."""
+    iterator = writer.fresh()
+    here = {**point, Sym(f"d{nest.n_parallel}"): iterator}
+    body, finish = Block(), Block(arg_types=state_types(nest))
+    body.add_op(loop.YieldOp(*writer.body(nest, here, body)))
+    if stores:
+        writer.finish(nest, list(finish.args), here, finish)
+    finish.add_op(loop.YieldOp())
+    assert nest.order is not None and nest.identity is not None
+    made = loop.ScanOp(
+        str(iterator), lower, upper, inits, body, writer.merge(nest), finish, order=nest.order.data,
+        identity=list(nest.identity.data), exclusive=is_exclusive(nest),
+    )  # fmt: skip
+    block.add_op(made)
+    return list(made.outs)
+
+
+def _in_pieces(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None:
+    """One long row: stretches that fit a cache one after another, the blocks of a stretch in parallel.
+
+    First the blocks' own totals, then the chain of these, then the blocks once more from where the chain is.
+    """
+    assert nest.order is not None
+    size, extent, stretch = nest.order.data.block, nest.extents.data[-1], writer.costs.stretch
+    begin, number, position = (writer.fresh() for _ in range(3))
+    blocks = minimum((extent - begin + (size - 1)) // size, stretch // size)
+    types = state_types(nest)
+    starts = [writer.allocate(block, _line(t, stretch // size + 1)) for t in types]
+    start = Block()
+    for value, buffer in zip(writer.identity(nest, block), starts):
+        block.add_op(loop.StoreOp(value, buffer, [dim(stretch // size)]))
+
+    def piece(stores: bool) -> Operation:
+        inner = Block()
+        if stores:
+            loads = [loop.LoadOp(buffer, [number]) for buffer in starts]
+            inner.add_ops(loads)
+            inits = [load.result for load in loads]
+        else:
+            inits = writer.identity(nest, inner)
+        first = begin + number * size
+        ends = _scan(writer, nest, inner, {}, first, minimum(extent, first + size), inits, stores)
+        if not stores:
+            for value, buffer in zip(ends, starts):
+                inner.add_op(loop.StoreOp(value, buffer, [number]))
+        inner.add_op(loop.YieldOp())
+        return loop.ParallelOp(str(number), 0, blocks, inner, grain=max(1, writer.chunk(nest) // size))
+
+    start.add_op(piece(False))
+    # The totals become what each block starts from; the last place has what the stretch starts from.
+    carried = [loop.LoadOp(buffer, [dim(stretch // size)]) for buffer in starts]
+    start.add_ops(carried)
+    chain = Block(arg_types=types)
+    totals = [loop.LoadOp(buffer, [position]) for buffer in starts]
+    chain.add_ops(totals)
+    for value, buffer in zip(chain.args, starts):
+        chain.add_op(loop.StoreOp(value, buffer, [position]))
+    chain.add_op(loop.YieldOp(*writer.combine(nest, [*chain.args, *[t.result for t in totals]], chain)))
+    chained = loop.ForOp(str(position), 0, blocks, chain, inits=[load.result for load in carried])
+    start.add_op(chained)
+    for value, buffer in zip(chained.outs, starts):
+        start.add_op(loop.StoreOp(value, buffer, [dim(stretch // size)]))
+    start.add_ops([piece(True), loop.YieldOp()])
+    block.add_op(loop.ForOp(str(begin), 0, extent, start, step=stretch))
+
+
+def _line(state: Attribute, length: int) -> BufferInfo:
+    return BufferInfo(scalar_dtype(state), (dim(length),), (dim(1),))
+
+
+def _chain(writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim]) -> None:
+    """The whole scan at one place of the other iterators, as a loop that carries the states."""
+    k = writer.fresh()
+    here = {**point, Sym(f"d{nest.n_parallel}"): k}
+    body = Block(arg_types=state_types(nest))
+    older = list(body.args)
+    newer = writer.combine(nest, [*older, *writer.body(nest, here, body)], body)
+    writer.finish(nest, older if is_exclusive(nest) else newer, here, body)
+    body.add_op(loop.YieldOp(*newer))
+    block.add_op(loop.ForOp(str(k), 0, nest.extents.data[-1], body, inits=writer.identity(nest, block)))

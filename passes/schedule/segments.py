@@ -1,0 +1,88 @@
+"""Runs: where what a nest reads is linear along an iterator for some elements at a time only.
+
+Folds along several dims that are not neighbours in memory, tiles of an array side by side, what was reshaped after a
+transposition: their indices divide an iterator by the length of a run and take the rest.  Loops over runs and over the
+places of one need no division, and vectors go along memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation
+
+from ...dialects import kernel, loop
+from ...dialects.dims.analysis import expand_mods, linear_in, quotients, simplify
+from ...dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
+from .body import LoopWriter, Point, buffer_info
+
+__all__ = ["Runs", "runs_along"]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Elements for which ``symbol + offset`` has one quotient by `extent`; the symbol is in neither of these."""
+
+    symbol: Sym
+    extent: Dim
+    offset: Dim
+
+    def loops(
+        self,
+        writer: LoopWriter,
+        point: Point,
+        lower: Dim,
+        upper: Dim,
+        write: Callable[[Dim, Dim, Dim, Dim], Sequence[Operation]],
+    ) -> Operation:
+        """A loop over the runs of a range; `write` gives the loops over a part of one.
+
+        It is called with the place in the run, where the iterator stands there, the part's first place, and its end.
+        """
+        number, place, inner = writer.fresh(), writer.fresh(), Block()
+        offset, extent = self.offset.substitute(point), maximum(1, self.extent)
+        start = number * self.extent - offset
+        before, writer.extents = writer.extents, {symbol: self.extent for symbol in place.symbols()}
+        made = write(place, start + place, maximum(0, lower - start), minimum(self.extent, upper - start))
+        writer.extents = before
+        inner.add_ops([*made, loop.YieldOp()])
+        return loop.ForOp(str(number), (lower + offset) // extent, (upper + offset + (extent - 1)) // extent, inner)
+
+
+def runs_along(nest: kernel.GenericOp, symbol: Sym, least: int) -> Runs | None:
+    """The runs of an iterator in which all inputs are linear, of `least` elements at least where that is known.
+
+    None where they are linear anyway, or in no runs.
+    """
+    extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
+    found: list[Dim] = []
+    for value, index in list(zip(nest.ins, nest.maps_in()))[: len(nest.ins) - nest.n_post]:
+        address = simplify(expand_mods(buffer_info(value).address(index.exprs)), extents)
+        if index.guards:
+            return None
+        if linear_in(address, [symbol]) is None:
+            found.append(address)
+    if not found:
+        return None
+    for divided, extent in dict.fromkeys(_divisions(found, symbol)):
+        parts = linear_in(divided, [symbol])
+        if parts is None or parts[0].get(symbol) is not dim(1) or extent.symbols() & set(extents):
+            continue
+        runs = Runs(symbol, extent, parts[1])
+        if (extent.const is None or extent.const >= least) and all(_linear(a, runs) for a in found):
+            return runs
+    return None
+
+
+def _divisions(addresses: list[Dim], symbol: Sym) -> Iterator[tuple[Dim, Dim]]:
+    for address in addresses:
+        yield from quotients(address, symbol)
+
+
+def _linear(address: Dim, runs: Runs) -> bool:
+    """Whether an address is linear in the place within a run."""
+    number, place = sym("..run."), sym("..place.")
+    where = number * runs.extent + place - runs.offset
+    along = {Sym("..place."): runs.extent}
+    return linear_in(simplify(address.substitute({runs.symbol: where}), along), along) is not None

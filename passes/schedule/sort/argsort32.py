@@ -1,0 +1,79 @@
+"""Sorting positions by networks: the key of an element and its position are one number of 64 bits.
+
+These numbers are all different, so their order is that of the keys in which equal ones keep their order, and what moves
+values alone, as networks of comparators and merges do, moves positions with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import Block
+
+from ....dialects.dims.dims import Dim
+from ....dialects.scalar.language import Value
+from ....dialects.types import DTYPES, DType
+from ..builder import Code
+from ..map.schedule import Lanes
+from .base import Place
+from .key_range import Scale
+from .keys import LEAST_BITS, Key, keys_of
+from .mergesort import SortByNetwork
+from .radix import SortByDigits
+
+__all__ = ["PositionsByNetwork", "positions_by_network", "positions_in_columns"]
+
+I64, U64 = DTYPES["i64"], DTYPES["u64"]
+#: The low bits of a number, which are the position.
+POSITION_BITS = 32
+#: How many elements a row has at most.
+MOST = 1 << POSITION_BITS
+
+
+class PositionsByNetwork(SortByNetwork):
+    """``argsort`` and ``sort_with_positions`` of elements whose keys leave room for positions."""
+
+    def key_of(self, element: DType, lanes: Lanes) -> Key:
+        (key,) = keys_of(element, self.descending, False)
+        assert key.bits <= 64 - POSITION_BITS
+        self.part = key
+        return Key(64, I64, key.make)
+
+    def key_at(self, code: Code, place: Place, i: Dim, scale: Scale | None = None) -> Value:
+        b, part = code.b, self.part
+        key = b.cast(part.make(b, code.load(self.x, place(i))), U64) << POSITION_BITS
+        return b.bitcast(key ^ (1 << 63), I64) | b.index(i)
+
+    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: Scale | None = None) -> None:
+        self.put_position(code, key & (1 << POSITION_BITS) - 1, place, i)
+
+    def put_position(self, code: Code, position: Value, place: Place, i: Dim) -> None:
+        """What the results have of the element at a position."""
+        *values, positions = self.op.outs
+        code.store(position, positions, place(i))
+        for out in values:
+            code.store(code.load(self.x, place(code.bind(position))), out, place(i))
+
+    def where_possible(self, block: Block, write: Callable[[Block], None]) -> None:
+        """Rows of more elements than positions can tell apart go by digits."""
+        n = self.n.const
+        if n is not None and n <= MOST:
+            write(block)
+            return
+        code = Code(self.writer, block, self.op.params["has_fma"])
+        code.if_(
+            code.b.index(self.n) <= MOST,
+            lambda c: write(c.block),
+            lambda c: SortByDigits(self.writer, self.op, self.lanes, False).emit_longer(c.block, MOST),
+        )
+
+
+def positions_in_columns(element: DType, lanes: Lanes) -> bool:
+    """Whether positions of elements of a type can be sorted so without merges, which need more of vectors."""
+    fits = not element.is_complex and element.bits <= 64 - POSITION_BITS
+    return fits and lanes.width(I64.bits) > 1 and lanes.crossing
+
+
+def positions_by_network(element: DType, lanes: Lanes) -> bool:
+    """Whether positions of elements of a type can be sorted so, in as few operations as their values."""
+    return positions_in_columns(element, lanes) and lanes.vector_bits >= LEAST_BITS

@@ -1,0 +1,112 @@
+"""What every way to sort shares: rows, their places, and zeros, whose signs do not count where keys are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo
+from ....dialects.dims.dims import Dim, dim, packed_strides
+from ....dialects.dims.index_map import product, unravel
+from ....dialects.order import FREE
+from ....dialects.scalar.builder import scalar_constant
+from ....dialects.scalar.language import Value
+from ....dialects.types import DTYPES, DType
+from ..body import LoopWriter, buffer_info
+from ..builder import Code
+from ..map.schedule import Lanes
+from .keys import Key
+
+__all__ = ["Place", "RowSort"]
+
+I64 = DTYPES["i64"]
+#: The index, in the operand and in the results, of an element of one row.
+Place = Callable[[Dim], list[Dim]]
+
+
+class RowSort:
+    """Loops for one `kernel.foreign` that sorts, by the parts `keys` of an order, the least important first."""
+
+    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes, keys: list[Key]):
+        self.writer, self.op, self.lanes, self.keys = writer, op, lanes, keys
+        (self.x,) = op.ins
+        info = buffer_info(self.x)
+        self.element = info.dtype
+        axis: int = op.params["axis"]
+        self.before, self.n, self.after = info.dims[:axis], info.dims[axis], info.dims[axis + 1 :]
+        self.inner = product(self.after)
+        self.rows = product(self.before) * self.inner
+
+    def allocate(self, code: Code, element: DType, *dims: Dim | int, shared: bool) -> SSAValue:
+        """A temporary of all threads, or of each."""
+        shape = tuple(dim(d) for d in dims)
+        info = BufferInfo(element, shape, packed_strides(shape))
+        return self.writer.allocate(code.block, info, "arena" if shared else "thread")
+
+    def place(self, row: Dim, i: Dim) -> list[Dim]:
+        """The index of element `i` of a row in the operand and in the results."""
+        return [*unravel(row // self.inner, self.before), i, *unravel(row % self.inner, self.after)]
+
+    def places(self, row: Dim) -> Place:
+        """The places of a row."""
+        return lambda i: self.place(row, i)
+
+    def width(self, element: DType) -> int:
+        return self.lanes.width(element.part.bits)
+
+    # Zeros, whose sign has a key of its own where values are made of keys
+
+    def count_negative_zeros(self, code: Code, keys: Callable[[Code, Dim], Value], start: Dim, stop: Dim) -> Value:
+        """How many of some keys are of zeros with a sign."""
+        bits = self.keys[0].negative_zero
+        assert bits is not None
+        return self.count(
+            code, lambda c, i: c.b.bitcast(keys(c, i), DTYPES[f"u{self.keys[0].dtype.bits}"]).equals(bits), start, stop
+        )
+
+    def count(self, code: Code, holds: Callable[[Code, Dim], Value], start: Dim, stop: Dim) -> Value:
+        """For how many places something holds."""
+        inner, iterator = code.inner(), self.writer.fresh()
+        inner.block.add_op(loop.YieldOp(inner.b.cast(holds(inner, iterator), I64).ref))
+        merge = code.inner()
+        older, newer = (merge.block.insert_arg(i64, at) for at in (0, 1))
+        total = merge.b.wrap(older, I64) + merge.b.wrap(newer, I64)
+        merge.block.add_op(loop.YieldOp(total.ref))
+        made = loop.ReduceOp(
+            str(iterator), start, stop, inner.block, merge.block, order=FREE, identity=[scalar_constant(0, I64)],
+            types=[i64], vector=self.width(self.element),
+        )  # fmt: skip
+        code.block.add_op(made)
+        return code.b.wrap(made.outs[0], I64)
+
+    def order_zeros(
+        self, code: Code, place: Place, keys: Callable[[Code, Dim], Value], counts: SSAValue, first: Dim, number: Dim
+    ) -> None:
+        """Zeros of both signs as they stood in the operand; nothing where none has a sign.
+
+        `counts` has how many do, in so many pieces from `first` on; `keys` are those of the sorted row.
+        """
+
+        def add(c: Code, number: Dim, sum_: Value) -> Value:
+            return sum_ + c.load(counts, [first + number])
+
+        signed = code.fold(0, number, code.b.constant(0, I64), add)
+        code.if_(signed > 0, lambda c: self.rewrite_zeros(c, place, keys), lambda c: None)
+
+    def rewrite_zeros(self, code: Code, place: Place, keys: Callable[[Code, Dim], Value]) -> None:
+        """Zeros of both signs, which are equal, as they stood in the operand."""
+        (out,), (key,) = self.op.outs, self.keys
+
+        def below(c: Code, i: Dim, count: Value) -> Value:
+            return count + c.b.cast(keys(c, i) < key.least_zero, I64)
+
+        def put(c: Code, i: Dim, at: Value) -> Value:
+            x = c.load(self.x, place(i))
+            zero = c.b.cast(x.equals(0), I64)
+            c.store(x, out, place(c.bind(at)), [c.bind(zero) - 1])
+            return at + zero
+
+        code.fold(0, self.n, code.fold(0, self.n, code.b.constant(0, I64), below), put)

@@ -1,0 +1,69 @@
+"""Sorting as a heap, one element at a time: for what must be right and is not met."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ....dialects.dims.dims import Dim, dim
+from ....dialects.scalar.language import Value
+from ....dialects.types import DTYPES
+from ..builder import Code
+from .base import Place
+
+__all__ = ["sort_heap"]
+
+I64 = DTYPES["i64"]
+
+
+def sort_heap(code: Code, keys: SSAValue, place: Place, count: Dim, cell: SSAValue) -> None:
+    """``keys[place(0)]`` and so on, `count` of them, in ascending order; `cell` has room for a number.
+
+    The lower half of all steps makes a heap, whose greatest element each of the others takes away.
+    """
+    half = code.bound(count // 2)
+
+    def key(c: Code, i: Dim) -> Value:
+        return c.load(keys, place(i))
+
+    def swap(c: Code, i: Dim, j: Dim) -> None:
+        x, y = key(c, i), key(c, j)
+        c.store(y, keys, place(i))
+        c.store(x, keys, place(j))
+
+    with code.for_(0, half + count) as (step, number):
+        b = step.b
+        builds = b.index(number) < b.index(half)
+        # Behind the heap all is in order.
+        size = step.bind(b.select(builds, b.index(count), b.index(half + count - 1 - number)))
+        root = b.select(builds, b.index(half - 1 - number), b.constant(0, I64))
+        step.if_(builds, lambda c: None, lambda c: swap(c, dim(0), size))
+        step.store(root, cell, [dim(0)])
+        _sift(step, keys, place, size, cell)
+
+
+def _sift(code: Code, keys: SSAValue, place: Place, size: Dim, cell: SSAValue) -> None:
+    """The element at the root that `cell` names, down to where it belongs."""
+    here = [dim(0)]
+
+    def larger_child(c: Code) -> tuple[Dim, Dim]:
+        root = c.bind(c.load(cell, here))
+        left = c.bound(root * 2 + 1)
+        right = c.bind(c.b.minimum(c.b.index(left + 1), c.b.index(size - 1)))
+        x, y = (c.load(keys, place(i)) for i in (left, right))
+        return root, c.bind(c.b.select(x < y, c.b.index(right), c.b.index(left)))
+
+    def has_child(c: Code) -> Value:
+        return c.load(cell, here) * 2 + 1 < c.b.index(size)
+
+    def step(c: Code) -> None:
+        root, child = larger_child(c)
+        x, y = (c.load(keys, place(i)) for i in (root, child))
+
+        def down(d: Code) -> None:
+            d.store(y, keys, place(root))
+            d.store(x, keys, place(child))
+            d.store(d.b.index(child), cell, here)
+
+        c.if_(x < y, down, lambda d: d.store(d.b.index(size), cell, here))
+
+    code.while_(has_child, step)

@@ -1,0 +1,340 @@
+"""Sorting values by networks of comparators across vectors, then by merges of runs (`loop.merge`).
+
+A row is cut into blocks that the second cache holds.  A block is a grid whose columns are the lanes of a vector: a
+network sorts all of them at once (`sort_grid`).
+
+The columns, transposed, are ascending runs, a power of two of them and all as long, which are merged in pairs: those of
+a block at once, while the second cache holds them, and then those that blocks became, level by level.  Each of these
+levels is cut into as many parts as there are blocks, and where a piece begins in both of its runs is found by a binary
+search, so threads have equal work whatever the data are, and time does not depend on data at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.dims.dims import Dim, dim, maximum, minimum
+from ....dialects.scalar.language import Value
+from ....dialects.types import DTYPES, DType
+from ...cost.model import Costs
+from ..body import LoopWriter, buffer_info
+from ..builder import Code
+from ..map.schedule import Lanes
+from .base import Place, RowSort
+from .key_range import Scale
+from .keys import Key, as_number, comparable_key, of_number
+from .network import Grid, GridSort, exponent, largest_value, power_of_two
+
+__all__ = ["SortByNetwork", "time_by_network", "values_by_network"]
+
+I64 = DTYPES["i64"]
+#: Pieces of merges that go side by side, at most.
+BESIDE = 4
+#: What an element takes in a level of merges, in operations of vectors; in a step of a network it takes one.
+MERGE = 24
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """How a row is cut: ``2**block_bits`` blocks of `rows` rows of the grid each, of which there are at most
+    ``2**row_bits``."""
+
+    block_bits: Dim
+    blocks: Dim
+    rows: Dim
+    row_bits: Dim
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """What a batch of rows is sorted in.
+
+    The grid of one block; two copies of the runs of each row, taken in turns, a row's `span` elements long and all of
+    them `whole`; how many keys of each block are of zeros with a sign, and how many are NaN.
+    """
+
+    grid: SSAValue
+    runs: SSAValue
+    span: Dim
+    whole: Dim
+    zeros: SSAValue
+    nans: SSAValue
+    cut: _Cut
+
+    @property
+    def columns(self) -> Grid:
+        return Grid(self.grid, self.cut.rows, self.cut.row_bits)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row: its number, and its number in the batch."""
+
+    number: Dim
+    here: Dim
+
+
+class SortByNetwork(RowSort):
+    """``sort`` of whole numbers and floats that are not complex."""
+
+    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
+        self.descending: bool = op.params["descending"]
+        self.key = self.key_of(buffer_info(op.ins[0]).dtype, lanes)
+        #: What is in the order of keys where NaN is in that of elements.
+        self.stands_for_nan = -math.inf if self.descending else math.inf
+        super().__init__(writer, op, lanes, [self.key])
+        self.columns = self.width(self.key.dtype)
+        #: Runs are of signed numbers.
+        self.number = DTYPES[f"i{self.key.dtype.bits}"]
+        #: Pieces of merges that go side by side.
+        self.beside = min(BESIDE, self.columns)
+        self.network = GridSort(writer.costs, self.key.dtype, self.columns)
+        self.block = block_elements(writer.costs, self.key.dtype)
+
+    def key_of(self, element: DType, lanes: Lanes) -> Key:
+        return comparable_key(element, self.descending, lanes.vector_bits)
+
+    def key_at(self, code: Code, place: Place, i: Dim, scale: Scale | None = None) -> Value:
+        """The key of an element of a row."""
+        return self.key.make(code.b, code.load(self.x, place(i)))
+
+    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: Scale | None = None) -> None:
+        """An element of the results, which has this key."""
+        assert self.key.element is not None
+        code.store(self.key.element(code.b, key), self.op.outs[0], place(i))
+
+    def where_possible(self, block: Block, write: Callable[[Block], None]) -> None:
+        """Loops for rows that keys can order; others in another way."""
+        write(block)
+
+    def emit(self, block: Block) -> None:
+        """Batches of rows that fill a block, or one row of several blocks; in a batch all blocks are independent, then
+        all parts of a level of merges."""
+        code = Code(self.writer, block, self.op.params["has_fma"])
+        n = maximum(self.n, 1)
+        batch = minimum(self.rows, maximum(1, self.block // n))
+        memory = self._memory(code, n, batch)
+        batch = code.bound(batch)
+        with code.for_(0, (self.rows + (batch - 1)) // batch) as (inner, number):
+            first = number * batch
+            self._batch(inner, first, inner.bound(minimum(batch, self.rows - first)), memory)
+
+    def _memory(self, code: Code, n: Dim, batch: Dim) -> _Memory:
+        width = self.columns
+        most = n // self.block * 2 + 2
+        span = n + most * (width * (self.network.rows_step + width)) + width
+        grid = minimum(self.block, n * 2 + 2 * self.network.rows_step * width)
+        cell = self.allocate(code, I64, 1, shared=True)
+        block_bits = exponent(code, cell, (n + (self.block - 1)) // self.block)
+        blocks = power_of_two(code, block_bits)
+        unit = blocks * (width * self.network.rows_step)
+        rows = code.bound((n + (unit - 1)) // unit * self.network.rows_step)
+        return _Memory(
+            grid=self.allocate(code, self.key.dtype, grid, shared=False),
+            runs=self.allocate(code, self.number, span * batch * 2, shared=True),
+            span=code.bound(span),
+            whole=code.bound(span * batch),
+            zeros=self.allocate(code, I64, most * batch, shared=True),
+            nans=self.allocate(code, I64, most * batch, shared=True),
+            cut=_Cut(block_bits, blocks, rows, exponent(code, cell, rows)),
+        )
+
+    def _batch(self, code: Code, first: Dim, count: Dim, memory: _Memory) -> None:
+        cut, width = memory.cut, self.columns
+        size = cut.rows * width
+
+        def each(code: Code, parts: Dim, size: Dim, body: Callable[[Code, _Row, Dim], None]) -> None:
+            """A part, of so many elements, of a row for a thread."""
+            inner, i = code.inner(), self.writer.fresh()
+            row = inner.bound(i // parts)
+            body(inner, _Row(first + row, row), inner.bound(i - row * parts))
+            inner.block.add_op(loop.YieldOp())
+            costs = self.writer.costs
+            grain = costs.grain(size * 16, costs.unit)
+            code.block.add_op(loop.ParallelOp(str(i), 0, count * parts, inner.block, grain=grain))
+
+        half = code.bound((cut.block_bits + (width.bit_length() - 1)) % 2)
+        with code.for_(0, cut.block_bits + 1) as (inner, step):
+            each(inner, cut.blocks, size, lambda c, row, block: self._part(c, row, block, step, half, memory))
+        if self.key.negative_zero is not None:
+            each(code, dim(1), self.n, lambda c, row, _: self._order_zeros(c, row, half, memory))
+
+    # Blocks
+
+    def _part(self, code: Code, row: _Row, block: Dim, step: Dim, half: Dim, memory: _Memory) -> None:
+        """First a block, as one run; then as many elements as it has of each level of merges of blocks, and at last
+        those of the result, while the second cache still has them."""
+        b, width, cut = code.b, self.columns, memory.cut
+        later = code.bound(minimum(step, 1))
+        code.if_(b.index(step).equals(0), lambda c: self._block(c, row, block, memory), lambda c: None)
+        bits, groups = width.bit_length() - 1, width // self.beside
+        # Blocks are merged in one group of long pieces: where each begins is a search through far memory.
+        piece = code.bound(cut.rows * (1 + later * (groups - 1)))
+        count = code.bound(groups - later * (groups - 1))
+        lowest, end = code.bound(later * (bits - 1 + step)), code.bound(bits + step)
+        with code.for_(lowest, end) as (outer, level), outer.for_(0, count) as (inner, group):
+            self._merge(inner, row, block * count + group, piece, level, memory)
+        code.if_(
+            b.index(step).equals(b.index(cut.block_bits)),
+            lambda c: self._leave(c, row, block, half, memory),
+            lambda c: None,
+        )
+
+    def _block(self, code: Code, row: _Row, block: Dim, memory: _Memory) -> None:
+        """The columns of a block, sorted, as runs."""
+        cut, key, width = memory.cut, self.key, self.columns
+        start = block * (cut.rows * width)
+        count = code.bound(maximum(minimum(self.n - start, cut.rows * width), 0))
+        with code.for_(0, count, width) as (c, i):
+            c.store(self.key_at(c, self.places(row.number), start + i), memory.grid, [i])
+        if key.negative_zero is not None:
+            found = self.count_negative_zeros(code, lambda c, i: c.load(memory.grid, [i]), dim(0), count)
+            code.store(found, memory.zeros, [row.here * cut.blocks + block])
+        if key.dtype.is_float:
+            nans = self.without_nans(code, memory.grid, count)
+            code.store(nans, memory.nans, [row.here * cut.blocks + block])
+        self.network.fill(code, memory.columns, count)
+        self.network.sort(code, memory.columns)
+        length = code.bound(cut.rows + width)
+        first = code.bound(row.here * memory.span + block * (length * width))
+        with code.for_(0, cut.rows // width) as (some, number), some.for_(0, width, width) as (c, i):
+            with c.for_(0, width, unroll=width) as (d, column):
+                value = d.load(memory.grid, [(number * width + i) * width + column])
+                d.store(as_number(d.b, value), memory.runs, [first + column * length + number * width + i])
+        with code.for_(0, width) as (c, run):
+            self._end_run(c, first + run * length + cut.rows, memory)
+
+    def without_nans(self, code: Code, keys: SSAValue, count: Dim) -> Value:
+        """How many of some keys are NaN, which comparators do not order: infinity stands for them, and gets them
+        back when all is in order."""
+
+        def is_nan(c: Code, i: Dim) -> Value:
+            x = c.load(keys, [i])
+            return x.differs(x)
+
+        def replace(c: Code) -> None:
+            with c.for_(0, count, self.columns) as (d, i):
+                x = d.load(keys, [i])
+                d.store(d.b.select(x.differs(x), d.b.constant(self.stands_for_nan, x.dtype), x), keys, [i])
+
+        found = self.count(code, is_nan, dim(0), count)
+        code.if_(found > 0, replace, lambda c: None)
+        return found
+
+    def _end_run(self, code: Code, end: Dim, memory: _Memory) -> None:
+        """The largest value behind a run."""
+        with code.for_(0, self.columns, self.columns) as (c, i):
+            c.store(largest_value(c, self.number), memory.runs, [end + i])
+
+    # Merges
+
+    def _merge(self, code: Code, row: _Row, group: Dim, piece: Dim, level: Dim, memory: _Memory) -> None:
+        """`beside` pieces, of `piece` elements, of the merges of runs, of ``rows * 2**level`` elements, in pairs."""
+        rows, width = memory.cut.rows, self.columns
+        length = code.bind(code.b.index(rows) << code.b.index(level))
+        # What becomes of a block stays where it was: other threads are at other levels of the next one.
+        place_size = code.bind(code.b.index(rows + width) << code.b.index(level))
+        base = row.here * memory.span
+        half = code.bound(level % 2)
+        source, target = (code.bound(base + memory.whole * h) for h in (half, 1 - half))
+        first_piece = group * self.beside
+        end = code.bound(first_piece + self.beside)
+
+        def place(c: Code, number: Dim) -> tuple[Dim, Dim]:
+            """The pair that a piece is of, and how many of its elements come before."""
+            before = c.bind(c.b.index(number * piece))
+            pair = c.bind(c.b.index(before) / c.b.index(2 * length))
+            return pair, before - pair * (2 * length)
+
+        inner, number = code.inner(), self.writer.fresh()
+        pair, done = place(inner, number)
+        done = inner.bound(done)
+        first = source + pair * (2 * place_size)
+        second = first + place_size
+        taken = self._split(inner, first, second, done, length, level, memory)
+        at = target + pair * (2 * place_size) + done
+        parts = (first + taken, first + length, second + (done - taken), second + length, at)
+        inner.block.add_op(loop.YieldOp(*(inner.b.index(part).ref for part in parts)))
+        buffers = memory.runs, memory.runs
+        code.block.add_op(
+            loop.MergeOp(str(number), first_piece, end, inner.block, buffers, piece, vector=width, unroll=self.beside)
+        )
+        with code.for_(first_piece, end) as (c, number):
+            pair, done = place(c, number)
+            behind = target + pair * (2 * place_size) + 2 * length
+            is_last = (c.b.index(done + piece)).equals(c.b.index(2 * length))
+            c.if_(is_last, lambda d: self._end_run(d, behind, memory), lambda d: None)
+
+    def _split(self, code: Code, first: Dim, second: Dim, done: Dim, length: Dim, level: Dim, memory: _Memory) -> Dim:
+        """How many of the `done` least elements of two runs are the first one's: found bit by bit, from the highest."""
+        b, bits = code.b, memory.cut.row_bits + level + 1
+        most = b.minimum(b.index(done), b.index(length))
+        least = b.maximum(b.index(done - length), 0)
+
+        def step(c: Code, number: Dim, found: Value) -> Value:
+            further = found + (c.b.constant(1, I64) << c.b.index(bits - 1 - number))
+            at = c.bind(c.b.maximum(c.b.minimum(further, most), 1))
+            less = c.load(memory.runs, [first + at - 1]) < c.load(memory.runs, [second + done - at])
+            return c.b.select((further <= most) & less, further, found)
+
+        return code.bind(code.fold(0, bits, least, step))
+
+    # Results
+
+    def _leave(self, code: Code, row: _Row, block: Dim, half: Dim, memory: _Memory) -> None:
+        """A part of the one run that is left, as elements."""
+        size = memory.cut.rows * self.columns
+        first = code.bound(memory.whole * half + row.here * memory.span)
+        with code.for_(block * size, minimum(self.n, block * size + size), self.columns) as (c, i):
+            key = of_number(c.b, c.load(memory.runs, [first + i]), self.key.dtype)
+            self.put(c, key, self.places(row.number), i)
+        if self.key.dtype.is_float:
+            self._restore_nans(code, row, block * size, size, memory)
+
+    def _restore_nans(self, code: Code, row: _Row, start: Dim, size: Dim, memory: _Memory) -> None:
+        """NaN behind all other elements of a part, or before them."""
+
+        def add(c: Code, block: Dim, sum_: Value) -> Value:
+            return sum_ + c.load(memory.nans, [row.here * memory.cut.blocks + block])
+
+        nans = code.bind(code.fold(0, memory.cut.blocks, code.b.constant(0, I64), add))
+        self.put_nans(code, self.places(row.number), nans, start, minimum(self.n, start + size))
+
+    def put_nans(self, code: Code, place: Place, nans: Dim, start: Dim, stop: Dim) -> None:
+        """NaN, of which a row has so many, in a part of it."""
+        (out,), bits = self.op.outs, self.element.bits
+        range_ = (start, minimum(stop, nans)) if self.descending else (maximum(start, self.n - nans), stop)
+        with code.for_(*range_) as (c, i):
+            nan = c.b.bitcast(c.b.constant((1 << bits - 1) - 1, DTYPES[f"u{bits}"]), self.element)
+            c.store(nan, out, place(i))
+
+    def _order_zeros(self, code: Code, row: _Row, half: Dim, memory: _Memory) -> None:
+        first = code.bound(memory.whole * half + row.here * memory.span)
+        counts = (memory.zeros, row.here * memory.cut.blocks, memory.cut.blocks)
+        self.order_zeros(code, self.places(row.number), lambda c, i: c.load(memory.runs, [first + i]), *counts)
+
+
+def values_by_network(element: DType, lanes: Lanes) -> bool:
+    """Whether values of a type can be sorted so."""
+    return element.bits > 1 and lanes.width(element.bits) > 1 and lanes.crossing
+
+
+def time_by_network(costs: Costs, element: DType, columns: int, n: float) -> float:
+    """Nanoseconds an element of rows of `n`, shorter ones being filled up."""
+    least = columns * max(columns, costs.machine.registers / 2)
+    if n < least:
+        return time_by_network(costs, element, columns, least) * least / max(1.0, n)
+    blocks = max(1.0, n / block_elements(costs, element))
+    bits = math.ceil(math.log2(max(2.0, n / blocks / columns)))
+    merges = math.ceil(math.log2(columns * blocks))
+    return costs.computing(bits * (bits + 1) / 2 + merges * MERGE, element.bits)
+
+
+def block_elements(costs: Costs, element: DType) -> int:
+    """Elements of a block at most, a power of two: half of the second cache holds them."""
+    return 1 << (int(costs.machine.cache2) // 2 // element.bytes).bit_length() - 1

@@ -1,0 +1,106 @@
+"""Sorting to loops in one of three ways: by digits of keys, by networks and merges of runs, or in buckets.
+
+All find the same.  Digits keep track of positions, and take any order; networks move values alone, of which positions
+may be a part, and need vectors whose lanes can change places; buckets need vectors that can be compressed besides.  The
+cost model decides between those that serve.
+
+Many short rows go side by side as the columns of one grid, which takes less than either; where sizes are not known, a
+branch at run time decides that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from xdsl.ir import Block
+
+from ....dialects import kernel
+from ....dialects.types import DTYPES
+from ...cost.model import assumed_number
+from ...cost.remarks import remark
+from ..body import LoopWriter, buffer_info
+from ..builder import Code
+from ..map.schedule import Lanes
+from .argsort32 import PositionsByNetwork, positions_by_network, positions_in_columns
+from .argsort64 import WidePositions, wide_positions
+from .mergesort import SortByNetwork, time_by_network, values_by_network
+from .radix import SortByDigits, time_by_digits
+from .samplesort import SortInBuckets, time_in_buckets, vectors_are_compressed
+from .short_rows import SortInColumns, longest_in_columns, time_in_columns
+
+__all__ = ["schedule_sort"]
+
+I64 = DTYPES["i64"]
+
+
+def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+    """Loops for ``sort``, ``argsort`` and ``sort_with_positions``: parameters ``axis`` and ``descending``."""
+    info = buffer_info(op.ins[0])
+    element, n = info.dtype, assumed_number(info.dims[op.params["axis"]])
+    only_values = op.fn.data == "sort" and not element.is_complex
+    wide = not only_values and wide_positions(element, lanes)
+    moved = element if only_values else I64
+
+    def by_digits(n: float) -> float:
+        return time_by_digits(writer.costs, element, n, not only_values)
+
+    def by_networks(n: float) -> float:
+        return time_by_network(writer.costs, moved, lanes.width(moved.bits), n)
+
+    def in_buckets(n: float) -> float:
+        return time_in_buckets(writer.costs, moved, lanes.width(moved.bits), n)
+
+    ways: dict[str, Callable[[float], float]] = {"by digits": by_digits}
+    merges = values_by_network(element, lanes) if only_values else positions_by_network(element, lanes)
+    if merges:
+        ways["by networks"] = by_networks
+    if (merges or wide) and vectors_are_compressed(moved, lanes):
+        ways["in buckets"] = in_buckets
+    row = {way: time(n) * n for way, time in ways.items()}
+    chosen = min(row, key=lambda way: row[way])
+    if len(ways) > 1:
+        remark("sort", f"{op.fn.data} of {element}", chosen, "what a row takes", row, op)
+
+    def network() -> SortByNetwork:
+        return (SortByNetwork if only_values else WidePositions if wide else PositionsByNetwork)(writer, op, lanes)
+
+    def each_row(block: Block) -> None:
+        if chosen == "by digits":
+            SortByDigits(writer, op, lanes.at_most(writer.costs.half_line), only_values).emit(block)
+            return
+        sort = network()
+        sort.where_possible(block, SortInBuckets(sort).emit if chosen == "in buckets" else sort.emit)
+
+    if not (merges or wide or (not only_values and positions_in_columns(element, lanes))):
+        each_row(block)
+        return
+    _short_rows_in_columns(network(), block, ways[chosen], each_row)
+
+
+def _short_rows_in_columns(
+    sort: SortByNetwork, block: Block, other: Callable[[float], float], each_row: Callable[[Block], None]
+) -> None:
+    """Rows that take less so side by side, where there are enough of them, and others by themselves."""
+    costs = sort.writer.costs
+    longest = longest_in_columns(costs, sort.key.dtype, sort.columns, other)
+    n, rows = sort.n.const, sort.rows.const
+    if rows == 1 or (n is not None and n > longest):
+        each_row(block)
+        return
+    columns = SortInColumns(sort, longest)
+
+    def fewest(n: int) -> int:
+        """Of how many rows on those of `n` elements take less so: a grid takes as long where lanes are empty."""
+        return math.ceil(sort.columns * time_in_columns(costs, sort.key.dtype, sort.columns, n) / other(n))
+
+    if n is not None and rows is not None:
+        (columns.emit if rows >= fewest(max(n, 1)) else each_row)(block)
+        return
+    code = Code(sort.writer, block, sort.op.params["has_fma"])
+    number, length = code.b.index(sort.rows), code.b.index(sort.n)
+    enough = code.b.constant(fewest(longest), I64)
+    for most in (1 << k for k in reversed(range(longest.bit_length() - 1))):
+        enough = code.b.select(length <= most, code.b.constant(fewest(most), I64), enough)
+    side_by_side = (length <= longest) & (number >= enough)
+    code.if_(side_by_side, lambda c: columns.emit(c.block), lambda c: each_row(c.block))

@@ -1,0 +1,199 @@
+"""Updates in place whose results are computed from the neighbours of what they replace: one sweep over memory, not two.
+
+``y[1:-1] = (y[:-2] + y[2:]) / 2`` is a nest that computes all new rows into a temporary, because later rows read what
+earlier ones replace, and a copy of it back.  A row is read by rows no further from it than some `reach` alone.  So a
+new row goes to a ring of a few, and from there to its place as soon as the last row has been computed that reads what
+was there: memory gives each row once and takes it once.
+
+Threads share the rows in chunks.  The first and the last rows of a chunk are read by its neighbours, who may be
+anywhere: these stay in the chunk's part of the temporary until all are done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ....dialects import kernel, loop
+from ....dialects.attributes import BufferInfo, map_attr
+from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides, sym
+from ....dialects.dims.index_map import IndexMap, product
+from ...cost.kernel_stats import kernel_label
+from ...cost.remarks import listening, remark
+from ...cost.work import bytes_of
+from ..body import LoopWriter, bound, buffer_info
+from ..matmul.cpu import part_of
+
+__all__ = ["Update", "schedule_update", "update_of"]
+
+#: Appends the loops of a nest whose first iterator stands somewhere already.
+Nest = Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None]
+#: How often a chunk has the rows that stay until all chunks are done.
+LEAST = 8
+FIRST = Sym("d0")
+
+
+@dataclass(frozen=True)
+class Update:
+    """`made` computes a temporary of rows of a buffer no further than `reach` from those that `kept` replaces by it."""
+
+    made: kernel.GenericOp
+    kept: kernel.GenericOp
+    reach: int
+
+    @property
+    def temporary(self) -> loop.AllocOp:
+        owner = self.kept.ins[0].owner
+        assert isinstance(owner, loop.AllocOp)
+        return owner
+
+
+def update_of(made: Operation) -> Update | None:
+    """The update that a nest begins and the next one ends; None for any other nest."""
+    kept = made.next_op
+    if not (_is_map(made) and _is_map(kept) and _is_copy(kept)):
+        return None
+    temporary, target = kept.ins[0], kept.outs[0]
+    into, out = made.maps_out()[0], kept.maps_out()[0]
+    if made.outs[0] is not temporary or made.extents != kept.extents or len(made.extents.data) < 2:
+        return None
+    info, place = buffer_info(target), _row(out)
+    if not into.is_identity or not kept.maps_in()[0].is_identity or place is None or out.guards:
+        return None
+    if not _is_arena(temporary, {made, kept}) or info.strides != packed_strides(info.dims):
+        return None
+    reach = 0
+    for value, index in zip(made.ins, made.maps_in()):
+        if value is target:
+            row = _row(index)
+            apart = None if row is None else (row - place).const
+            if apart is None:
+                return None
+            reach = max(reach, abs(apart))
+    return Update(made, kept, reach) if reach and not made.reads_at_computed({target}) else None
+
+
+def _is_map(op: Operation | None) -> bool:
+    return isinstance(op, kernel.GenericOp) and not op.is_reduction and len(op.outs) == 1
+
+
+def _is_copy(op: kernel.GenericOp) -> bool:
+    last = op.body.block.last_op
+    return op.body.block.first_op is last and last is not None and list(last.operands) == list(op.body.block.args)
+
+
+def _row(index: IndexMap) -> Dim | None:
+    """How far the row that an access is in, the first dim's index, is from the first iterator; None where it varies."""
+    apart = index.exprs[0] - sym(FIRST.name)
+    return None if apart.symbols() & set(index.bounds) else apart
+
+
+def _is_arena(buffer: SSAValue, users: set[Operation]) -> bool:
+    """Whether it is a temporary of all threads that nobody else uses."""
+    owner = buffer.owner
+    return (
+        isinstance(owner, loop.AllocOp)
+        and owner.scope.data == "arena"
+        and {use.operation for use in buffer.uses} == users
+    )
+
+
+def schedule_update(
+    writer: LoopWriter, update: Update, block: Block, nest: Nest, otherwise: Callable[[Block], None]
+) -> None:
+    """One sweep where there are rows enough, and the second cache holds those of a ring; `otherwise` two."""
+    _Sweep(writer, update, nest).write(block, otherwise)
+
+
+class _Sweep:
+    def __init__(self, writer: LoopWriter, update: Update, nest: Nest):
+        self.writer, self.update, self.nest = writer, update, nest
+        self.rows, *across = update.made.extents.data
+        self.points, self.reach = product(across), update.reach
+        self.info = buffer_info(update.temporary.result)
+        #: Rows of a chunk's part of the temporary: those that its first ones stay in, then the ring.
+        self.ring = 2 * self.reach + 1
+        self.held = self.reach + self.ring
+
+    def write(self, block: Block, otherwise: Callable[[Block], None]) -> None:
+        if listening():
+            self._remark()
+        row = self.points * self.info.dtype.bytes
+        fits = int(self.writer.costs.machine.cache2) // (2 * self.held) - row
+        enough = minimum(fits, self.rows - LEAST * self.reach)
+        self.writer.either(block, enough, self._in_one_sweep, otherwise)
+
+    def _remark(self) -> None:
+        moved = 2 * bytes_of(self.update.temporary.result)
+        choices = {way: self.writer.costs.moving(n * moved, near=False) for way, n in (("one", 1), ("two", 2))}
+        why = f"a row is read by those at most {self.reach} from it"
+        remark("sweeps", kernel_label(self.update.made), "in one sweep", why, choices, self.update.made)
+
+    def _in_one_sweep(self, block: Block) -> None:
+        writer, rows = self.writer, self.rows
+        grain = writer.grain(self.points, self.update.made)
+        most = rows // maximum(LEAST * self.reach, grain)
+        chunks = bound(writer, block, maximum(1, minimum(writer.threads(block), most)))
+        held = self._temporary(block, chunks)
+        streams, writer.streams = writer.streams, False
+        chunk, body = writer.fresh(), Block()
+        self._chunk(body, held, chunk, *part_of(writer, body, rows, chunk, chunks))
+        body.add_op(loop.YieldOp())
+        block.add_op(loop.ParallelOp(str(chunk), 0, chunks, body, grain=1))
+        chunk, body = writer.fresh(), Block()
+        first, end = part_of(writer, body, rows, chunk, chunks)
+        count = bound(writer, body, end - first)
+        for lower, upper in ((dim(0), dim(self.reach)), (count - self.reach, count)):
+            body.add_op(self._keep(held, chunk, first, lower, upper))
+        block.add_op(_loop(chunk, dim(0), chunks, body))
+        writer.streams = streams
+
+    def _temporary(self, block: Block, chunks: Dim) -> SSAValue:
+        """Rows of all chunks, in the memory that there is for all of them."""
+        dims = (chunks, dim(self.held), *self.info.dims[1:])
+        made = loop.AllocOp(BufferInfo(self.info.dtype, dims, packed_strides(dims)), self.update.temporary.offset.data)
+        block.add_op(made)
+        return made.result
+
+    def _chunk(self, block: Block, held: SSAValue, chunk: Dim, first: Dim, end: Dim) -> None:
+        """New rows one after another, each followed by the one that nobody reads any more, but of the first ones."""
+        row, body, reach = self.writer.fresh(), Block(), self.reach
+        made = _replaced(self.update.made, "outs", held, (chunk, self._slot(body, row)))
+        self._row(made, body, first + row)
+        body.add_op(self._keep(held, chunk, first, maximum(reach, row - reach), row + (1 - reach)))
+        block.add_op(_loop(row, dim(0), end - first, body))
+
+    def _keep(self, held: SSAValue, chunk: Dim, first: Dim, lower: Dim, upper: Dim) -> loop.ForOp:
+        """The rows `lower` to `upper` of a chunk to their places."""
+        row, body = self.writer.fresh(), Block()
+        kept = _replaced(self.update.kept, "ins", held, (chunk, self._slot(body, row)))
+        self._row(kept, body, first + row)
+        return _loop(row, lower, upper, body)
+
+    def _row(self, nest: kernel.GenericOp, block: Block, row: Dim) -> None:
+        self.nest(nest, block, {FIRST: row})
+        nest.erase()
+
+    def _slot(self, block: Block, row: Dim) -> Dim:
+        """Where a row of a chunk is held."""
+        place = minimum(row, self.reach) + maximum(0, row - self.reach) % self.ring
+        return bound(self.writer, block, place)
+
+
+def _replaced(nest: kernel.GenericOp, which: str, held: SSAValue, place: tuple[Dim, ...]) -> kernel.GenericOp:
+    """The nest with rows of a chunk in place of the temporary."""
+    made = nest.clone()
+    number = len(made.ins) if which == "outs" else 0
+    index = made.maps_out()[0] if which == "outs" else made.maps_in()[0]
+    made.operands[number] = held
+    there = IndexMap(index.extents, (*place, *index.exprs[1:]))
+    made.attributes["out_maps" if which == "outs" else "in_maps"] = ArrayAttr([map_attr(there)])
+    return made
+
+
+def _loop(iterator: Dim, lower: Dim, upper: Dim, body: Block) -> loop.ForOp:
+    body.add_op(loop.YieldOp())
+    return loop.ForOp(str(iterator), lower, upper, body)

@@ -1,0 +1,1 @@
+"""Rewrites of tensor ops: canonical form, layouts, the order of reductions, what is materialized."""

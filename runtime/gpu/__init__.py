@@ -1,0 +1,1 @@
+"""GPUs and arrays in their memory."""

@@ -1,0 +1,80 @@
+"""Machine code of the runtime's own LLVM IR: from the persistent cache, else made by LLVM and kept there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..file_store import open_store
+from ..fingerprint import digest, environment
+from .loader import LoadedObject, can_load
+
+__all__ = ["load_kept"]
+
+
+def load_kept(
+    name: str, source: Callable[[], str], names: Iterable[str], symbols: Mapping[str, int], **facts: str
+) -> Mapping[str, int]:
+    """Addresses of `names` in the machine code of `source()`, linked to `symbols`; a new copy with each call.
+
+    It is never unmapped: threads may run it, and objects refer to it, while the interpreter takes its objects apart.
+    The text follows from the `facts` and this version of txc.
+    """
+    if not can_load(b"\x7fELF"):
+        return _load_by_llvm(source(), names, symbols)
+    loaded = LoadedObject(_kept_object(name, source, **facts), names, symbols)
+    loaded.keep_forever()
+    return loaded.addresses
+
+
+def _load_by_llvm(text: str, names: Iterable[str], symbols: Mapping[str, int]) -> dict[str, int]:
+    """By LLVM's own loader, where ours does not know the platform."""
+    import llvmlite.binding as llvm
+
+    module, machine = _compile_module(text)
+    engine = llvm.create_mcjit_compiler(module, machine)
+    for value in (*module.functions, *module.global_variables):
+        if value.is_declaration and not value.name.startswith("llvm."):
+            engine.add_global_mapping(value, symbols[value.name])
+    engine.finalize_object()
+    functions = {f.name for f in module.functions}
+    found = {
+        name: engine.get_function_address(name) if name in functions else engine.get_global_value_address(name)
+        for name in names
+    }
+    engine.detach()  # the wrapper would free the code
+    return found
+
+
+def _kept_object(name: str, source: Callable[[], str], **facts: str) -> bytes:
+    """The object file of `source()`."""
+    try:
+        key = {"kind": "runtime", "function": name, **facts, **environment()}
+        store = open_store()
+    except OSError:  # the processor cannot be told without LLVM
+        key, store = {}, None
+    found = None if store is None else store.read(f"runtime-{digest(key)}")
+    if found is not None and found.metadata is not None and found.metadata.get("key") == key:
+        return found.payload
+    module, machine = _compile_module(source())
+    made: bytes = machine.emit_object(module)
+    if store is not None:
+        store.publish(f"runtime-{digest(key)}", {"key": key}, made)
+    return made
+
+
+def _compile_module(text: str) -> tuple[Any, Any]:
+    """LLVM's module of the text, and its machine for this processor."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()  # on AArch64, single-instruction atomics
+    # Level 0 compiles in a quarter of the time; a parallel region or a call takes some nanoseconds more.
+    machine = target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=0, reloc="pic", codemodel="small"
+    )
+    return module, machine

@@ -1,0 +1,1 @@
+"""Signals while compiled code runs."""

@@ -1,0 +1,107 @@
+"""The structs that native entries share with Python: records of versions, captured values, the usual threads."""
+
+from __future__ import annotations
+
+import ctypes
+
+__all__ = [
+    "BF16_NUMBER",
+    "CALLABLE_HEAD",
+    "CALLABLE_SIZE",
+    "CALLABLE_VECTORCALL",
+    "EXPORTED",
+    "MISS",
+    "CapturedStruct",
+    "RecordStruct",
+    "ThreadsStruct",
+]
+
+#: A callable object: CPython's header, the vectorcall slot, the first record.
+CALLABLE_VECTORCALL, CALLABLE_HEAD, CALLABLE_SIZE = 16, 24, 32
+#: What an entry returns, instead of an object or NULL, where a call is not for its version.
+MISS = 1
+
+
+class RecordStruct(ctypes.Structure):
+    """What one version's entry is called with.  Pointers to Python objects are borrowed from the record's owner."""
+
+    _fields_ = [
+        ("next", ctypes.c_void_p),
+        ("entry", ctypes.c_void_p),
+        ("parallel", ctypes.c_void_p),
+        ("pool", ctypes.c_void_p),
+        ("threads", ctypes.c_int64),
+        ("parameters", ctypes.c_int64),
+        #: How many of the parameters may be given by position.
+        ("positional", ctypes.c_int64),
+        #: Interned names, NULL for a parameter that has to be given by position.
+        ("names", ctypes.c_void_p),
+        #: Default values, NULL where there is none.
+        ("defaults", ctypes.c_void_p),
+        ("objects", ctypes.c_void_p),
+        ("captures", ctypes.c_int64),
+        ("captured", ctypes.c_void_p),
+        #: Iterations that calls may still run before Python looks at one (`compiler/driver/size_specialization.py`).
+        ("budget", ctypes.c_int64),
+    ]
+
+
+class CapturedStruct(ctypes.Structure):
+    """A captured value that must be the same object still: in a cell (`name` NULL) or under a name in a dict."""
+
+    _fields_ = [
+        ("container", ctypes.c_void_p),
+        ("name", ctypes.c_void_p),
+        ("expected", ctypes.c_void_p),
+        ("attributes", ctypes.c_int64),
+        #: Names of attributes that lead from there to the value.
+        ("attribute_names", ctypes.c_void_p),
+    ]
+
+
+class ThreadsStruct(ctypes.Structure):
+    """The number of threads where nobody says, and the text of the environment variable that it was derived from."""
+
+    TEXT_BYTES = 32
+
+    _fields_ = [
+        ("threads", ctypes.c_int64),
+        ("is_set", ctypes.c_int64),
+        ("text", ctypes.c_char * TEXT_BYTES),
+    ]
+
+
+#: Stands in entries for the type number of bfloat16, which NumPy gives out anew in each process.
+BF16_NUMBER = 62
+
+#: What entries call, with its type.
+EXPORTED = {
+    "txc_bind": "i1 (ptr, ptr, i64, ptr, ptr)",
+    "txc_captured": "i1 (ptr)",
+    "txc_is_array": "i1 (ptr, i64, i32, i32, i32)",
+    "txc_integer": "i1 (ptr, ptr)",
+    "txc_tuple_items": "ptr (ptr, i64)",
+    "txc_list_items": "ptr (ptr, i64)",
+    "txc_dict_items": "i1 (ptr, ptr, i64, ptr)",
+    "txc_has_dims": "i1 (ptr, i64, ptr)",
+    "txc_overlap": "i1 (ptr, i64, ptr, i64)",
+    "txc_floordiv": "{i64, i1} (i64, i64)",
+    "txc_floormod": "{i64, i1} (i64, i64)",
+    "txc_destination": "i1 (ptr, i64, i32, i32, ptr, ptr)",
+    "txc_apart": "i1 (ptr, i64, ptr, i64)",
+    "txc_hold": "void (ptr, i64)",
+    "txc_data": "ptr (ptr, ptr)",
+    "txc_empty": "ptr (ptr, i32, ptr, i32, ptr, i32)",
+    "txc_run": "i1 (ptr, ptr, ptr, ptr, i64, i64, i64)",
+    "txc_failed": "void (i64, ptr, ptr, ptr)",
+    "txc_view": "ptr (ptr, i32, i32, ptr, ptr, i64, i32)",
+    "txc_scalar": "ptr (ptr, ptr, i32)",
+    "txc_scalar_of": "ptr (ptr)",
+    "txc_number": "ptr (ptr, ptr)",
+    "txc_tuple": "ptr (ptr, i64)",
+    "txc_list": "ptr (ptr, i64)",
+    "txc_named": "ptr (ptr, ptr, i64)",
+    "txc_dict": "ptr (ptr, ptr, i64)",
+    "txc_release": "void (ptr, i64)",
+    "txc_vectorcall": "ptr (ptr, ptr, i64, ptr)",
+}
