@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import graph, random, tensure
+    from .compiler.aot.export import export
     from .compiler.config.devices import device, devices, to_device
     from .compiler.diagnostics import TxcError
-    from .compiler.aot.export import export
-    from .compiler.frontend.tensor.memory_tensors import TensorFixedSize, TensorMap, TensorRef
-    from .compiler.frontend.tensor.conversion import asarray
-    from .compiler.frontend.staging.functional import cond, fori_loop, scan, while_loop
-    from .compiler.frontend.tx.library import library
-    from .compiler.frontend.tensor.tensor import Tensor
-    from .compiler.frontend.tensor.format import TensorIOFormat
-    from .compiler.tools.info import info
     from .compiler.driver.jit import jit
     from .compiler.driver.options import OptionError
     from .compiler.driver.tx_module import compile_source, load
     from .compiler.driver.vectorize import vectorize
+    from .compiler.frontend.staging.functional import cond, fori_loop, scan, while_loop
+    from .compiler.frontend.tensor.conversion import asarray
+    from .compiler.frontend.tensor.format import TensorIOFormat
+    from .compiler.frontend.tensor.memory_tensors import TensorFixedSize, TensorMap, TensorRef
+    from .compiler.frontend.tensor.tensor import Tensor
+    from .compiler.frontend.tx.library import library
+    from .compiler.tools.info import info
 
 __version__ = "0.1.0"
 __all__ = [
