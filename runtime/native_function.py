@@ -224,7 +224,7 @@ def worth_threads(work: float) -> bool:
     global _work_without_pool
     if work <= LIGHT:
         return False
-    if f"{__package__}.pool" in sys.modules:
+    if f"{__package__}.pool.pool" in sys.modules:
         return True
     _work_without_pool += work
     return _work_without_pool > _POOL_WORK

@@ -232,7 +232,7 @@ def _argument(name: str, value: Any, call: Call, listed: bool = False) -> Argume
 
 def _is_tensor(value: Any) -> bool:
     """Whether it is a lazy tensor: there are none before the front end is imported."""
-    front_end = sys.modules.get(f"{__package__}.frontend.tensor")
+    front_end = sys.modules.get(f"{__package__.rpartition('.')[0]}.frontend.tensor.tensor")
     kind = getattr(front_end, "Tensor", None)  # another thread may be importing it now
     return kind is not None and isinstance(value, kind)
 

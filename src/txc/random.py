@@ -1,4 +1,4 @@
-"""Random tensors of a shape: see `compiler.frontend.random`."""
+"""Random tensors of a shape: see `compiler.frontend.numpy.random`."""
 
 from .compiler.frontend.numpy.random import normal as normal
 from .compiler.frontend.numpy.random import uniform as uniform

@@ -305,7 +305,7 @@ CONCURRENT = """
 import sys
 import numpy as np
 import txc
-from txc.compiler import graph_code as module
+from txc.compiler.driver import compile_cache as module
 from txc.compiler.cache.disk_cache import open_cache
 x = np.arange(12.0).reshape(3, 4)
 

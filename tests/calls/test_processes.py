@@ -50,7 +50,7 @@ def run(program: str, folder: Path, **environment: str) -> str:
 def test_code_is_entered_directly_once_it_was_called_again(tmp_path):
     """The first call, which may be the only one, links no entry, unless it is told to."""
     program = """
-        from txc.compiler import jit
+        from txc.compiler.driver import jit
         calls, take_apart = [], jit.take_apart
         jit.take_apart = lambda arguments: calls.append(arguments) or take_apart(arguments)
 

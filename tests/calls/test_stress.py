@@ -22,8 +22,8 @@ FUNCTIONS, THREADS, CALLS = 50, 16, 10_000
 EXIT = """
 import os, sys
 import numpy as np, txc
-from txc.compiler import graph_code, jit
-from txc.runtime import entry_code
+from txc.compiler.driver import compile_cache, jit
+from txc.runtime.stub import code as stub_code
 
 def program():
     @txc.jit(threads=3)

@@ -529,7 +529,7 @@ class Evaluator:
 
     def namespaced(self, node: ast.Attribute, package: str) -> Callable[..., Any]:
         """A public function of a package of functions."""
-        found = import_module(f".{package}", __package__)
+        found = import_module(f"{__name__.partition('.')[0]}.{package}")
         known = [n for n in found.__all__ if not isinstance(getattr(found, n), type)]
         if node.attr not in known:
             self.fail(node, f"{package} has no function {node.attr!r}", nearest(node.attr, known), "TX0539")
