@@ -17,6 +17,7 @@ CODE = re.compile(r"\bTX\d{4}\b")
 
 #: What each page has, whatever else: a generator that writes nothing would agree with an empty page.
 LINES = {
+    "inside/tree.md": "| `pipeline.py` | The staircase: every stage of a compilation in order,",
     "not-supported.md": "| `np.polymul` | write np.convolve(p, q) |",
     "operations.md": "| `contract` |",
     "ops.md": "| `exp` |",

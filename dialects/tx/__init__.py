@@ -39,8 +39,8 @@ from ..dims.dims import iterators
 from ..dims.index_map import IndexMap, identity_map
 from ..order import CHAIN_FMA, FREE, Order, sum_order
 from ..registry import OPS, Op, OpError
+from ..tx_internal import LOCAL
 from ..types import TensorType
-from .internal import LOCAL
 from .regions import ForOp, IfOp, RegionOp, TxOp, WhileOp, YieldOp
 
 __all__ = [

@@ -13,8 +13,8 @@ from xdsl.utils.exceptions import VerifyException
 from ..attributes import DimAttr, from_attr, ir_tensor, tensor_of
 from ..dims.dims import Dim, Sym
 from ..registry import REQUIRED, Op, OpError
+from ..tx_internal import LOCAL
 from ..types import DTYPES, TensorType
-from .internal import LOCAL
 
 __all__ = ["ForOp", "IfOp", "RegionOp", "TxOp", "WhileOp", "YieldOp"]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ....dialects.dims.dims import Dim, Sym, dim, iterator, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap, product
 from ....dialects.registry import OPS, OpError
-from ....dialects.tx.internal import Empty
+from ....dialects.tx_internal import Empty
 from ....dialects.types import DTYPES, TensorType, tensor_type
 from ...call.signature import ROOM
 from ...diagnostics import user_loc

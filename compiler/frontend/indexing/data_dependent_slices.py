@@ -10,7 +10,7 @@ from typing import Any
 from ....dialects.dims.dims import dim, iterator, iterators
 from ....dialects.dims.index_map import IndexMap
 from ....dialects.registry import OpError
-from ....dialects.tx.internal import GenericView
+from ....dialects.tx_internal import GenericView
 from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import current, require

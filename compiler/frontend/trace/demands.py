@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ....dialects.registry import OPS, OpError
-from ....dialects.tx.internal import Empty
+from ....dialects.tx_internal import Empty
 from ....dialects.types import TensorType
 from ....runtime.check_errors import ERRORS
 from ...diagnostics import user_loc

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dims.index_map import IndexMap
-from ..registry import Op, OpError, Param, Structural, View, dims_param, dtype_param
-from ..types import TensorType, tensor_type
+from .dims.index_map import IndexMap
+from .registry import Op, OpError, Param, Structural, View, dims_param, dtype_param
+from .types import TensorType, tensor_type
 
 __all__ = ["LOCAL", "Empty", "GenericView", "Yield"]
 
