@@ -34,7 +34,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             found.append(head)
         return made
 
-    monkeypatch.setattr(call_cache.recipes, "value_again", noted)
+    monkeypatch.setattr(call_cache.op_templates, "value_again", noted)
     return found
 
 
