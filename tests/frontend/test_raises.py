@@ -337,7 +337,46 @@ def with_an_index_that_is_checked(x):
     return x[i]
 
 
+def of_an_item_that_is_none(x):
+    found = []
+    if x[0] < 0:
+        x[1] = 5
+        return found[0]
+    return x.sum()
+
+
+def of_a_key_that_is_none(x):
+    record = {"a": 1.0}
+    for v in x:
+        if v < 0:
+            record["b"] += 1
+        x[0] += record["a"]
+
+
+def of_numbers_of_python(x):
+    k = len(x) - 3
+    if x[0] < 0:
+        return 1 // k
+    return 2
+
+
+def of_an_unpacking(x):
+    if x[0] < 0:
+        a, b = x[0], x[1], x[2]
+        x[0] = a + b
+    x[1] = 7
+
+
+def in_an_iteration(x):
+    pair = [1.0]
+    for i in range(int(x[0])):
+        x[1] += i
+        x[2] = pair[1]
+    return x
+
+
 FUNCTIONS: list[Callable[..., Any]] = [
+    of_an_item_that_is_none, of_a_key_that_is_none, of_numbers_of_python, of_an_unpacking, in_an_iteration,
     asserts, asserts_and_gives_a_constant, asserts_before_stores, asserts_of_all, asserts_a_size,
     asserts_in_letters_of_all_kinds, stores_between, stores_in_the_branch, stores_through_a_view, rebinds, in_a_loop,
     in_a_loop_that_never_runs, in_a_loop_that_may_not_run, in_nested_loops, in_a_loop_that_breaks, behind_a_loop,
@@ -378,6 +417,53 @@ def test_a_size_decides_while_compiling():
         f(np.zeros((2, 2)))
 
 
+def truth_of_an_array(x):
+    x[0] = 2
+    return x or x + 1
+
+
+def truth_of_an_array_in_a_branch(x):
+    if x[0] < 0:
+        x[0] = 8
+        return x[:2] or x[:1]
+    return x
+
+
+def a_store_into_a_diagonal(x):
+    m = np.outer(x, x)
+    x[0] = 5
+    m.diagonal()[:] = 1
+
+
+def a_store_into_a_diagonal_in_a_branch(x):
+    d = np.outer(x, x).diagonal()
+    if x[0] < 0:
+        x[0] = 5
+        d += 1
+    return x
+
+
+@pytest.mark.parametrize(
+    "f",
+    (
+        truth_of_an_array, truth_of_an_array_in_a_branch, a_store_into_a_diagonal, a_store_into_a_diagonal_in_a_branch,
+    ),
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+@pytest.mark.parametrize("values", [*ARRAYS, [0.0], [3.0]])
+def test_raises_where_numpy_does(f: Callable[..., Any], values: list[float]):
+    """With a text of its own."""
+
+    def said(f: Callable[..., Any]) -> Any:
+        given = np.array(values)
+        try:
+            return repr(f(given)), given.tolist()
+        except ValueError:
+            return ValueError, given.tolist()
+
+    assert said(txc.jit(f)) == said(f)
+
+
 class Mine(Exception):
     pass
 
@@ -397,6 +483,15 @@ def of_a_text_that_is_data(x):
         raise ValueError(f"bad {x[0]}")
 
 
+def of_a_name_that_may_have_no_value(x):
+    for v in x:
+        if v > 2:
+            for w in x:
+                pass
+            return v
+        x[0] = w
+
+
 def in_a_branch_of_cond(x):
     def fails(x):
         raise ValueError("never")
@@ -409,6 +504,7 @@ REFUSED = [
     (of_two_arguments, r"an error cannot be raised here by compiled code: ValueError\('a', 'b'\) \[TX0311\]"),
     (of_a_text_that_is_data, r"the text of a f64\[\] is asked"),
     (in_a_branch_of_cond, r"a function that is a branch or the body of a loop always raises ValueError \[TX0311\]"),
+    (of_a_name_that_may_have_no_value, r"whether UnboundLocalError.* 'w' .* is known only when .* runs \[TX0311\]"),
 ]
 
 

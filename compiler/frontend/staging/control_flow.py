@@ -25,7 +25,7 @@ from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.captures import Captures
 from ..trace.context import require
-from ..trace.demands import Ended, demand
+from ..trace.demands import Ended, demand, end_by
 from ..trace.graph import moment
 from ..trace.symint import SymInt, as_dim, is_integer
 from ..trace.undefined import Undefined
@@ -84,7 +84,9 @@ class ControlFlow:
             return as_tensor(value.length) != 0
         if isinstance(value, Tensor) and value.ndim:
             with located():
-                raise not_one_bool(what, value)
+                if not all(require().table.decide(d, "==", 1, "a condition is one element") for d in value.dims):
+                    raise not_one_bool(what, value)
+                return value.reshape(())
         return value
 
     def if_exp(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
@@ -195,9 +197,9 @@ class ControlFlow:
                         try:
                             values.append(part())
                             sides.append(self.state({**roots, "": values[-1]}, before))
-                        except Ended as end:
+                        except Exception as error:
                             ended = True
-                            demand(require(), False, end.error)
+                            end_by(require(), error)
                 finally:
                     before.restore()
                 if ended:
@@ -318,8 +320,8 @@ class ControlFlow:
                 plan.enter(arguments)
                 try:
                     body()
-                except Ended as end:
-                    demand(require(), False, end.error)
+                except Exception as error:
+                    end_by(require(), error)
                     plan.enter(arguments)
                 results = plan.results(arguments)
                 if checked is not None:
@@ -520,8 +522,8 @@ class ControlFlow:
                 plan.enter(values, number)
                 try:
                     body(i if plain else items.at(i))
-                except Ended as end:
-                    demand(require(), False, end.error)
+                except Exception as error:
+                    end_by(require(), error)
                     plan.enter(values, number)
                 results = plan.results(values)
                 if checked is not None:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....dialects.dims.dims import sym
+from ....dialects.registry import OpError
 from ...cache.captured_value import CONTAINERS, MISSING, Captured, cell_content
 from ...call.argument import Argument
 from ...call.foreign_arrays import LeftToPython
@@ -104,12 +105,23 @@ def trace_function(
         except Ended as end:
             raised = end.error
         except Exception as error:
-            if not is_pythons(error) or not trace.is_outermost(error):
+            if not is_pythons(error):
                 raise
+            if not trace.is_outermost(error):
+                raise _only_perhaps(error) from error
             raised = error
         with at(head_of(function)), located():  # what the result as a whole asks for
             graph = trace.finish(result, views=views)
         return Traced(graph, list(runtime.captures.facts.values()), raised)
+
+
+def _only_perhaps(error: Exception) -> Exception:
+    """What is raised instead of an error of Python's that left a loop or branch, which may not run."""
+    if isinstance(error, OpError):
+        return error
+    text = f"whether {type(error).__name__}({str(error)!r}) is raised is known only when the compiled function runs"
+    first: BaseException = error.__cause__ or error
+    return TxcError(text, error_loc(first), "check it before the loop or branch", "TX0311")
 
 
 def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.BoundArguments) -> Any:

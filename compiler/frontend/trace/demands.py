@@ -16,7 +16,7 @@ from ....dialects.registry import OPS, OpError
 from ....dialects.tx_internal import Empty
 from ....dialects.types import TensorType
 from ....runtime.check_errors import ERRORS
-from ...diagnostics import user_loc
+from ...diagnostics import is_pythons, user_loc
 from ..tensor.apply import apply
 from ..tensor.tensor import Tensor
 from .emit import constant, emit, resolved
@@ -25,7 +25,7 @@ from .graph import Block, Loc, Node, Value, inside, schedule
 if TYPE_CHECKING:
     from .trace import Trace
 
-__all__ = ["Ended", "Guard", "demand", "go_on"]
+__all__ = ["Ended", "Guard", "demand", "end_by", "go_on"]
 
 
 class Ended(Exception):
@@ -95,6 +95,24 @@ def demand(trace: Trace, holds: Tensor | bool, error: BaseException) -> None:
     checked = apply("require", fine, holds, text=text, error=type(error).__name__)
     fine.replace(apply("logical_and", checked, holds).value, fine.value, fine)
     go_on(trace)
+
+
+def end_by(trace: Trace, error: Exception) -> None:
+    """End the open block by an error: one that the function raises there, or that Python raises at this place.
+
+    Any other is raised, and so is one that left a region, which may not run.  What Python says of a name without a
+    value is no error of the program as long as loops around this are not settled.
+    """
+    if isinstance(error, Ended):
+        demand(trace, False, error.error)
+        return
+    if not is_pythons(error) or isinstance(error, (NameError, RecursionError)) or not trace.is_outermost(error):
+        raise error
+    if isinstance(error, OpError):
+        kind = next(k for k in (IndexError, OverflowError, TypeError, ValueError) if isinstance(error, k))
+        demand(trace, False, kind(error.message))
+    else:
+        demand(trace, False, error)
 
 
 def all_fine(trace: Trace) -> Tensor:
