@@ -487,7 +487,7 @@ def of_a_name_that_may_have_no_value(x):
     for v in x:
         if v > 2:
             for w in x:
-                pass
+                x[1] += w
             return v
         x[0] = w
 

@@ -61,6 +61,28 @@ def stores_into_what_a_loop_names(x, n):
     return v
 
 
+@case(A, 3)
+def holds_in_a_tuple_what_a_loop_stores_into_and_rebinds(x, n):
+    z = x * 2
+    kept = (z, 1)
+    for _ in range(n):
+        z += 1
+        z = z * 2
+    return kept[0], z
+
+
+@case(A, 3)
+@case(-B, 2)
+def chose_what_a_loop_stores_into_and_rebinds(x, n):
+    z = x * 2
+    y = x * 3
+    q = z if x[0] >= 0 else y
+    for _ in range(n):
+        z += 1
+        z = z * 2
+    return q, z
+
+
 @case(M)
 def lists_rows(x):
     rows = []

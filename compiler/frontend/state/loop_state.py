@@ -32,7 +32,7 @@ from .choice import Choice, PerhapsOfOthers
 from .growing_lists import Appending, GrowingList, Item, Stack, is_record, stack_for, together
 from .merging import described, same_value
 from .sharing import is_array, shared_again
-from .state import UNSET, Location, Names, Roots, State, is_number, kind_of, label_of, put_back, storage_of
+from .state import UNSET, Location, Names, Roots, State, arrays_of, is_number, kind_of, label_of, put_back, storage_of
 
 __all__ = ["Carries", "FirstApart", "Learnt", "LoopState", "NeverRuns", "Periodic", "Unrepeatable", "learnt_of"]
 
@@ -199,7 +199,7 @@ class LoopState:
 
     def is_shared(self, owner: Tensor) -> bool:
         """Whether more than one variable, or place that hangs on one, held an array or a view of it before the loop."""
-        found = [location for location, value in self.everything.locations() if storage_of(value) is owner]
+        found = [location for location, value in self.everything.locations() if _among(owner, arrays_of(value))]
         return sum(location not in self.local for location in found) > 1
 
     def _raise_for(self, error: NameError) -> Any:

@@ -20,14 +20,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..tensor.composite_views import roots as array_roots
 from ..tensor.tensor import Tensor
 from ..trace.symint import SymInt
 from .growing_lists import GrowingList
 from .iterators import KeptIterator
 
 __all__ = [
-    "UNSET", "Location", "Names", "Roots", "State", "assign", "held", "is_number", "kind_of", "label_of", "put_back",
-    "roots_of", "storage_of",
+    "UNSET", "Location", "Names", "Roots", "State", "arrays_of", "assign", "held", "is_number", "kind_of", "label_of",
+    "put_back", "roots_of",
 ]  # fmt: skip
 
 
@@ -63,13 +64,13 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (Tensor, SymInt, bool, int, float, complex, np.generic, np.ndarray))
 
 
-def storage_of(value: Any) -> Any:
-    """The tensor that owns the storage of one, itself where it is no view; None for what is no tensor."""
-    if not isinstance(value, Tensor):
-        return None
-    while value._parent is not None:
-        value = value._parent
-    return value
+def arrays_of(value: Any) -> Iterator[Tensor]:
+    """The arrays that a value is, is a part of, or has as an item of a tuple: stores into these may change it."""
+    if isinstance(value, Tensor):
+        yield from array_roots(value)
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from arrays_of(part)
 
 
 class Location(NamedTuple):
