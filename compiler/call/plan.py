@@ -19,6 +19,7 @@ from .parameters import CallSignature, NotNative, Parameter, object_count
 from .signature import (
     ROOM,
     BoxedOutput,
+    EitherOutput,
     GivenOutput,
     ListOutput,
     NumberOutput,
@@ -241,6 +242,8 @@ class _Numbering:
             return ("boxed", self.outputs[x])
         if isinstance(x, SizedOutput):
             raise NotNative("an array whose size values decide")
+        if isinstance(x, EitherOutput):
+            raise NotNative("one of several results, as the call says")
         if isinstance(x, (ListOutput, ZippedOutput)):
             raise NotNative("a list as long as the call says")
         if isinstance(x, int) and not isinstance(x, bool):

@@ -11,6 +11,7 @@ from ...runtime.buffers.array_view import array_view
 from .signature import (
     BoxedOutput,
     ColumnOutput,
+    EitherOutput,
     GivenOutput,
     ListOutput,
     Literal,
@@ -54,6 +55,8 @@ class Results:
             return self._made[structure]
         if isinstance(structure, Literal):
             return structure.value
+        if isinstance(structure, EitherOutput):
+            return self.of(structure.of(self._outputs))
         if isinstance(structure, ZippedOutput):
             return [structure.form(item) for item in zip(*map(self.of, structure))]
         if isinstance(structure, dict):

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from ..frontend.trace.graph import Graph
 
 __all__ = [
-    "FIRST_ROOM", "ROOM", "BoxedOutput", "ColumnOutput", "GivenOutput", "InputSpec", "ListOutput", "Literal",
-    "NotPlain", "NumberOutput", "NumbersOutput", "Signature", "SizedOutput", "ViewOutput", "ZippedOutput", "is_named",
-    "like", "plain_structure", "structure_of_plain",
+    "FIRST_ROOM", "ROOM", "BoxedOutput", "ColumnOutput", "EitherOutput", "GivenOutput", "InputSpec", "ListOutput",
+    "Literal", "NotPlain", "NumberOutput", "NumbersOutput", "Signature", "SizedOutput", "ViewOutput", "ZippedOutput",
+    "is_named", "like", "plain_structure", "structure_of_plain",
 ]  # fmt: skip
 
 
@@ -118,6 +118,27 @@ class ZippedOutput(tuple[Any, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ZippedOutput, (tuple(self), self.form)
+
+
+class EitherOutput(tuple[Any, ...]):
+    """One of several results: their structures, and the numbers of the outputs that say by a bool which it is."""
+
+    conds: tuple[int, ...]
+
+    def __new__(cls, parts: Sequence[Any], conds: Sequence[int]) -> EitherOutput:
+        made = super().__new__(cls, parts)
+        made.conds = tuple(conds)
+        return made
+
+    def __repr__(self) -> str:
+        return f"EitherOutput({tuple(self)}, {self.conds})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EitherOutput, (tuple(self), self.conds)
+
+    def of(self, outputs: Sequence[Any]) -> Any:
+        """The structure of the result that there is."""
+        return next(part for part, cond in zip(self, self.conds) if outputs[cond])
 
 
 @dataclass(frozen=True)
@@ -280,7 +301,8 @@ def _found(spelling: Sequence[str]) -> Any:
 def plain_structure(structure: Any) -> Any:
     """The structure of a result as JSON: ``[kind, …]``, a named tuple by where its class is found.
 
-    Kinds: output, boxed, column, number, sized, view, items, numbers, zipped, none, literal, tuple, list, dict, named.
+    Kinds: output, boxed, column, number, sized, view, items, numbers, either, zipped, none, literal, tuple, list, dict,
+    named.
     """
     if isinstance(structure, Literal):
         return ["literal", _plain_literal(structure.value)]
@@ -302,6 +324,8 @@ def plain_structure(structure: Any) -> Any:
         return ["output", structure]
     if isinstance(structure, dict):
         return ["dict", [[_plain_literal(k), plain_structure(v)] for k, v in structure.items()]]
+    if isinstance(structure, EitherOutput):
+        return ["either", [list(structure.conds), [plain_structure(v) for v in structure]]]
     if isinstance(structure, ZippedOutput):
         return ["zipped", [structure.form.__name__, [plain_structure(v) for v in structure]]]
     if type(structure) in (tuple, list):
@@ -335,6 +359,9 @@ def structure_of_plain(plain: Any) -> Any:
         return (ListOutput if kind == "items" else NumbersOutput)(value)
     if kind == "sized":
         return SizedOutput(*value)
+    if kind == "either":
+        conds, parts = value
+        return EitherOutput([structure_of_plain(v) for v in parts], conds)
     if kind == "zipped":
         form, columns = value
         return ZippedOutput([structure_of_plain(v) for v in columns], {"tuple": tuple, "list": list}[form])

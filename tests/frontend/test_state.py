@@ -780,24 +780,8 @@ def leaves_a_pair_where_it_breaks(x):
     return pair
 
 
-def differs_in_dtype(x):
-    y = np.zeros(3, np.float32)
-    if x[0] > 1:
-        y = x
-    y[0] = 1
-    return y
-
-
 def asks_the_truth_of_an_array(x):
     return x and x
-
-
-def names_what_one_branch_set(x):
-    if x[0] > 1:
-        text = "large"
-    else:
-        text = "small"
-    return x, text
 
 
 REFUSED = [
@@ -811,9 +795,7 @@ REFUSED = [
     (stores_while_it_lists, "the list found gets arrays that others see, and the loop stores into them"),
     (leaves_a_pair_where_it_breaks, "'pair' is a tuple behind a loop that may be left"),
     (grows_by_two_kinds, "the list found gets f64[] and f64[x.0] in iterations of a loop"),
-    (differs_in_dtype, "y is f64[3] in one branch of an if and f32[3] in the other"),
     (asks_the_truth_of_an_array, "the condition of if is f64[x.0], not one bool"),
-    (names_what_one_branch_set, "'text' is 'large' in one branch of an if and 'small' in the other"),
 ]
 
 

@@ -307,19 +307,23 @@ class _Stager(ast.NodeTransformer):
                 node.left, node.comparators = self.compared(node.left), [self.compared(node.comparators[0])]
                 return node
             node.left, node.comparators = self.visit(node.left), [self.visit(node.comparators[0])]
-            if isinstance(node.ops[0], (ast.Is, ast.IsNot)) and not isinstance(node.comparators[0], ast.Constant):
-                same = self.call("is_", node, node.left, *node.comparators)
-                return same if isinstance(node.ops[0], ast.Is) else ast.UnaryOp(ast.Not(), same)
-            return node
+            return self.identity(node)
         # a < b < c: the middle operands are evaluated once, as parameters of a function made here.
         terms = [self.visit(e) for e in (node.left, *node.comparators)]
         names = [f"__txc_term_{i}" for i in range(len(terms))]
         pairs = [
-            _lambda(ast.copy_location(ast.Compare(_load(a), [op], [_load(b)]), node))
+            _lambda(self.identity(ast.copy_location(ast.Compare(_load(a), [op], [_load(b)]), node)))
             for a, op, b in zip(names, node.ops, names[1:])
         ]
         asked = ast.Lambda(_arguments(*names), self.call("all_", node, *pairs))
         return ast.copy_location(ast.Call(asked, terms, []), node)
+
+    def identity(self, node: ast.Compare) -> ast.expr:
+        """A comparison, of two operands, that asks the runtime where it is ``is``."""
+        if not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            return node
+        same = self.call("is_", node, node.left, *node.comparators)
+        return same if isinstance(node.ops[0], ast.Is) else ast.copy_location(self.call("not_", node, same), node)
 
     def compared(self, node: ast.expr) -> ast.expr:
         """An operand of ``==``; only names and attributes may be objects of the user's classes."""

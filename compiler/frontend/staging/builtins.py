@@ -23,6 +23,7 @@ from ..tensor.apply import apply
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.symint import SymInt, is_integer, sym_max, sym_min
+from ..trace.undefined import Unusable
 from .iterables import StagedRange, staged_enumerate, staged_reversed, staged_zip
 from .regions import not_one_bool
 
@@ -73,6 +74,8 @@ def as_text(value: Any) -> Any:
     """A value of which the text is asked; an error for a tensor.  Sizes in it become facts of the call."""
     if isinstance(value, SymInt):
         return int(value)
+    if isinstance(value, Unusable):
+        raise value.error(user_loc())
     if type(value) in (tuple, list):
         return type(value)(map(as_text, value))
     if isinstance(value, Tensor):

@@ -8,7 +8,8 @@ where that makes a short program, and a loop of compiled code elsewhere.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ...diagnostics import located
 from ..state.growing_lists import GrowingList
 from ..state.loop_state import Carries, FirstApart, LoopState, NeverRuns, Periodic, Unrepeatable, learnt_of
 from ..state.merging import Merge
+from ..state.one_of import OneOf
 from ..state.pure_regions import merged_into_one
 from ..state.state import UNSET, Location, Roots, State, assign, roots_of
 from ..tensor.apply import apply, as_tensor
@@ -80,6 +82,8 @@ class ControlFlow:
         """The truth of a value: Python's, or a bool tensor of rank 0 where only the compiled function knows it."""
         if isinstance(value, SymInt):
             return value != 0
+        if isinstance(value, OneOf):
+            return value.each(lambda v: self.truth(v, what))
         if isinstance(value, GrowingList) and value.stacked:
             return as_tensor(value.length) != 0
         if isinstance(value, Tensor) and value.ndim:
@@ -179,11 +183,12 @@ class ControlFlow:
 
     def _fork(
         self, test: Tensor, then: Callable[[], Any], otherwise: Callable[[], Any], name: str | None,
-        roots: Roots = NO_ROOTS,
+        roots: Roots = NO_ROOTS, rest: Sequence[Tensor] = (),
     ) -> Any:  # fmt: skip
         """Run two parts, each from the state as it is, and merge what they leave.
 
         Their values are merged as well where these have a `name`.  `roots` are variables beside those of the parts.
+        Where `test` is false one of `rest` is true, if there are any.
         """
         with located():
             roots = {**roots, **self.roots(then, otherwise)}
@@ -193,7 +198,7 @@ class ControlFlow:
             for side, (part, other) in enumerate(((then, otherwise), (otherwise, then))):
                 ended = False
                 try:
-                    with fork.side():
+                    with fork.side(), self._assumed(fork.cond, side):
                         try:
                             values.append(part())
                             sides.append(self.state({**roots, "": values[-1]}, before))
@@ -211,7 +216,7 @@ class ControlFlow:
                             pass
                     fork.join([])
                     return other()
-            merge = Merge(fork, before, sides)
+            merge = Merge(fork, before, sides, self.fork_value, rest)
             if name == "the value" and all(side.is_as(before) for side in sides):
                 chosen = merged_into_one(fork, values)
                 if chosen is not None:
@@ -222,6 +227,26 @@ class ControlFlow:
             if isinstance(found, Undefined):
                 raise OpError(found.reason, found.hint, "TX0312")
             return found
+
+    @contextmanager
+    def _assumed(self, cond: Tensor, side: int) -> Iterator[None]:
+        """What is known inside a side of an `if`."""
+        trace = require()
+        known = cond.value if side == 0 else trace.opposites.get(cond.value)
+        if known is None or not trace.has_one_of:
+            yield
+            return
+        trace.assumed.append(known)
+        try:
+            yield
+        finally:
+            trace.assumed.pop()
+
+    def fork_value(
+        self, test: Tensor, then: Callable[[], Any], otherwise: Callable[[], Any], roots: Roots, rest: Sequence[Tensor]
+    ) -> Any:
+        """``then() if test else otherwise()``, which may change what hangs on `roots`; else one of `rest` is true."""
+        return self._fork(test, then, otherwise, "the value", roots, rest)
 
     def unset(self, why: Undefined) -> None:
         """A variable has no value from here on: what reading it says."""
@@ -399,6 +424,9 @@ class ControlFlow:
         It ends after an iteration that sets the variable `stop`.  `roots` are the variables of the body.
         """
         roots = self.roots(body) if roots is None else roots
+        if isinstance(iterable, OneOf):
+            iterable.each(lambda items: self.for_(items, body, stop, carries, roots), *roots.values())
+            return
         if isinstance(iterable, Tensor):
             if not iterable.ndim:
                 text = f"a loop runs over the rows of a tensor, and {iterable.user_type} has none"

@@ -17,7 +17,8 @@ from ....dialects.dims.dims import Dim, Sym, dim, sym
 from ....dialects.registry import OPS, OpError
 from ....dialects.types import DType, TensorType
 from ...diagnostics import TxcError, located, user_loc
-from ..indexing.data_dependent_sizes import closed
+from ..indexing.data_dependent_sizes import closed, empty, leaves
+from ..state.sharing import NOWHERE
 from ..tensor.apply import apply, as_tensor, broadcast_to, cast, common_dtype, seen_as, truth
 from ..tensor.composite_views import roots
 from ..tensor.tensor import Tensor
@@ -265,6 +266,11 @@ def _zeros_like(t: Tensor) -> Tensor:
     return Tensor(broadcast_to(zero, t.dims, t.layout).value, layout=t.layout, weak=t.weak, boxed=t.boxed)
 
 
+def _anything_like(t: Tensor) -> Tensor:
+    """Memory for a tensor of the same type."""
+    return Tensor(empty(t.type).value, layout=t.layout, weak=t.weak, boxed=t.boxed)
+
+
 def _among(t: Tensor, tensors: Iterable[Tensor]) -> bool:
     return any(t is other for other in tensors)  # `in` would compare elements
 
@@ -459,14 +465,17 @@ class Fork:
         """Whether the storage of a tensor came to be inside that side."""
         return all(inside(root._home, self.blocks[side]) for root in roots(t))
 
-    def join(self, pairs: Sequence[tuple[Any, Any, str]]) -> list[Tensor | OpError]:
-        """The values of places after the node, from those on both sides and a name; what cannot be one is an error."""
-        sides: list[tuple[Tensor, Tensor] | OpError] = []
-        for a, b, name in pairs:
-            try:
-                sides.append(self._as_one_type(a, b, name))
-            except OpError as error:
-                sides.append(error)
+    def typed(self, a: Any, b: Any, name: str) -> tuple[Tensor, Tensor] | OpError:
+        """Two values of one place, as at the end of each side, of one type; the error where they are of none."""
+        try:
+            if a is NOWHERE or b is NOWHERE:
+                return self._on_one_side(a, b, name)
+            return self._as_one_type(a, b, name)
+        except OpError as error:
+            return error
+
+    def join(self, sides: Sequence[tuple[Tensor, Tensor] | OpError]) -> list[Tensor | OpError]:
+        """The values of places after the node, from what is `typed` of them; what cannot be one is an error."""
         joined = [pair for pair in sides if not isinstance(pair, OpError)]
         written = list(dict.fromkeys(owner for side in self.written for owner in side))
         for i, block in enumerate(self.blocks):
@@ -482,6 +491,17 @@ class Fork:
             go_on(self.trace)
         rest = iter(results)
         return [pair if isinstance(pair, OpError) else _like_both(next(rest), *pair) for pair in sides]
+
+    def _on_one_side(self, a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:
+        """The value of a place that is on one side, and anything of its type on the other: False, or 0, of scalars."""
+        side = 0 if b is NOWHERE else 1
+        with self.at_end(side):
+            there = _as_it_is(as_tensor((a, b)[side]))
+        if not all(map(self.trace.table.knows, there.dims)):
+            raise leaves(there.type)
+        with self.at_end(1 - side):
+            instead = _anything_like(there) if there.ndim else _zeros_like(there)
+        return (there, instead) if side == 0 else (instead, there)
 
     def _as_one_type(self, a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:
         """Two values of one place, each as at the end of its side, at one dtype and shape."""
@@ -585,7 +605,7 @@ def if_(
         if len(returned[0]) != len(returned[1]):
             raise OpError("the branches of an if give different numbers of values", code="TX0295")
         labels = [names[i] if i < len(names) else f"value {i}" for i in range(len(returned[0]))]
-        found = fork.join(list(zip(*returned, labels)))
+        found = fork.join([fork.typed(*pair) for pair in zip(*returned, labels)])
         for one in found:
             if isinstance(one, OpError):
                 raise one

@@ -19,6 +19,7 @@ from ....dialects.registry import OPS, OpError, View
 from ...call.signature import (
     BoxedOutput,
     ColumnOutput,
+    EitherOutput,
     GivenOutput,
     ListOutput,
     Literal,
@@ -29,10 +30,12 @@ from ...call.signature import (
     ZippedOutput,
     like,
 )
+from ...diagnostics import user_loc
 from ..indexing.data_dependent_sizes import given_out
 from ..state.growing_lists import GrowingList
+from ..state.one_of import Method, OneOf
 from ..tensor.apply import as_tensor
-from ..tensor.composite_views import IndexedView, Joined, Part, Perhaps, roots
+from ..tensor.composite_views import IndexedView, Joined, Part, Perhaps, in_scope, roots
 from ..tensor.strides import Strides, strides_of, viewed_strides
 from ..tensor.tensor import Tensor
 from ..trace.graph import Value
@@ -71,6 +74,8 @@ class Returned:
             if id(x) not in self._known:
                 self._known[id(x)] = x, self._tensor(x)
             return self._known[id(x)][1]
+        if isinstance(x, OneOf):
+            return self._either(x)
         if isinstance(x, dict):
             return {k: self._place(v) for k, v in x.items()}
         if isinstance(x, GrowingList) and x.stacked:
@@ -78,6 +83,12 @@ class Returned:
         if isinstance(x, (tuple, list)):
             return like(x, [self._place(v) for v in x])
         return None if x is None else Literal(x)
+
+    def _either(self, x: OneOf) -> EitherOutput:
+        """What a value of one kind or another is."""
+        if self._declared or isinstance(x, Method):
+            raise x.error(user_loc())
+        return EitherOutput([self._place(v) for v, _ in x.options], [self._output(c.value) for _, c in x.options])
 
     def _items(self, x: GrowingList) -> Any:
         """A list of as many items as the call says."""
@@ -121,6 +132,9 @@ class Returned:
         return NumberOutput(number) if x.weak else number
 
     def _output(self, value: Value) -> int:
+        if not in_scope(value):
+            text = "a value made inside a loop or branch is returned"
+            raise OpError(text, "assign it to a variable that is made before, as a copy()", "TX0204")
         self.outputs.append(value)
         return len(self.outputs) - 1
 
@@ -205,6 +219,9 @@ def _tensors(x: Any) -> Iterator[Tensor]:
     """The tensors in a result."""
     if isinstance(x, Tensor):
         yield x
+    elif isinstance(x, OneOf):
+        for value, _ in x.options:
+            yield from _tensors(value)
     elif isinstance(x, (dict, tuple, list)) and not (isinstance(x, GrowingList) and x.stacked):
         for part in x.values() if isinstance(x, dict) else x:
             yield from _tensors(part)

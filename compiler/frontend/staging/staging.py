@@ -30,6 +30,7 @@ from ..numpy.functions.index_tricks import INDEXED
 from ..scalars.type_tests import type_name
 from ..state.growing_lists import GrowingList
 from ..state.iterators import makes_iterator, with_kept_items
+from ..state.one_of import OneOf, one_of_in
 from ..tensor.tensor import Tensor
 from ..trace.captures import Captures, Frame, Root, is_library, variable
 from ..trace.context import require
@@ -145,11 +146,31 @@ def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.Bo
     return result
 
 
+def _takes_any(function: Any) -> bool:
+    """Whether a function runs staged code, which finds out itself what to do with a value of one kind or another."""
+    if isinstance(function, type):
+        return function.__module__ != "builtins"
+    code = getattr(function, "__code__", None)
+    return isinstance(function, functools.partial) or (code is not None and RUNTIME in code.co_freevars)
+
+
+def _in_place_of(one: OneOf, value: Any, x: Any) -> Any:
+    """`x`, with a value in the place of one that it may be, also in lists and tuples."""
+    if x is one:
+        return value
+    if isinstance(x, (tuple, list)) and one_of_in([x]) is one:
+        made = [_in_place_of(one, value, part) for part in x]
+        return GrowingList(made) if isinstance(x, GrowingList) else like(x, made)
+    return x
+
+
 def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
     """TxcError where a part of the result has no value."""
     if isinstance(result, Undefined):
         raise result.error(head_of(function))
     parts = result.parts() if isinstance(result, GrowingList) else result
+    if isinstance(result, OneOf):
+        parts = [value for value, _ in result.options]
     for part in parts.values() if isinstance(parts, dict) else parts if isinstance(parts, (tuple, list)) else ():
         refuse_undefined(part, function)
 
@@ -226,6 +247,8 @@ class Runtime(ControlFlow):
 
     def attribute(self, owner: Any, name: str) -> Any:
         """An attribute: of what is outside the function a fact; arrays become hidden arguments."""
+        if isinstance(owner, OneOf):
+            return owner.attribute(name, lambda v: self.attribute(v, name))
         read = inspect.getattr_static(type(owner), name, None)
         if isinstance(read, property) and isinstance(read.fget, types.FunctionType) and not is_library(read.fget):
             return self.fn(read.fget)(owner)
@@ -245,8 +268,11 @@ class Runtime(ControlFlow):
         self.captures.take_comparison(value)
         return value
 
-    def is_(self, a: Any, b: Any) -> bool:
+    def is_(self, a: Any, b: Any) -> Any:
         """``a is b``: of two arguments that are arrays it is a fact of the call."""
+        if isinstance(a, OneOf) or isinstance(b, OneOf):
+            one, other = (a, b) if isinstance(a, OneOf) else (b, a)
+            return one.each(lambda v: self.is_(v, other))
         if a is not b and isinstance(a, Tensor) and isinstance(b, Tensor):
             require().compare(a, b)
         return a is b
@@ -290,6 +316,10 @@ class Runtime(ControlFlow):
 
     def changed(self, owner: Any, what: str) -> Any:
         """The object of which an attribute or element is assigned."""
+        if isinstance(owner, OneOf):
+            for value, _ in owner.options:
+                self.changed(value, what)
+            return owner
         if isinstance(owner, Tensor) and what.startswith("the attribute ") and what.split()[-1] not in ("real", "imag"):
             hint = "x = x.reshape(…)" if what.endswith(" shape") else "keep it in a variable of its own"
             raise staging_error(f"{what} of a tensor is not assigned", hint, "TX0322")
@@ -297,6 +327,8 @@ class Runtime(ControlFlow):
 
     def deleting(self, owner: Any, what: str) -> Any:
         """The object of which an element is deleted."""
+        if isinstance(owner, OneOf):
+            return owner
         if isinstance(owner, Tensor):
             raise staging_error("del of an element is not staged", "make a new value without it", "TX0322")
         return self.captures.refuse_change(owner, what)
@@ -322,6 +354,24 @@ class Runtime(ControlFlow):
 
     def fn(self, called: Any) -> Any:
         """What to call instead: creation functions and builtins that tensors need, the user's functions staged."""
+        if isinstance(called, OneOf):
+            return lambda *given, **named: called.each(lambda f: self.fn(f)(*given, **named), *given, *named.values())
+        found = self._fn(called)
+        return functools.partial(self._called, found) if require().has_one_of and not _takes_any(found) else found
+
+    def _called(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        """The result of a function that is not staged, of the values that there are."""
+        one = one_of_in([*given, *named.values()])
+        if one is None:
+            return function(*given, **named)
+
+        def of(value: Any) -> Any:
+            chosen = [_in_place_of(one, value, x) for x in given]
+            return self._called(function, *chosen, **{k: _in_place_of(one, value, x) for k, x in named.items()})
+
+        return one.each(of, function, *given, *named.values())
+
+    def _fn(self, called: Any) -> Any:
         if isinstance(called, (Tensor, SymInt)):
             raise TypeError(f"'{type_name(called)}' object is not callable")
         if _hashable(called):

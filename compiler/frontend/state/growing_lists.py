@@ -419,7 +419,7 @@ class GrowingList(list[Any]):
 
     def __add__(self, other: Any) -> Any:
         if not self.stacked and not getattr(other, "stacked", False):
-            return NotImplemented if isinstance(other, Tensor) else super().__add__(other)
+            return NotImplemented if isinstance(other, Tensor) else GrowingList(super().__add__(other))
         if self.appending is not None or getattr(other, "appending", None) is not None or not isinstance(other, list):
             return self._unknown()
         made = GrowingList()

@@ -32,7 +32,7 @@ from .choice import Choice, PerhapsOfOthers
 from .growing_lists import Appending, GrowingList, Item, Stack, is_record, stack_for, together
 from .merging import described, same_value
 from .sharing import is_array, shared_again
-from .state import UNSET, Location, Names, Roots, State, arrays_of, is_number, kind_of, label_of, put_back, storage_of
+from .state import UNSET, Location, Names, Roots, State, arrays_of, is_number, kind_of, label_of, put_back
 
 __all__ = ["Carries", "FirstApart", "Learnt", "LoopState", "NeverRuns", "Periodic", "Unrepeatable", "learnt_of"]
 

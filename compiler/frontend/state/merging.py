@@ -8,27 +8,32 @@ Places are merged one by one, and objects keep their identity:
 * tuples, and containers made in both branches: part by part
 * a container that was there before: part by part, in location; one that changed its structure is an error, but for a
   list to which a branch appends: what it appends is there where that branch is taken (`growing.Stack`)
+* values of two kinds, as arrays of two shapes or lists of two lengths: one of the two (`one_of.OneOf`)
 * anything else: the variable has no value behind the `if`, with the reason for who reads it.
 """
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ....dialects.registry import OpError
 from ...call.signature import like
 from ..staging.break_lowering import MADE
 from ..staging.regions import Fork
 from ..tensor.apply import apply, broadcast_to
-from ..tensor.composite_views import roots
+from ..tensor.composite_views import Perhaps, in_scope, roots
 from ..tensor.tensor import Tensor
 from ..trace.symint import SymInt
 from ..trace.undefined import Undefined
 from .choice import Choice
 from .growing_lists import GrowingList, Records, Stack, is_record
-from .sharing import is_array, shared_again
-from .state import UNSET, Location, State, held, is_number, kind_of, label_of, put_back
+from .one_of import MOST_OPTIONS, Method, OneOf
+from .sharing import NOWHERE, is_array, shared_again
+from .state import UNSET, Location, State, held, is_number, is_ours, kind_of, label_of, put_back
 
 __all__ = ["UNNAMED", "Merge", "described", "same_value"]
 
@@ -57,13 +62,39 @@ class _Perhaps(NamedTuple):
     label: str
 
 
-class Merge:
-    """``merge = Merge(…); value = merge.value(then, otherwise, name); …; merge.finish()``."""
+class _Apart(NamedTuple):
+    """Stands for one of several values, each with its side and, where that has several, the place of a condition."""
 
-    def __init__(self, fork: Fork, before: State, sides: Sequence[State]):
-        self.fork, self.before, self.sides = fork, before, sides
-        #: Places that are results of the `if`: what each side leaves there, and a name.
+    options: list[tuple[Any, int, _Joined | None]]
+    label: str
+    text: str
+    hint: str
+
+
+class _Inside(Exception):
+    """A value is a branch's own, and there is no way to hand it on."""
+
+
+class Merge:
+    """``merge = Merge(…); value = merge.value(then, otherwise, name); …; merge.finish()``.
+
+    What is done later with a value of one kind or another is done in branches: ``again(cond, then, otherwise, roots)``.
+    """
+
+    def __init__(
+        self, fork: Fork, before: State, sides: Sequence[State], again: Callable[..., Any],
+        rest: Sequence[Tensor] = (),
+    ):  # fmt: skip
+        self.fork, self.before, self.sides, self.again, self.rest = fork, before, sides, again, rest
+        #: Places that are results of the `if`: what each side leaves there (NOWHERE: it is not there), and a name.
         self.pairs: list[tuple[Any, Any, str]] = []
+        #: By number of a place: the values that are no one of one type.
+        self.apart: dict[int, _Apart | Undefined] = {}
+        #: By identity of a new object: the object that it becomes, and those that became one.
+        self.becomes: dict[int, Any] = {}
+        self.merged: set[tuple[int, int]] = set()
+        #: Objects that one side made, which are there where that was taken.
+        self.kept: list[Any] = []
         #: By number of a place: the arrays that it may refer to, from before or, by its number, of a place; with the
         #: place of the condition of each, or a bool for that of the `if` and its contrary.
         self.options: dict[int, list[tuple[Tensor | int, int | bool]]] = {}
@@ -71,12 +102,37 @@ class Merge:
         self.results: list[Any] = []
         #: By branch: whether it is taken, where a list is longer behind it than behind the other.
         self.taken: dict[int, Tensor] = {}
+        self.taken_sides: list[Tensor] = []
 
     def locations(self) -> None:
         """Merge all that was there before."""
         for holder, label, _ in list(self.before.holders.values()):
             then, otherwise = (side.of(holder) for side in self.sides)
-            self._contents(holder, then, otherwise, label)
+            only = self._only_side(holder)
+            if only is None:
+                self._contents(holder, then, otherwise, label)
+            else:
+                self._contents_there(holder, only, label)
+
+    def _only_side(self, holder: Any) -> int | None:
+        """The side that is taken wherever an object is there at all, which was made in a branch; None: any may be."""
+        _, cond = self.fork.trace.made_where.get(id(holder), (holder, None))
+        if cond is None:
+            return None
+        if cond.value is self.fork.cond.value:
+            return 0
+        others = [other.value for other in self.rest] or [self.fork.trace.opposites.get(self.fork.cond.value)]
+        return 1 if any(cond.value is other for other in others) else None
+
+    def _contents_there(self, holder: Any, side: int, label: str) -> None:
+        """Let an object hold what it does at the end of one side."""
+        try:
+            contents = self.sides[side].of(holder).items()
+            planned = {k: self._handed_on(part, side, label_of(holder, label, k)) for k, part in contents}
+        except _Inside:
+            text = f"what the {kind_of(holder)} {label} holds in a branch of an if cannot be handed on"
+            raise OpError(text, "let both branches give values of one kind", "TX0315") from None
+        self.contents.append((holder, planned))
 
     def _contents(self, holder: Any, then: dict[Any, Any], otherwise: dict[Any, Any], label: str) -> None:
         merged: dict[Any, Any] = {}
@@ -157,13 +213,77 @@ class Merge:
         if isinstance(a, tuple) and type(a) is type(b) and len(a) == len(b):
             return like(a, [self.value(x, y, f"{label}[{i}]") for i, (x, y) in enumerate(zip(a, b))])
         if type(a) is type(b) and self._is_new(a) and self._is_new(b):
+            if (id(a), id(b)) in self.merged:
+                return a
             contents = [side.of(x) for side, x in zip(self.sides, (a, b))]
-            if list(contents[0]) == list(contents[1]):
+            if list(contents[0]) == list(contents[1]) and not {id(a), id(b)} & self.becomes.keys():
+                self.becomes[id(a)] = self.becomes[id(b)] = a
+                self.merged.add((id(a), id(b)))
                 self._contents(a, *contents, label)
                 return a
         name = label if label in UNNAMED else repr(label)
         text = f"{name} is {described(a)} in one branch of an if and {described(b)} in the other"
-        return Undefined(label, text, "let both give the same kind of value")
+        return self._one_of(a, b, label, text, "let both give the same kind of value")
+
+    def _one_of(self, a: Any, b: Any, label: str, text: str, hint: str) -> _Apart | Undefined:
+        """One of two values of different kinds; Undefined where one cannot be handed on."""
+        options: list[tuple[Any, int, _Joined | None]] = []
+        try:
+            for side, x in enumerate((a, b)):
+                if isinstance(x, Method):
+                    raise _Inside
+                for value, cond in x.options if isinstance(x, OneOf) else [(x, None)]:
+                    chosen = None if cond is None else self._only_there(cond, side, label)
+                    options.append((self._handed_on(value, side, label), side, chosen))
+        except _Inside:
+            options = []
+        if not 0 < len(options) <= MOST_OPTIONS:
+            return Undefined(label, text, hint)
+        return _Apart(options, label, text, hint)
+
+    def _only_there(self, x: Any, side: int, label: str) -> _Joined:
+        """A place that is only on one side."""
+        a, b = (x, NOWHERE) if side == 0 else (NOWHERE, x)
+        for k, (then, otherwise, _) in enumerate(self.pairs):
+            if then is a and otherwise is b:
+                return _Joined(k)
+        self.pairs.append((a, b, label))
+        return _Joined(len(self.pairs) - 1)
+
+    def _handed_on(self, x: Any, side: int, label: str) -> Any:
+        """What a side holds as it is behind the `if`, of use where that side was taken.  _Inside where it cannot be."""
+        if isinstance(x, Tensor):
+            is_copy = isinstance(x, Perhaps) and not x.shares_memory()
+            if isinstance(x, Perhaps) and not is_copy:
+                x = x.shared
+            if is_copy or (self.fork.is_fresh(x, side) if is_array(x) else not in_scope(x.value)):
+                return self._only_there(x, side, label)
+            if not _is_outside(x):
+                raise _Inside
+            return x
+        if isinstance(x, SymInt):
+            return x if self.fork.trace.table.knows(x.dim) else self._only_there(x, side, label)
+        if isinstance(x, tuple):
+            return like(x, [self._handed_on(part, side, f"{label}[{i}]") for i, part in enumerate(x)])
+        if x is None or isinstance(x, _PLAIN):
+            return x
+        if isinstance(x, types.MethodType) and x.__self__ in self.before:
+            return x
+        if isinstance(x, types.FunctionType) and all(cell in self.before for cell in x.__closure__ or ()):
+            return x
+        if not self._is_new(x):
+            if x not in self.before:
+                raise _Inside
+            return x
+        if id(x) not in self.becomes:
+            self.becomes[id(x)] = x
+            contents = self.sides[side].of(x)
+            if x not in self.sides[side] or any(isinstance(part, (Stack, OneOf)) for part in contents.values()):
+                raise _Inside
+            planned = {k: self._handed_on(part, side, label_of(x, label, k)) for k, part in contents.items()}
+            self.contents.append((x, planned))
+            self.kept.append(x)
+        return self.becomes[id(x)]
 
     def _pair(self, a: Any, b: Any, label: str) -> _Joined:
         number = len(self.pairs)
@@ -178,9 +298,10 @@ class Merge:
     def _choose(self, number: int, *ends: Any) -> None:
         """Note what a place may refer to that is not its own: arrays from before, and those of other places."""
         holds: dict[Tensor | int, list[Any]] = {}
-        for side, end in enumerate(ends):
+        for end in ends:
             if not is_array(end):
                 return
+        for side, end in enumerate(ends):
             for option, cond in end.options if isinstance(end, Choice) else [(end, True)]:
                 fresh = self.fork.is_fresh(option, side)
                 of = holds.setdefault(self._place(number, side, option) if fresh else option, [False, False])
@@ -201,14 +322,21 @@ class Merge:
         return len(self.pairs) - 1
 
     def _is_new(self, x: Any) -> bool:
-        return held(x) is not None and x not in self.before
+        return held(x) is not None and x not in self.before and not is_ours(x) and not self.before.is_outside(x)
 
     def finish(self, unset: Callable[[Undefined], None], value: Any = None) -> Any:
         """Make the `if` and let all locations hold what they do behind it; the merged `value`, complete.
 
         `unset` is told of the variables that have no value.
         """
-        self.joined = self.fork.join(self.pairs)
+        typed: list[tuple[Tensor, Tensor] | OpError] = []
+        for number, (a, b, label) in enumerate(self.pairs):  # it gets more on the way
+            typed.append(self.fork.typed(a, b, label))
+            error = typed[-1]
+            if isinstance(error, OpError) and not (a is NOWHERE or b is NOWHERE or label.startswith(MADE)):
+                self.options.pop(number, None)
+                self.apart[number] = self._one_of(a, b, label, error.message, error.hint)
+        self.joined = self.fork.join(typed)
         for (_, _, label), one in zip(self.pairs, self.joined):
             no_value = isinstance(one, OpError)
             self.results.append(Undefined(label, one.message, one.hint) if no_value else one)
@@ -219,6 +347,8 @@ class Merge:
                 None if any(isinstance(o, int) and o != number for o, _ in options) else x for x in ends[number]
             ]
         shared_again(ends, self.results, [label for _, _, label in self.pairs], "copy() one of the two in the branch")
+        for number, planned in self.apart.items():
+            self.results[number] = self._complete(planned)
         self.before.restore()
         for holder, merged in self.contents:
             complete: dict[Any, Any] = {}
@@ -244,21 +374,40 @@ class Merge:
         for number, options in self.options.items():
             if isinstance(joined[number], Undefined):
                 continue
-            conds = [self.fork.cond, apply("logical_not", self.fork.cond)]
-            self.results[number] = Choice(
-                [
-                    (
-                        joined[option] if isinstance(option, int) else option,
-                        conds[not of] if isinstance(of, bool) else joined[of],
-                    )
-                    for option, of in options
-                ],
-                joined[number],
-            )
+            conds = self._conditions()
+            arrays = [joined[self._joined(o, of)] if isinstance(o, int) else o for o, of in options]
+            if any(isinstance(array, Undefined) for array in arrays):
+                label = self.pairs[number][2]
+                text = f"{label} may be an array that is of one type or another"
+                self.results[number] = Undefined(label, text, "give both branches arrays of one dtype and shape")
+                continue
+            chosen = [conds[not of] if isinstance(of, bool) else joined[of] for _, of in options]
+            self.results[number] = Choice([*zip(arrays, chosen)], joined[number])
 
-    def _fresh(self, number: int, side: int) -> Tensor | None:
+    def _joined(self, number: int, of: int | bool) -> int:
+        """The place of an array that a side made: that, or one of that side alone where the sides are of two types."""
+        planned = self.apart.get(number)
+        if not isinstance(planned, _Apart):
+            return number
+        side = int(not of) if isinstance(of, bool) else 1 if self.pairs[of][0] is False else 0
+        found = [v.number for v, at, _ in planned.options if at == side and isinstance(v, _Joined)]
+        return found[0] if len(found) == 1 else number
+
+    def _conditions(self) -> list[Tensor]:
+        """Whether each side is taken."""
+        if not self.taken_sides:
+            cond, opposites = self.fork.cond, self.fork.trace.opposites
+            if cond.value not in opposites or not in_scope(opposites[cond.value]):
+                other = apply("logical_not", cond).value
+                opposites[cond.value], opposites[other] = other, cond.value
+            self.taken_sides = [cond, Tensor(opposites[cond.value])]
+        return self.taken_sides
+
+    def _fresh(self, number: int, side: int) -> Any:
         """What a place holds at the end of a side, if it is an array that came to be there, which others may hold."""
         end, label = self.pairs[number][side], self.pairs[number][2]
+        if end is NOWHERE:
+            return end
         if not is_array(end) or label.startswith(MADE):  # what is returned is not stored into any more
             return None
         return end if self.fork.is_fresh(end, side) else None
@@ -304,9 +453,50 @@ class Merge:
             return self.results[planned.number]
         if isinstance(planned, _Perhaps):
             return self._stack(planned)
+        if isinstance(planned, _Apart):
+            return self._completed(planned)
         if isinstance(planned, tuple):
             return like(planned, [self._complete(part) for part in planned])
         return planned
+
+    def _completed(self, planned: _Apart) -> Any:
+        no_value = Undefined(planned.label, planned.text, planned.hint)
+        options: list[tuple[Any, Tensor]] = []
+        for value, side, chosen in planned.options:
+            made = self._complete(value)
+            cond = self._conditions()[side] if chosen is None else self._complete(chosen)
+            if not isinstance(cond, Tensor) or any(isinstance(part, Undefined) for part in _parts(made)):
+                return no_value
+            same = next((k for k, (other, _) in enumerate(options) if other is made or same_value(other, made)), None)
+            if same is None:
+                options.append((made, cond))
+            else:
+                options[same] = options[same][0], apply("logical_or", options[same][1], cond)
+        if len(options) == 1:
+            return options[0][0]
+        for made, cond in options:
+            if any(made is x for x in self.kept):
+                self.fork.trace.made_where[id(made)] = made, cond
+        return OneOf(planned.label, planned.text, planned.hint, options, self.again)
+
+
+#: Values that cannot change, and classes.
+_PLAIN = (
+    str, bytes, int, float, complex, np.generic, np.dtype, np.ndarray, type, types.ModuleType, range, slice, frozenset,
+    types.EllipsisType,
+)  # fmt: skip
+
+
+def _is_outside(x: Tensor) -> bool:
+    """Whether what a view is of, and what selects it there, were made outside of the branches."""
+    try:
+        return in_scope(x.value) and (not isinstance(x, Choice) or all(in_scope(cond.value) for _, cond in x.options))
+    except OpError:
+        return False
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    return [leaf for part in value for leaf in _parts(part)] if isinstance(value, tuple) else [value]
 
 
 def same_value(a: Any, b: Any) -> bool:
@@ -328,4 +518,6 @@ def described(value: Any) -> str:
         return "without a value"
     if isinstance(value, Tensor):
         return f"a {value.user_type}"
+    if isinstance(value, OneOf):
+        return "of one kind or another"
     return repr(value) if isinstance(value, (str, int, float, type(None))) else f"a {type(value).__name__}"

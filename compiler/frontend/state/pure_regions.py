@@ -13,7 +13,9 @@ from ....dialects.registry import RAISE, Map, View
 from ..staging.regions import Fork, rounds
 from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
+from ..trace.context import table
 from ..trace.graph import Block, Node, Value
+from ..trace.symint import SymInt
 from .choice import Choice
 from .state import is_number
 
@@ -28,7 +30,10 @@ def merged_into_one(fork: Fork, values: Sequence[Any]) -> Tensor | None:
     """The value of ``a if c else b`` without a branch; None where it has to be one."""
     if any(fork.written) or not all(map(is_number, values)) or any(isinstance(x, Choice) for x in values):
         return None
-    if rounds(*map(as_tensor, values)) is not None:
+    if any(isinstance(x, SymInt) and not table().knows(x.dim) for x in values):  # a size that a branch found
+        return None
+    tensors = [*map(as_tensor, values)]
+    if rounds(*tensors) is not None or not _of_one_type(*tensors):
         return None
     nodes: list[Node] = []
     for value, block in zip(values, fork.blocks):
@@ -37,11 +42,26 @@ def merged_into_one(fork: Fork, values: Sequence[Any]) -> Tensor | None:
     for node in nodes:
         node.block = fork.trace.block
     then, otherwise = values
-    if otherwise is False and as_tensor(then).element.kind == "bool":
-        return apply("logical_and", fork.cond, then)
-    if then is True and as_tensor(otherwise).element.kind == "bool":
-        return apply("logical_or", fork.cond, otherwise)
-    return apply("select", fork.cond, then, otherwise)
+    if then is True and otherwise is False:
+        made = fork.cond
+    elif otherwise is False and as_tensor(then).element.kind == "bool":
+        made = apply("logical_and", fork.cond, then)
+    elif then is True and as_tensor(otherwise).element.kind == "bool":
+        made = apply("logical_or", fork.cond, otherwise)
+    else:
+        made = apply("select", fork.cond, then, otherwise)
+    first, second = tensors
+    return (
+        Tensor(made.value, layout=made.layout, weak=first.weak, boxed=made.boxed) if first.weak == second.weak else made
+    )
+
+
+def _of_one_type(a: Tensor, b: Tensor) -> bool:
+    """Whether two values are numbers, or arrays of one dtype and shape."""
+    if not (a.ndim or a.boxed or b.ndim or b.boxed):
+        return True
+    same = a.ndim == b.ndim and a.boxed == b.boxed and a.element is b.element
+    return same and all(table().decide(m, "==", n, "a value has one shape") for m, n in zip(a.dims, b.dims))
 
 
 def _collect(value: Value, block: Block, nodes: list[Node]) -> bool:

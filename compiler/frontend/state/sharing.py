@@ -5,7 +5,7 @@ is not what Python has: a store into one is seen in the other.  Of the places th
 view keeps the storage.  Another one is
 
 * the same array where both places held one array wherever they come from
-* a view of that array where it was one, by one index map, on each side
+* a view of that array where it was one, by one index map, on each side where it is there
 * else as good as a copy while neither of the two is stored into (`PerhapsOfOthers`).
 """
 
@@ -22,10 +22,19 @@ from ..trace.context import table
 from ..trace.emit import resolved_attrs
 from .choice import PerhapsOfOthers
 
-__all__ = ["Ends", "is_array", "shared_again"]
+__all__ = ["NOWHERE", "Ends", "is_array", "shared_again"]
 
-#: What a place holds at the end of each side: an array that came to be there, or None for anything else.
-Ends = Sequence[Tensor | None]
+
+class _Nowhere:
+    """What a place holds at the end of a side behind which it is not there."""
+
+    def __repr__(self) -> str:
+        return "nowhere"
+
+
+NOWHERE = _Nowhere()
+#: What a place holds at the end of each side: an array that came to be there, NOWHERE, or None for anything else.
+Ends = Sequence[Any]
 
 
 def is_array(value: Any) -> bool:
@@ -35,11 +44,15 @@ def is_array(value: Any) -> bool:
 
 def shared_again(ends: Sequence[Ends], results: list[Any], names: Sequence[str], hint: str) -> None:
     """Replace those of `results` that share with others by what they are, by what each place held at the `ends`."""
-    rooted = [[list(roots(x)) if x is not None else [] for x in sides] for sides in ends]
-    plain = [all(x is not None and [*map(id, of)] == [id(x)] for x, of in zip(*both)) for both in zip(ends, rooted)]
+    rooted = [[list(roots(x)) if isinstance(x, Tensor) else [] for x in sides] for sides in ends]
+    plain = [
+        all(x is NOWHERE or (x is not None and [*map(id, of)] == [id(x)]) for x, of in zip(*both))
+        for both in zip(ends, rooted)
+    ]
     before: list[int] = []
-    for i in sorted(range(len(ends)), key=lambda i: not plain[i]):
-        if is_array(results[i]) and any(x is not None for x in ends[i]):
+    # A place of one side can be one of both, which cannot be one of one side.
+    for i in sorted(range(len(ends)), key=lambda i: (any(x is NOWHERE for x in ends[i]), not plain[i])):
+        if is_array(results[i]) and any(isinstance(x, Tensor) for x in ends[i]):
             peers = [k for k in before if any(_meet(a, b) for a, b in zip(rooted[i], rooted[k]))]
             if peers:
                 results[i] = _again(i, peers, ends, results, names[i], hint)
@@ -52,7 +65,7 @@ def _meet(some: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
 
 def _again(i: int, peers: list[int], ends: Sequence[Ends], results: Sequence[Any], name: str, hint: str) -> Tensor:
     for k in peers:
-        if all(a is not None and a is b for a, b in zip(ends[i], ends[k])):
+        if all(a is NOWHERE or (a is not None and a is b) for a, b in zip(ends[i], ends[k])):
             return results[k]
     for k in peers:
         view = _as_view(ends[i], ends[k], results[k])
@@ -66,6 +79,8 @@ def _as_view(views: Ends, bases: Ends, base: Tensor) -> Tensor | None:
     """What is on `base` that all `views` are on all `bases`, if that is one thing."""
     paths: list[list[tuple[type[Op] | None, dict[str, Any]]]] = []
     for view, of in zip(views, bases):
+        if view is NOWHERE:
+            continue
         path: list[tuple[type[Op] | None, dict[str, Any]]] = []
         at = view
         while at is not None and at is not of and at._parent is not None:

@@ -25,10 +25,11 @@ from ..tensor.tensor import Tensor
 from ..trace.symint import SymInt
 from .growing_lists import GrowingList
 from .iterators import KeptIterator
+from .one_of import OneOf
 
 __all__ = [
-    "UNSET", "Location", "Names", "Roots", "State", "arrays_of", "assign", "held", "is_number", "kind_of", "label_of",
-    "put_back", "roots_of",
+    "UNSET", "Location", "Names", "Roots", "State", "arrays_of", "assign", "held", "is_number", "is_ours", "kind_of",
+    "label_of", "put_back", "roots_of",
 ]  # fmt: skip
 
 
@@ -68,6 +69,9 @@ def arrays_of(value: Any) -> Iterator[Tensor]:
     """The arrays that a value is, is a part of, or has as an item of a tuple: stores into these may change it."""
     if isinstance(value, Tensor):
         yield from array_roots(value)
+    elif isinstance(value, OneOf):
+        for option, _ in value.options:
+            yield from arrays_of(option)
     elif isinstance(value, tuple):
         for part in value:
             yield from arrays_of(part)
@@ -107,7 +111,9 @@ def held(holder: Any) -> dict[Any, Any] | None:
         return dict(holder)
     if isinstance(holder, set):
         return dict.fromkeys(holder, True)
-    if isinstance(holder, (*_ATOMS, tuple, types.FunctionType, types.MethodType)) or not hasattr(holder, "__dict__"):
+    if isinstance(holder, (*_ATOMS, tuple, types.FunctionType, types.MethodType, OneOf)) or not hasattr(
+        holder, "__dict__"
+    ):
         return None
     return dict(vars(holder))
 
@@ -152,13 +158,14 @@ class State:
     """A snapshot of all that is reached from some variables, and from what an earlier snapshot has."""
 
     def __init__(self, roots: Roots, is_outside: Callable[[Any], bool], earlier: State | None = None):
+        self.is_outside = is_outside
         #: By identity: a holder, its label, and what it held.
         self.holders: dict[int, tuple[Any, str, dict[Any, Any]]] = {}
         waiting = [] if earlier is None else [(label, holder) for holder, label, _ in earlier.holders.values()][::-1]
         waiting += [(label, holder) for label, holder in roots.items()][::-1]
         while waiting:
             label, value = waiting.pop()
-            if isinstance(value, _ATOMS) or id(value) in self.holders or _is_ours(value):
+            if isinstance(value, _ATOMS) or id(value) in self.holders or is_ours(value):
                 continue
             waiting.extend(self._enter(label, value, is_outside))
 
@@ -166,8 +173,10 @@ class State:
         """What hangs on a value, and may itself hold something."""
         if isinstance(value, types.FunctionType):
             return list(roots_of(value).items())
-        if isinstance(value, types.MethodType):
+        if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
             return [(label, value.__self__)]
+        if isinstance(value, OneOf):
+            return [(label, option) for option, _ in value.options]
         if isinstance(value, tuple):
             return [(f"{label}[{i}]", part) for i, part in enumerate(value)]
         if is_outside(value):
@@ -208,10 +217,10 @@ class State:
             put_back(holder, contents)
 
 
-def _is_ours(value: Any) -> bool:
+def is_ours(value: Any) -> bool:
     """Whether an object is a part of txc, which no program sees change."""
     module = type(value).__module__
-    return module.startswith("txc.") and not isinstance(value, (GrowingList, KeptIterator, Names))
+    return module.startswith("txc.") and not isinstance(value, (GrowingList, KeptIterator, Names, OneOf))
 
 
 def assign(location: Location, value: Any) -> None:

@@ -14,12 +14,13 @@ from ....dialects.ops.library import Library
 from ....dialects.registry import OPS, RAISE, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
 from ....dialects.types import DTYPES, DType, dtype, tensor_type
 from ...call.foreign_arrays import refuse_foreign
-from ...diagnostics import located
+from ...diagnostics import located, user_loc
 from ..lazy import op_templates
 from ..trace.context import current, table
 from ..trace.emit import constant, emit, once, resolved
 from ..trace.graph import Single, moment
 from ..trace.symint import SymInt
+from ..trace.undefined import Unusable
 from .column_major import mirrored
 from .leaves import element_of
 from .tensor import Tensor
@@ -53,6 +54,8 @@ def as_tensor(x: Any) -> Tensor:
         return Tensor(constant(x, {"bool": "bool", "int": "i64", "float": "f64", "complex": "c128"}[weak]), weak=weak)
     if isinstance(x, np.generic):
         return Tensor(constant(x.item() if x.dtype.kind in "biufc" else float(x), element_of(x)))
+    if isinstance(x, Unusable):
+        raise x.error(user_loc())
     refuse_foreign("an operand", x)
     if isinstance(x, np.ndarray):
         element = element_of(x)

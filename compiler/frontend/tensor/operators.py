@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from ....dialects.registry import OpError
 from ...diagnostics import located
+from ..trace.undefined import Unusable
 
 __all__ = ["Operators"]
 
@@ -16,6 +18,8 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
     """``a op b``, its reflected form, and ``a op= b``."""
 
     def forward(self: Any, other: Any) -> Any:
+        if isinstance(other, Unusable):
+            return NotImplemented
         if self.weak and (made := self.functions.of_python(name, self, other)) is not None:
             return made
         if isinstance(other, Operators):
@@ -32,6 +36,8 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
         return self.functions.undefined(name, other, self) if _foreign(other) else self.apply(name, other, self)
 
     def in_place(self: Any, other: Any) -> Any:
+        if isinstance(other, Unusable):
+            return other.each(lambda v: in_place(self, v), self)
         if self.weak:
             return forward(self, other)
         return _in_place(self, self.apply(name, self, other))
@@ -41,6 +47,8 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
 
 def _comparison(name: str) -> Any:
     def compare(self: Any, other: Any) -> Any:
+        if isinstance(other, Unusable):
+            return NotImplemented
         if self.weak and (made := self.functions.of_python(name, self, other)) is not None:
             return made
         return self.functions.undefined(name, self, other) if _foreign(other) else self.apply(name, self, other)
@@ -85,25 +93,35 @@ class Operators:
     __invert__ = _unary("bitwise_not")
 
     def __eq__(self: Any, other: object) -> Any:
+        if isinstance(other, Unusable):
+            return NotImplemented
         if self.weak and (made := self.functions.of_python("equal", self, other)) is not None:
             return made
         return self.apply("equal", self, other)
 
     def __ne__(self: Any, other: object) -> Any:
+        if isinstance(other, Unusable):
+            return NotImplemented
         if self.weak and (made := self.functions.of_python("not_equal", self, other)) is not None:
             return made
         return self.apply("not_equal", self, other)
 
     def __matmul__(self: Any, other: Any) -> Any:
+        if isinstance(other, Unusable):
+            return NotImplemented
         return self.functions.matmul(self, other)
 
     def __rmatmul__(self: Any, other: Any) -> Any:
         return self.functions.matmul(other, self)
 
     def __imatmul__(self: Any, other: Any) -> Any:
+        if isinstance(other, Unusable):
+            return other.each(lambda v: operator.imatmul(self, v), self)
         return _in_place(self, self.functions.matmul(self, other))
 
     def __pow__(self: Any, other: Any) -> Any:
+        if isinstance(other, Unusable):
+            return NotImplemented
         if self.weak and (made := self.functions.of_python("pow", self, other)) is not None:
             return made
         return self.functions.power(self, other)
@@ -114,6 +132,8 @@ class Operators:
         return self.functions.power(other, self)
 
     def __ipow__(self: Any, other: Any) -> Any:
+        if isinstance(other, Unusable):
+            return other.each(lambda v: operator.ipow(self, v), self)
         return self**other if self.weak else _in_place(self, self.functions.power(self, other))
 
     def __divmod__(self, other: Any) -> Any:

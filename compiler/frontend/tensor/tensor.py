@@ -7,6 +7,7 @@ alias as NumPy's do although every value in the graph is immutable.
 
 from __future__ import annotations
 
+import operator
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,7 @@ from ..trace.context import current, table
 from ..trace.emit import emit
 from ..trace.graph import Block, Value
 from ..trace.symint import SymInt, shape_of, symint
+from ..trace.undefined import Unusable
 from .allocation import allocated
 from .column_major import mirrored
 from .format import text
@@ -377,6 +379,9 @@ class Tensor(Operators, Elements):
             return self.functions.get(self, key)
 
     def __setitem__(self, key: Any, new: Any) -> None:
+        if isinstance(new, Unusable):
+            new.each(lambda v: operator.setitem(self, key, v), self)
+            return
         with located():
             self.functions.put(self, key, new)
 

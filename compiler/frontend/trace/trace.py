@@ -76,6 +76,13 @@ class Trace:
         self.places: list[tuple[Value, Value]] = []
         #: Whether those can that have no bound: where the call is repeated with more memory.
         self.has_rooms = False
+        #: Whether a value may be one of several kinds (`one_of`), and the conditions of those that are meant here.
+        self.has_one_of = False
+        self.assumed: list[Value] = []
+        #: By a condition, one that is true where that is false.
+        self.opposites: dict[Value, Value] = {}
+        #: By identity: an object that a branch made, of one value of several, and its condition.
+        self.made_where: dict[int, tuple[Any, Tensor]] = {}
         #: Whether sizes can become known here.
         self.binds = True
         #: The arrays of which was asked whether they are others.

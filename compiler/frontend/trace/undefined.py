@@ -1,14 +1,16 @@
-"""A variable without a value: what a name holds that was set in one branch only, or in a loop that may not run."""
+"""Variables of which nothing can be done: what a name holds that was set in one branch only, or in a loop that may not
+run."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from ...diagnostics import TxcError, user_loc
 from .graph import Loc
 
-__all__ = ["Undefined", "unset_name"]
+__all__ = ["Undefined", "Unusable", "unset_name"]
 
 
 def unset_name(error: NameError) -> str:
@@ -16,23 +18,25 @@ def unset_name(error: NameError) -> str:
     return error.name or re.findall(r"'(\w+)'", str(error))[0]
 
 
-class Undefined:
-    """Stands for a variable that has no value: passed on freely, an error where it is used."""
+class Unusable:
+    """What is passed on freely, and is an error, which says why, where it is used in a way that it does not know."""
 
-    def __init__(self, name: str, reason: str = "", hint: str = ""):
-        self.name = name
-        self.reason = (
-            reason or f"{name!r} has no value here: it is set in only one branch, or in a loop that may not run"
-        )
-        self.hint = hint or f"give {name} a value before"
+    def __init__(self, name: str, reason: str, hint: str):
+        # Not by attribute: a class may give assigning to one a meaning.
+        vars(self).update(name=name, reason=reason, hint=hint)
 
-    def __repr__(self) -> str:
-        return f"<{self.name} has no value here>"
+    name: str
+    reason: str
+    hint: str
 
     def error(self, loc: Loc | None) -> TxcError:
         return TxcError(self.reason, loc, self.hint, "TX0319")
 
-    def _used(self, *_: Any) -> Any:
+    def each(self, f: Callable[[Any], Any], *reached: Any) -> Any:
+        """``f(value)``, of the value that this is."""
+        raise self.error(user_loc())
+
+    def _used(self, *_: Any, **__: Any) -> Any:
         raise self.error(user_loc())
 
     def __getattr__(self, attribute: str) -> Any:
@@ -44,3 +48,17 @@ class Undefined:
     __pow__ = __rpow__ = __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __matmul__ = __rmatmul__ = _used
     __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = __invert__ = __bool__ = __len__ = __iter__ = _used
     __getitem__ = __setitem__ = __call__ = __float__ = __int__ = __index__ = __array_ufunc__ = _used
+
+
+class Undefined(Unusable):
+    """Stands for a variable that has no value."""
+
+    def __init__(self, name: str, reason: str = "", hint: str = ""):
+        super().__init__(
+            name,
+            reason or f"{name!r} has no value here: it is set in only one branch, or in a loop that may not run",
+            hint or f"give {name} a value before",
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.name} has no value here>"

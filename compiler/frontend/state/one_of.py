@@ -1,0 +1,159 @@
+"""A value of one kind or another, as compiled code decided: arrays of two shapes, lists of two lengths, or None.
+
+Nothing that one program could do is done with all of them at once, so whatever is done with such a value is done in a
+branch for each: ``v.sum()`` is ``a.sum() if c else b.sum()``, and what that gives may be one number, or of one kind or
+another again.  A function that returns such a value gives the call all of them, and which it is.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..tensor.tensor import Tensor
+from ..trace.context import require
+from ..trace.undefined import Unusable
+
+__all__ = ["MOST_OPTIONS", "Method", "OneOf", "one_of_in"]
+
+#: The most values of which one may be: each use has a branch for each.
+MOST_OPTIONS = 8
+
+
+class OneOf(Unusable):
+    """One of some values, of which exactly one has a condition that is true.
+
+    `fork` is `ControlFlow.fork_value`.
+    """
+
+    def __init__(
+        self, name: str, reason: str, hint: str, options: Sequence[tuple[Any, Tensor]], fork: Callable[..., Any]
+    ):
+        super().__init__(name, reason, hint)
+        vars(self).update(options=[*options], _fork=fork)
+        require().has_one_of = True
+
+    options: list[tuple[Any, Tensor]]
+    _fork: Callable[..., Any]
+
+    def __repr__(self) -> str:
+        return f"<{self.name} is one of {len(self.options)} values>"
+
+    def each(self, f: Callable[[Any], Any], *reached: Any) -> Any:
+        """``f(value)`` of the value that there is, in a branch for each; `reached` is what else `f` may change."""
+        trace = require()
+        for value, cond in self.options:
+            if any(cond.value is known for known in trace.assumed):
+                return f(value)
+        operands = (*reached, *(value for value, _ in self.options))
+        roots = types.MappingProxyType({f"operand {i}": x for i, x in enumerate(operands)})
+
+        def among(k: int) -> Any:
+            value, cond = self.options[k]
+            if k + 1 < len(self.options):
+                rest = [cond for _, cond in self.options[k + 1 :]]
+                return self._fork(cond, lambda: f(value), lambda: among(k + 1), roots, rest)
+            trace.assumed.append(cond.value)
+            try:
+                return f(value)
+            finally:
+                trace.assumed.pop()
+
+        return among(0)
+
+    def attribute(self, name: str, read: Callable[[Any], Any]) -> Any:
+        """What `read` gives of the attribute of each; a method is not read before it is called."""
+        if any(callable(getattr(_type_of(v), name, None)) for v, _ in self.options):
+            return Method(self, read)
+        return self.each(read)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.each(lambda v: setattr(v, name, value), value)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.each(lambda v: operator.setitem(v, key, value), key, value)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.each(lambda v: v[key], key)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Its items, where each of the values has as many."""
+        sizes = {len(v) if isinstance(v, (tuple, list)) and not getattr(v, "stacked", False) else -1
+                 for v, _ in self.options}  # fmt: skip
+        if len(sizes) > 1 or -1 in sizes:
+            self._used()
+        return iter([self[i] for i in range(sizes.pop())])
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
+        def of(value: Any) -> Any:
+            return getattr(ufunc, method)(*(value if x is self else x for x in inputs), **named)
+
+        return self.each(of, *inputs, *named.values())
+
+    __eq__: Any
+    __ne__: Any
+    __hash__ = __contains__ = __str__ = __format__ = __delitem__ = __delattr__ = Unusable._used  # pyright: ignore
+
+
+class Method(OneOf):
+    """A method of one of several values: there is nothing to do with it but to call it."""
+
+    def __init__(self, owner: OneOf, read: Callable[[Any], Any]):
+        super().__init__(owner.name, owner.reason, owner.hint, owner.options, owner._fork)
+        vars(self).update(_owner=owner, _read=read)
+
+    _owner: OneOf
+    _read: Callable[[Any], Any]
+
+    def each(self, f: Callable[[Any], Any], *reached: Any) -> Any:
+        return self._owner.each(lambda v: f(self._read(v)), *reached)
+
+
+def _type_of(value: Any) -> type:
+    return np.ndarray if isinstance(value, Tensor) else type(value)
+
+
+def _defined() -> None:
+    for name in (
+        "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift", "rshift",
+    ):  # fmt: skip
+        plain, in_place = getattr(operator, name), getattr(operator, f"i{name.removesuffix('_')}", None)
+        in_place = in_place or getattr(operator, f"i{name}")
+        spelled = name.removesuffix("_")
+        setattr(OneOf, f"__{spelled}__", _binary(plain))
+        setattr(OneOf, f"__r{spelled}__", _binary(lambda a, b, plain=plain: plain(b, a)))
+        setattr(OneOf, f"__i{spelled}__", _binary(in_place))
+    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+        setattr(OneOf, f"__{name}__", _binary(getattr(operator, name)))
+    for name in ("neg", "pos", "abs", "invert"):
+        setattr(OneOf, f"__{name}__", _unary(getattr(operator, name)))
+
+
+def _binary(plain: Callable[[Any, Any], Any]) -> Any:
+    def method(self: OneOf, other: Any) -> Any:
+        return self.each(lambda v: plain(v, other), other)
+
+    return method
+
+
+def _unary(plain: Callable[[Any], Any]) -> Any:
+    return lambda self: self.each(plain)
+
+
+_defined()
+
+
+def one_of_in(values: Sequence[Any]) -> OneOf | None:
+    """The first of some values, or of the items of lists and tuples among them, that is one of several."""
+    for value in values:
+        if isinstance(value, OneOf):
+            return value
+        if isinstance(value, (tuple, list)) and not getattr(value, "stacked", False):
+            found = one_of_in(list.__iter__(value) if isinstance(value, list) else value)  # pyright: ignore
+            if found is not None:
+                return found
+    return None
