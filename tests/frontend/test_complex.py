@@ -86,8 +86,8 @@ def test_products_of_matrices_and_einsum():
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda x: np.maximum(x, x), "cwise_max_propagate is not defined on c64"),
-        (lambda x: x.max(), "maximum is not defined on c64"),
+        (lambda x: np.fmax(x, x), "cwise_max_numbers is not defined on c64"),
+        (lambda x: np.nanmax(x), "nanmax is not defined on c64"),
         (lambda x: np.floor(x), "floor is not defined on c64"),
         (lambda x: x // 2, "floor_divide is not defined on c64"),
         (lambda x: x & x, "bitwise_and is not defined on c64"),
@@ -134,3 +134,24 @@ def test_pythons_complex_numbers_have_no_order():
             function(1 + 2j)
         with pytest.raises(TypeError, match="not supported between instances of 'complex' and 'int'"):
             txc.jit(function)(1 + 2j)
+
+
+PARTS = np.array([0, 1, -1, 2, np.nan, np.inf, -np.inf, -0.0])
+EXTREMES: list[Any] = [
+    lambda x: (x.argmin(), x.argmax(), x.max(), x.min(), x.ravel().max()),
+    lambda x: (x.argmin(0), x.argmax(1), x.max(0), x.min(1), np.min(x.T, axis=0)),
+    lambda x: (np.max(x, axis=(0, 1)), x.max(axis=1, keepdims=True), np.argmin(x, axis=-1)),
+    lambda x: (np.maximum(x, x[::-1]), np.minimum(x, x[:, ::-1]), np.maximum(x, 1.0), np.minimum(1.0, x)),
+]
+
+
+@pytest.mark.parametrize("f", EXTREMES)
+@pytest.mark.parametrize("dtype", ("c8", "c16"))
+@pytest.mark.parametrize("kinds", (4, 8))
+def test_extremes_are_in_numpys_order(f: Any, dtype: str, kinds: int):
+    """By real parts, of equals by imaginary ones; the first NaN, the first of equals."""
+    rng, jitted = np.random.default_rng(kinds), txc.jit(f)
+    for _ in range(20):
+        x = np.empty((2, 3), dtype)
+        x.real, x.imag = (rng.choice(PARTS[:kinds], x.shape) for _ in range(2))
+        assert repr(jitted(x)) == repr(f(x))

@@ -19,6 +19,7 @@ from ..tensor.apply import apply, as_tensor, cast, strong
 from ..tensor.apply import call as apply_op
 from ..tensor.methods import checked_cast, element_named, expand_dims, reduce, scan
 from ..tensor.tensor import Tensor
+from .complex_order import PAIRS
 from .functions.products import matmul, power
 from .functions.registry import call
 from .out_arrays import into
@@ -51,7 +52,7 @@ def library_function(f: Any) -> Any:
 
 def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``f(*inputs)``, or a method of `f`, with all of NumPy's arguments that have a meaning for tensors."""
-    op = None if kwargs or method != "__call__" else plain_map(f)
+    op = None if kwargs or method != "__call__" or _of_complex(f, inputs) else plain_map(f)
     if op is not None:
         return strong(apply(op, *(inputs if is_numpys(f) else _in_librarys_loop(f, inputs))))
     name = recognised(f)
@@ -129,6 +130,8 @@ def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict
         result = matmul(*inputs)
     elif handler is not None:
         result = handler(*inputs, **own)
+    elif _of_complex(f, inputs):
+        result = PAIRS[f](*inputs)
     elif f is np.fabs or f is np.power:
         result = power(*inputs) if f is np.power else apply("abs", inputs[0])
     elif f is np.reciprocal and as_tensor(inputs[0]).element.is_integer:
@@ -141,6 +144,11 @@ def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict
     targets = out if isinstance(out, tuple) else (out,) * len(results)
     placed = [_placed(f, r, target, where, casting) for r, target in zip(results, targets)]
     return tuple(placed) if isinstance(result, tuple) else placed[0]
+
+
+def _of_complex(f: np.ufunc, inputs: tuple[Any, ...]) -> bool:
+    """Whether it is of complex numbers, which no op compares."""
+    return f in PAIRS and any(as_tensor(x).element.is_complex for x in inputs)
 
 
 def _as_number(result: Tensor) -> Tensor:

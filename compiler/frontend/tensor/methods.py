@@ -13,6 +13,7 @@ from ....dialects.registry import OPS, OpError, axes
 from ....dialects.types import DType, dtype
 from ..indexing.unmasked import whole_of
 from ..lazy import evaluate
+from ..numpy.complex_order import EXTREMES, extreme_of
 from ..numpy.out_arrays import into, into_read, reduced_as
 from ..scalars.python_numbers import as_float, as_int
 from ..trace.context import current, table
@@ -72,6 +73,8 @@ def reduce(
         count = reduce("sum", where, chosen)
         total = reduce("sum", x, chosen)
         result = apply("div", total, cast(count, total.element) if total.element.is_float else count)
+    elif x.element.is_complex and name in EXTREMES and not isinstance(where, Tensor) and x.ndim:
+        result = extreme_of(name, x, given, chosen is None)
     elif name in ("argmax", "argmin") and chosen is None and x.ndim > 1:
         result = apply(name, x)
     else:
