@@ -21,6 +21,7 @@ from .signature import (
     BoxedOutput,
     EitherOutput,
     GivenOutput,
+    IntOutput,
     ListOutput,
     NumberOutput,
     Signature,
@@ -235,6 +236,8 @@ class _Numbering:
     def structure(self, x: Any) -> Structure:
         if isinstance(x, GivenOutput):
             raise NotNative("arguments share memory")
+        if isinstance(x, IntOutput):
+            raise NotNative("an int of any size")
         if isinstance(x, ViewOutput):
             return ("view", x.number)
         if isinstance(x, BoxedOutput):

@@ -13,6 +13,7 @@ from .signature import (
     ColumnOutput,
     EitherOutput,
     GivenOutput,
+    IntOutput,
     ListOutput,
     Literal,
     NumberOutput,
@@ -49,6 +50,8 @@ class Results:
         """The part of the result that a structure stands for; what is in it twice is one object."""
         if structure is None:
             return None
+        if isinstance(structure, IntOutput):
+            return self._views[structure.number][0][0]
         if isinstance(structure, (int, ViewOutput, GivenOutput)):
             if structure not in self._made:
                 self._made[structure] = self._part(structure)

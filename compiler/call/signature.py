@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from ..frontend.trace.graph import Graph
 
 __all__ = [
-    "FIRST_ROOM", "ROOM", "BoxedOutput", "ColumnOutput", "EitherOutput", "GivenOutput", "InputSpec", "ListOutput",
-    "Literal", "NotPlain", "NumberOutput", "NumbersOutput", "Signature", "SizedOutput", "ViewOutput", "ZippedOutput",
-    "is_named", "like", "plain_structure", "structure_of_plain",
+    "FIRST_ROOM", "ROOM", "BoxedOutput", "ColumnOutput", "EitherOutput", "GivenOutput", "InputSpec", "IntOutput",
+    "ListOutput", "Literal", "NotPlain", "NumberOutput", "NumbersOutput", "Signature", "SizedOutput", "ViewOutput",
+    "ZippedOutput", "is_named", "like", "plain_structure", "structure_of_plain",
 ]  # fmt: skip
 
 
@@ -157,6 +157,15 @@ class ViewOutput:
     offset: str
     read_only: bool = False
     column: bool = False
+
+
+class IntOutput(ViewOutput):
+    """A Python int of any size, which follows from the call's symbols: the only one of `dims`, computed by Python."""
+
+    @classmethod
+    def of(cls, number: int, text: str) -> IntOutput:
+        """As the view of that number, of nothing."""
+        return cls(number, ("none", 0), "int", (text,), (), "0")
 
 
 class GivenOutput(str):
@@ -301,8 +310,8 @@ def _found(spelling: Sequence[str]) -> Any:
 def plain_structure(structure: Any) -> Any:
     """The structure of a result as JSON: ``[kind, …]``, a named tuple by where its class is found.
 
-    Kinds: output, boxed, column, number, sized, view, items, numbers, either, zipped, none, literal, tuple, list, dict,
-    named.
+    Kinds: output, int, boxed, column, number, sized, view, items, numbers, either, zipped, none, literal, tuple, list,
+    dict, named.
     """
     if isinstance(structure, Literal):
         return ["literal", _plain_literal(structure.value)]
@@ -312,6 +321,8 @@ def plain_structure(structure: Any) -> Any:
         return ["column", int(structure)]
     if isinstance(structure, BoxedOutput):
         return ["boxed", int(structure)]
+    if isinstance(structure, IntOutput):
+        return ["int", [structure.number, *structure.dims]]
     if isinstance(structure, ViewOutput):
         return ["view", list(astuple(structure))]
     if isinstance(structure, NumberOutput):
@@ -350,6 +361,8 @@ def structure_of_plain(plain: Any) -> Any:
         return ColumnOutput(value)
     if kind == "boxed":
         return BoxedOutput(value)
+    if kind == "int":
+        return IntOutput.of(*value)
     if kind == "view":
         number, base, element, dims, strides, *rest = value
         return ViewOutput(number, tuple(base), element, tuple(dims), tuple(strides), *rest)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.gpu.device_array import OnDevice, is_device_array
-from ..call.signature import EitherOutput, GivenOutput, SizedOutput, ViewOutput, ZippedOutput
+from ..call.signature import EitherOutput, GivenOutput, IntOutput, SizedOutput, ViewOutput, ZippedOutput
 from .device_arguments import shared
 
 __all__ = ["check", "destinations"]
@@ -45,7 +45,7 @@ def destinations(name: str, structure: Any, out: Any, device: str) -> dict[Any, 
 
 
 def _is_array(part: Any) -> bool:
-    return isinstance(part, (int, ViewOutput, GivenOutput))
+    return isinstance(part, (int, ViewOutput, GivenOutput)) and not isinstance(part, IntOutput)
 
 
 def check(name: str, array: np.ndarray, dtype: np.dtype[Any], shape: Sequence[int]) -> None:

@@ -231,6 +231,20 @@ def test_the_least_int_has_no_negative():
     compared(jitted, function, X, 5)
 
 
+@pytest.mark.parametrize("n", [3, -(2**63), 2**63 - 1, 2**40])
+def test_ints_that_are_results_are_of_any_size(n):
+    def function(x, n):
+        h = n
+        if x[0, 0] > 0:
+            h = -n * n
+        return -n, n * n * n + len(x), (-n) % 7, (-n // 3, [n * 4]), h, x * 2
+
+    jitted = txc.jit(function)
+    for sign in (1, -1):
+        compared(jitted, function, sign * (X + 1), n)
+        compared(jitted, function, sign * (X + 1), 5)
+
+
 def test_an_int_beside_small_ones_has_to_fit():
     def function(x, n):
         y = x + n

@@ -21,6 +21,7 @@ from ...call.signature import (
     ColumnOutput,
     EitherOutput,
     GivenOutput,
+    IntOutput,
     ListOutput,
     Literal,
     NumberOutput,
@@ -34,7 +35,7 @@ from ...diagnostics import user_loc
 from ..indexing.data_dependent_sizes import given_out
 from ..state.growing_lists import GrowingList
 from ..state.one_of import Method, OneOf
-from ..tensor.apply import as_tensor
+from ..tensor.apply import as_tensor, fits
 from ..tensor.composite_views import IndexedView, Joined, Part, Perhaps, in_scope, roots
 from ..tensor.strides import Strides, strides_of, viewed_strides
 from ..tensor.tensor import Tensor
@@ -68,6 +69,9 @@ class Returned:
         return self._place(result)
 
     def _place(self, x: Any) -> Any:
+        if isinstance(x, SymInt) and self._shares and not self._trace.is_bound(x.dim) and not fits(x.dim):
+            self._views += 1
+            return IntOutput.of(self._views - 1, str(self._trace.table.resolve(x.dim)))
         if isinstance(x, (SymInt, np.ndarray)):
             x = as_tensor(x)
         if isinstance(x, Tensor):

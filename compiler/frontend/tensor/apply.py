@@ -79,10 +79,15 @@ def as_tensor(x: Any) -> Tensor:
     raise OpError(f"{type(x).__name__} {x!r} is no tensor and cannot be made one", code="TX0206")
 
 
+def fits(d: Dim, element: DType = DTYPES["i64"]) -> bool:
+    """Whether a Python int known at run time fits a type, which is a fact of the call."""
+    info = np.iinfo(element.numpy)
+    return table().holds(d, int(info.min), int(info.max))
+
+
 def _demand_fit(d: Dim, element: DType) -> None:
     """OpError where a Python int known at run time does not fit a type; that it does is a fact of the call."""
-    info = np.iinfo(element.numpy)
-    if not table().holds(d, int(info.min), int(info.max)):
+    if not fits(d, element):
         text = f"the Python int {table().describe(table().resolve(d))} does not fit {element}"
         raise OpError(text, "use a wider dtype, or floats", "TX0207")
 
