@@ -51,6 +51,14 @@ SAME: dict[str, tuple[Any, ...]] = {
             np.concatenate(([0], [n])), np.size(n), np.ndim(n), np.shape(n),
         ), 300,
     ),
+    "arrays, numbers and Python's numbers": (
+        lambda n, t, z, s, x: (
+            np.squeeze(n), np.transpose(t), np.squeeze(z), np.squeeze(s), np.transpose(s), np.reshape(s, ()),
+            np.reshape(t, ()), np.isin(n, [1, 2]), np.isin(s, x), np.i0(t), np.i0(s), np.real(z), np.imag(z), z.real,
+            np.allclose(t, 2.5), np.allclose(x, s), np.array_equal(x, x), np.array_equal(x, x[:1]),
+            np.array_equiv(x, t), np.array_equal(x, n),
+        ), 3, 2.5, 1 + 2j, np.float32(1.5), H,
+    ),
     "lists in tuples": (
         lambda x: (np.concatenate(([0], x, [len(x)])), np.hstack(([x[0]], x)), np.vstack([[x], [x]])), H
     ),
@@ -83,6 +91,13 @@ SAME: dict[str, tuple[Any, ...]] = {
     "nan functions": (lambda x: (np.nanmean(x), np.nanvar(x, 1), np.nanstd(x, 0, ddof=1), np.nanargmax(x, 1)), M),
     "average": (lambda x: (*np.average(x, returned=True), *np.average(x, axis=0, returned=True)), M),
     "cov of f32": (lambda x: (np.cov(x), np.corrcoef(x)), H.reshape(1, 7) * np.array([[1], [-2]], np.float32)),
+    "cov without degrees of freedom": (
+        lambda x: (np.cov(x[:0]), np.cov(x[:1]), np.cov(x), np.cov(x[:0].reshape(3, 0)), np.cov(x[:2], ddof=4)), X[:4]
+    ),
+    "setdiff1d of two dtypes": (
+        lambda s, x: (np.setdiff1d(s, x), np.setdiff1d(x, s), np.setdiff1d(s, x, assume_unique=True)), SMALL, X[:7]
+    ),
+    "vander of few columns": (lambda x: (np.vander(x, 0), np.vander(x[:0]), np.vander(x[:0], 2)), X[:4]),
     "int powers": (lambda x: (np.power(x, 3), x**2, np.power(x, np.array([1, 2, 3, 0, 5, 1], np.int8))), SMALL),
 }  # fmt: skip
 
@@ -96,6 +111,7 @@ def test_as_numpy(name: str) -> None:
     got = txc.jit(lambda *given: f(*given))(*arguments)
     pairs = zip(got, expected, strict=True) if isinstance(expected, tuple) else [(got, expected)]
     for found, wanted in pairs:
+        assert type(found) is type(wanted)
         found, wanted = np.asarray(found), np.asarray(wanted)
         assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
         tolerance = {"e": 2e-3, "f": 1e-6}.get(wanted.dtype.char, 1e-14)
@@ -114,6 +130,9 @@ RAISED: dict[str, tuple[Any, ...]] = {
     "edges": (lambda x: np.histogram(x, [1, 0, 2]), H),
     "digitize": (lambda x: np.digitize(x, [0, 2, 1]), H),
     "average": (lambda x: np.average(x, weights=x * 0), H),
+    "edge of nothing": (lambda x: np.pad(x, 2, mode="edge"), H[:0]),
+    "wrap of rows of nothing": (lambda x: np.pad(x, ((1, 1), (0, 0)), mode="wrap"), M[:0]),
+    "mean of what a mask leaves": (lambda x: np.pad(x[x > 9], 1, mode="mean"), H),
     "power": (lambda x, y: np.power(x, y), SMALL, SMALL),
 }
 
@@ -129,6 +148,7 @@ def test_raised_as_numpy_raises_it(name: str) -> None:
 
 REFUSED: list[tuple[Any, Any]] = [
     (lambda x: x**-2, SMALL), (np.sign, B), (np.negative, B), (np.modf, Z), (np.isposinf, Z), (np.gradient, X[:1]),
+    (np.unwrap, Z), (lambda z: np.interp(z, [0, 1], [2, 3]), Z),
     (np.fft.fft, X[:0]), (lambda x: np.take(x, [5], mode="wrap"), X[:0]), (lambda x: np.interp(0.5, x, x), X[:0]),
 ]  # fmt: skip
 

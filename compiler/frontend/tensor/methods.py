@@ -205,6 +205,8 @@ def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: A
             text = f"cannot reshape {x.user_type} to ({', '.join(map(str, wanted))})"
             raise OpError(text, f"{x.type.size} elements do not make {total}", "TX0122") from error
     x = _check_rest(x, wanted)
+    if not x.ndim and not wanted and not x.weak and not x.boxed:
+        return x  # a number of NumPy's
     view = apply("reshape", x, dims=tuple(wanted))
     return view_or_copy.copied(view, "C") if copy else view_or_copy.reshaped(x, view, must_share=copy is False)
 

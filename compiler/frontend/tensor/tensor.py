@@ -259,7 +259,10 @@ class Tensor(Operators, Elements):
     @property
     def real(self) -> Tensor:
         """The real part, which can be stored into; a real tensor itself."""
-        return self.functions.Part(self, "real") if self.element.is_complex else self
+        return self._part("real") if self.element.is_complex else self
+
+    def _part(self, which: str) -> Tensor:
+        return self.functions.Part(self, which) if self.ndim or self.boxed else self.apply(which, self)
 
     @real.setter
     def real(self, new: Any) -> None:
@@ -269,7 +272,7 @@ class Tensor(Operators, Elements):
     def imag(self) -> Tensor:
         """The imaginary part, which can be stored into; zeros for a real tensor."""
         if self.element.is_complex:
-            return self.functions.Part(self, "imag")
+            return self._part("imag")
         zeros = self.apply("imag", self)
         zeros.frozen, zeros.boxed = "imag of real numbers", self.boxed
         return zeros
