@@ -21,6 +21,17 @@ Z = np.array([0, 1 + 2j, INF + 1j, complex(1, -INF), complex(NAN, 1), complex(IN
 SMALL = np.array([0, 1, 5, 127, -128, 7], np.int8)
 M = np.array([[1.0, NAN, 2], [-0.0, 2, 2]], np.float32)
 
+
+def _counts_on(x: Any) -> Any:
+    total = x.sum().astype(np.float64)
+    first = total
+    total += 1
+    part = x[1].copy()
+    kept = part
+    part *= 3
+    return first, total, kept, part, x[1]
+
+
 SAME: dict[str, tuple[Any, ...]] = {
     "u64 and i64": (lambda u, s: (u == s, u != s, u < s, u <= s, u > s, u >= s, s < u, s <= u, s > u, s >= u), U, S),
     "elements": (lambda u, s: (u[0] == s[0], u[0] > s[0], u[0] == np.int64(2**53)), U, S),
@@ -98,6 +109,17 @@ SAME: dict[str, tuple[Any, ...]] = {
         lambda s, x: (np.setdiff1d(s, x), np.setdiff1d(x, s), np.setdiff1d(s, x, assume_unique=True)), SMALL, X[:7]
     ),
     "vander of few columns": (lambda x: (np.vander(x, 0), np.vander(x[:0]), np.vander(x[:0], 2)), X[:4]),
+    "powers of bools": (
+        lambda b: (b**0, b**1, b**2, b**3, b**2.0, b**0.5, b**True, b[0] ** 1, b[0] ** 2, b[0] ** 2.0, 2**b), B
+    ),
+    "powers of ints to floats": (lambda x: (x**2.0, x[1] ** 2.0, x[2] ** 0.5, x**1.0, x**0), SMALL),
+    "numbers are no arrays": (
+        lambda x, z, h: (
+            x[0].astype(np.float32), x.sum().astype(np.float64), x[1].copy(), x[1].view(), z[0].real, z[1].imag,
+            z[2].copy(), np.real(z[0]), h.mean(), np.average(h), x[0].reshape(()), x[0].T, x[0].squeeze(),
+        ), H, Z, H.astype(np.float16),
+    ),
+    "a number is not written in place": (_counts_on, H),
     "int powers": (lambda x: (np.power(x, 3), x**2, np.power(x, np.array([1, 2, 3, 0, 5, 1], np.int8))), SMALL),
 }  # fmt: skip
 
@@ -132,6 +154,8 @@ RAISED: dict[str, tuple[Any, ...]] = {
     "average": (lambda x: np.average(x, weights=x * 0), H),
     "edge of nothing": (lambda x: np.pad(x, 2, mode="edge"), H[:0]),
     "wrap of rows of nothing": (lambda x: np.pad(x, ((1, 1), (0, 0)), mode="wrap"), M[:0]),
+    "round of a bool": (lambda b: round(b[0]), B),
+    "round of a complex number": (lambda z: round(z[0]), Z),
     "mean of what a mask leaves": (lambda x: np.pad(x[x > 9], 1, mode="mean"), H),
     "power": (lambda x, y: np.power(x, y), SMALL, SMALL),
 }
@@ -140,7 +164,7 @@ RAISED: dict[str, tuple[Any, ...]] = {
 @pytest.mark.parametrize("name", RAISED)
 def test_raised_as_numpy_raises_it(name: str) -> None:
     f, *arguments = RAISED[name]
-    with pytest.raises((ValueError, ZeroDivisionError)) as expected:
+    with pytest.raises((ValueError, ZeroDivisionError, TypeError)) as expected:
         f(*arguments)
     with pytest.raises(expected.type):
         txc.jit(lambda *given: f(*given))(*arguments)

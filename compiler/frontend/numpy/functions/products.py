@@ -9,6 +9,7 @@ import numpy as np
 
 from .....dialects.dims.dims import packed_strides
 from .....dialects.registry import OpError
+from .....dialects.types import DTYPES
 from ....diagnostics import located
 from ...tensor import methods
 from ...tensor.apply import apply, as_tensor, broadcast_together, cast, meet, stack
@@ -206,14 +207,19 @@ def _in_rows(made: Tensor) -> Tensor:
 
 def power(x: Any, y: Any) -> Any:
     """``x ** y``, small whole exponents as products (as NumPy's fast paths do)."""
+    base = as_tensor(x)
     if isinstance(y, (int, float)) and not isinstance(y, bool) and not isinstance(y, np.generic):
-        whole = {2: "square", 0.5: "sqrt"}.get(y)
-        kind = getattr(getattr(x, "dtype", None), "kind", "")
-        if whole == "square" or (whole == "sqrt" and kind == "f"):
-            return apply(whole, x)
+        x, kind = base, base.element.kind
+        of_floats = kind in ("float", "complex")
+        if y == 2 and (of_floats or isinstance(y, int)) and (kind != "bool" or base.ndim or base.boxed):
+            return apply("square", x)
+        if y == 0.5 and kind == "float":
+            return apply("sqrt", x)
+        if kind == "bool" and isinstance(y, int):
+            x = base = cast(base, DTYPES["i64"])  # as beside an int in any other op
         if y == 1 and isinstance(y, int):
             return apply("positive", x)
-    base, exponent = as_tensor(x), as_tensor(y)
+    exponent = as_tensor(y)
     text = "Integers to negative integer powers are not allowed."
     if base.element.kind in ("bool", "int", "uint") and exponent.element.kind == "int":
         if isinstance(y, int) and y < 0:
