@@ -109,6 +109,26 @@ SAME: dict[str, tuple[Any, ...]] = {
         lambda s, x: (np.setdiff1d(s, x), np.setdiff1d(x, s), np.setdiff1d(s, x, assume_unique=True)), SMALL, X[:7]
     ),
     "vander of few columns": (lambda x: (np.vander(x, 0), np.vander(x[:0]), np.vander(x[:0], 2)), X[:4]),
+    "Python's numbers beside arrays": (
+        lambda x, f, t: (
+            np.dot(x, 2), np.dot(2.5, f), x.dot(100), np.inner(x, 2), np.tensordot(f, 2, 0), np.einsum("i,->i", x, 2),
+            np.dot(t, f), np.multiply(x, 2), f * t,
+        ), SMALL, H, 2.5,
+    ),
+    "even steps from Python's numbers": (
+        lambda x, f, t: (
+            np.linspace(0, f[0], 3), np.linspace(0, x[2], 3), np.linspace(f[1], t, 3), np.linspace(0, t, 3),
+            np.linspace(x[2], f[1], 3), np.geomspace(1, f[1], 3), np.logspace(0, f[0], 3),
+        ), SMALL, H, 2.5,
+    ),
+    "quantiles of several dtypes": (
+        lambda x, f, t: (
+            np.percentile(f, [10, 50]), np.percentile(f, 30), np.percentile(f, t), np.percentile(f, np.float64(30)),
+            np.percentile(x, np.float32(25)), np.percentile(x, 30), np.quantile(f, [0.25]), np.nanquantile(f, 0.25),
+            np.quantile(x, [0.3], method="lower"),
+        ), SMALL, H, 2.5,
+    ),
+    "unwrap of unsigned ints": (np.unwrap, np.array([3, 2, 9], np.uint8)),
     "powers of bools": (
         lambda b: (b**0, b**1, b**2, b**3, b**2.0, b**0.5, b**True, b[0] ** 1, b[0] ** 2, b[0] ** 2.0, 2**b), B
     ),

@@ -206,10 +206,11 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     """Whole periods added where neighbours differ by more than half of one."""
     p = as_tensor(p)
     axis = methods._axis(axis, p.ndim)
+    steps = diff(p, axis=axis)
     if not p.element.is_float and (p.element.is_complex or not isinstance(period, int)):
         (p,) = _as_floats("np.unwrap", p)
     half = period // 2 if p.element.is_integer else period / 2
-    steps = diff(p, axis=axis)
+    steps = cast(steps, p.element)
     reduced = (steps + half) % period - half
     if not (p.element.is_integer and period % 2):  # half a period is as far up as down
         reduced = apply("select", apply("logical_and", apply("equal", reduced, -half), steps > 0), half, reduced)

@@ -12,7 +12,7 @@ from .....dialects.registry import OpError
 from .....dialects.types import DTYPES
 from ....diagnostics import located
 from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, broadcast_together, cast, meet, stack
+from ...tensor.apply import apply, as_tensor, broadcast_together, cast, meet, stack, strong
 from ...tensor.tensor import Tensor
 from ...trace.context import current, table
 from ..out_arrays import into, into_acceptable
@@ -66,7 +66,7 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 
 @handles(np.inner)
 def inner(a: Any, b: Any, /) -> Any:
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = _arrays(a, b)
     if not a.ndim or not b.ndim:
         return apply("mul", a, b)
     return _in_rows(apply("contract", a, b, pairs=((a.ndim - 1, b.ndim - 1),)))
@@ -115,7 +115,7 @@ def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @handles(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = _arrays(a, b)
     if isinstance(axes, int):
         left, right = list(range(a.ndim - axes, a.ndim)), list(range(axes))
     else:
@@ -190,9 +190,14 @@ def matmul(a: Any, b: Any) -> Any:
     return batched_matmul(a, b)
 
 
+def _arrays(*given: Any) -> list[Tensor]:
+    """Operands as arrays, which NumPy makes of Python's numbers too: those have its default dtypes then."""
+    return [strong(as_tensor(x)) for x in given]
+
+
 def dot(a: Any, b: Any) -> Any:
     """NumPy's dot."""
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = _arrays(a, b)
     if not a.ndim or not b.ndim:
         return apply("mul", a, b)
     return _in_rows(apply("contract", a, b, pairs=((a.ndim - 1, max(0, b.ndim - 2)),)))
