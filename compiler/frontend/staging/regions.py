@@ -45,6 +45,7 @@ __all__ = [
     "is_seen",
     "not_one_bool",
     "region",
+    "rounds",
     "while_",
 ]
 
