@@ -346,9 +346,12 @@ class Tensor(Operators, Elements):
         owner, outer = self._parent.owner()
         return owner, here.simplified() if outer is None else outer.after(here)
 
-    def store(self, new: Any) -> None:
-        """Replace all its elements: ``x[...] = new``, cast and broadcast as NumPy does."""
-        self.functions.store(self, new)
+    def store(self, new: Any, is_fresh: bool = False) -> None:
+        """Replace all its elements: ``x[...] = new``, cast and broadcast as NumPy does.
+
+        `is_fresh`: nobody else has `new`.
+        """
+        self.functions.store(self, new, is_fresh)
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         """Give an owner of storage another value than `before`, stored `through` it or a view of it."""
