@@ -61,7 +61,7 @@ def export_graph(
     if threads not in THREADS:
         raise ExportError(f"there are no threads {threads!r}", f"there are {', '.join(THREADS)}")
     symbol = check_symbol(symbol or graph.name)
-    if graph.demands:
+    if graph.raises:
         raise ExportError(
             f"{graph.name} raises errors, as its data decide, and code that C calls raises none",
             "look at what it is given before the call",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from .argument import Argument
 from .facts import StrideFact
-from .signature import Literal, Signature, is_named
+from .signature import Literal, Signature, ViewOutput, is_named
 
 __all__ = [
     "OUT", "CallSignature", "Form", "NotNative", "Parameter", "input_parts", "object_count",
@@ -111,7 +111,7 @@ def input_parts(form: Form, loose: bool = False) -> Iterator[tuple[int, bool]]:
 
 def result_objects(structure: Any) -> list[Any]:
     """The parts of a result that are given back as they are, keys of dicts and classes of named tuples, in order."""
-    if isinstance(structure, int) and not isinstance(structure, bool):
+    if (isinstance(structure, int) and not isinstance(structure, bool)) or isinstance(structure, ViewOutput):
         return []
     if isinstance(structure, dict):
         return [*structure, *(o for part in structure.values() for o in result_objects(part))]

@@ -299,6 +299,21 @@ def test_arrays_of_rank_0_are_no_scalars(f):
             assert np.shares_memory(ours, x) == np.shares_memory(theirs, x)
 
 
+def test_views_stand_beside_constants_in_every_call():
+    """The third call of a version is of another path than the first, which numbers what it gives back as it is."""
+
+    def f(x):
+        return x[1:], "a", {"k": x.T, 2: 3.5}, None, [x, False]
+
+    jitted = txc.jit(f)
+    for n in range(3, 9):
+        x = np.arange(float(n))
+        for _ in range(3):
+            part, text, named, nothing, (same, flag) = jitted(x)
+            assert (text, [*named], named[2], nothing, flag) == ("a", ["k", 2], 3.5, None, False)
+            assert same is x and part.base is not None and np.shares_memory(part, x) and np.shares_memory(named["k"], x)
+
+
 def test_identity_of_arguments_is_a_fact_of_the_call():
     def same(x, y):
         return x is y, x is not y, x is x

@@ -699,6 +699,26 @@ def test_types_are_those_of_python():
     assert txc.jit(asks_for_types)(*arguments) == asks_for_types(*arguments)
 
 
+def sums_and_products(x, n):
+    total, product, halves, found = 0, 1.0, 0, False
+    for v in x:
+        total += v
+        product = product * float(v)
+        halves += 0.5
+        found = found or v > 2
+    for i in range(n):
+        product += i
+    return total, product, halves, found
+
+
+def test_loops_that_do_not_run_leave_numbers_as_they_are():
+    jitted = txc.jit(sums_and_products)
+    for x, n in ((A, 2), (A[:0], 2), (A[:0], 0), (A[:1], 1), (A[:0].astype(int), 0), (A, 0)):
+        got, expected = jitted(x, n), sums_and_products(x, n)
+        assert [type(g) for g in got] == [type(e) for e in expected]
+        np.testing.assert_allclose(got, expected)
+
+
 def shrinks_in_a_branch(x):
     found = [1, 2]
     if x[0] > 1:

@@ -64,11 +64,10 @@ class Binding:
             if any(self.symbol in d.symbols() for d in kind.dims):
                 raise leaves(kind)
         trace.leave(trace.blocks.index(self.block))
-        nodes = schedule(inner, self.block)
+        nodes = schedule(inner, self.block, self.block.demands)
         if not any(_needs(node, self) for node in nodes):
             # Nothing asked for the size: what there is needs no region.
-            for node in nodes:
-                node.block = trace.block
+            trace.take_over(nodes, self.block)
             return {}
         starts = [emit(Empty, (), {"dtype": t.dtype, "dims": t.dims}, [t], loc=self.loc)[0] for t in types]
         # The block's own argument, which is handed on, is the size.

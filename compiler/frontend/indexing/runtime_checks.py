@@ -37,6 +37,7 @@ _I64 = DTYPES["i64"]
 def checked(graph: Graph) -> Graph:
     """The graph itself where it checks nothing, else one with the word of `failed_checks` as its last output."""
     prove(graph.nodes(), graph.table)
+    graph = replace(graph, demands=_still_asking(graph.demands))
     if not _asks(graph.walk()):
         return graph
     trace = _Again(graph)
@@ -51,6 +52,14 @@ def checked(graph: Graph) -> Graph:
 
 def _asks(nodes: Iterable[Node]) -> bool:
     return any(node.attrs.get("mode") == RAISE for node in nodes)
+
+
+def _still_asking(demands: Sequence[Node]) -> list[Node]:
+    """What is demanded without the nodes that surely do not fail, also in the regions inside."""
+    for node in demands:
+        for region in node.regions:
+            region.demands = _still_asking(region.demands)
+    return [n for n in demands if n.attrs.get("mode") == RAISE or any(region.demands for region in n.regions)]
 
 
 class _Again(Trace):

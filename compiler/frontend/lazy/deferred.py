@@ -79,6 +79,10 @@ class Unmade(Value):
     def node(self) -> Node:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.made().node
 
+    @property
+    def is_made(self) -> bool:
+        return self._made is not None
+
     def made(self) -> Value:
         """The result of its nodes: made now, with those that it needs, or earlier."""
         found: Value | None = self._made

@@ -12,7 +12,7 @@ from ....dialects.registry import OPS, OpError
 from ....dialects.types import DTYPES, DType
 from ...diagnostics import located
 from ..indexing.data_dependent_sizes import size_of
-from ..tensor.apply import apply, as_tensor, broadcast_to, broadcast_together, cast, stack
+from ..tensor.apply import apply, as_tensor, broadcast_to, broadcast_together, cast, common_dtype, stack
 from ..tensor.methods import element_named, expand_dims, transpose
 from ..tensor.tensor import Tensor
 from ..tensor.view_or_copy import copied, is_in_columns, packed_or_copy
@@ -137,7 +137,7 @@ def linspace(
         if not any(isinstance(v, (SymInt, Tensor)) for v in (start, stop, num)):
             found, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=dtype, axis=axis)
             return (as_tensor(found), float(step)) if retstep else as_tensor(found)
-        first, last = (_inexact(v) for v in (start, stop))
+        first, last = _inexact(start, stop)
         first, last = broadcast_together([first, last], "np.linspace")
         (size,) = _sizes(num)
         parts = num - 1 if endpoint else num
@@ -157,9 +157,11 @@ def linspace(
         return (result, apply("div", width, parts)) if retstep else result
 
 
-def _inexact(value: Any) -> Tensor:
-    t = as_tensor(value)
-    return t if t.element.is_float or t.element.is_complex else cast(t, DTYPES["f64"])
+def _inexact(*values: Any) -> list[Tensor]:
+    """Numbers as floats, or complex ones, of the dtype that they have together."""
+    tensors = [as_tensor(v) for v in values]
+    common = common_dtype(tensors)
+    return [cast(t, common if common.is_float or common.is_complex else DTYPES["f64"]) for t in tensors]
 
 
 def _moved(rank: int, to: int) -> list[int]:
@@ -181,7 +183,7 @@ def logspace(
 def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Numbers of one sign with a constant ratio; the first and last are `start` and `stop` themselves."""
     with located():
-        first, last, num = _inexact(start), _inexact(stop), size_of(num)
+        (first, last, _), num = _inexact(start, stop, np.float64(0)), size_of(num)
         sign = apply("sign", first)
         low, high = (apply("log10", apply("abs", t)) for t in (first, last))
         result = apply("mul", apply("pow", 10.0, linspace(low, high, num, endpoint)), sign)

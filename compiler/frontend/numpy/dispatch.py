@@ -19,6 +19,7 @@ from ..tensor.apply import apply, as_tensor, cast, strong
 from ..tensor.apply import call as apply_op
 from ..tensor.methods import checked_cast, element_named, expand_dims, reduce, scan
 from ..tensor.tensor import Tensor
+from ..tensor.view_or_copy import as_numpy_gives
 from .complex_order import PAIRS
 from .functions.products import matmul, power
 from .functions.registry import call
@@ -214,8 +215,8 @@ def _at(name: str, x: Any, key: Any, *values: Any) -> None:
     accumulate(x, key, name, values[0])
 
 
-#: Functions that give an attribute of what they are given: of a Python number a Python number.
-_ATTRIBUTES = (np.real, np.imag)
+#: Functions that may give numbers of Python's: an attribute of what they are given, or a bool.
+_PYTHONS = (np.real, np.imag, np.allclose, np.array_equal, np.array_equiv)
 
 
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -228,9 +229,9 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return strong(reduce(name, *args, **kwargs))
         if issubclass(OPS[name], Scan):
             return strong(scan(name, *args, **kwargs))
-        return strong(apply(name, *args, **kwargs))
+        return as_numpy_gives(f, strong(apply(name, *args, **kwargs)), args)
     result = call(f, args, kwargs)
-    return result if f in _ATTRIBUTES else strong(result)
+    return result if f in _PYTHONS else strong(result)
 
 
 def _spelled(f: Any) -> str:

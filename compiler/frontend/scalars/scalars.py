@@ -47,6 +47,9 @@ def _round(value: Any, ndigits: Any = None) -> Any:
     if not isinstance(value, Tensor):
         return round(value) if ndigits is None else round(value, ndigits)
     with located():
+        if value.element.is_complex or (value.element.kind == "bool" and not value.weak):
+            name = value.weak or f"numpy.{value.dtype.name}"
+            raise TypeError(f"type {name} doesn't define __round__ method")
         parts = quotient_of(value)
         if ndigits is None and parts is not None:
             top, bottom = (symint(p) for p in parts)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ....dialects.registry import OpError
 from ...diagnostics import TxcError, located, user_loc
 from ..numpy import fft
 from ..numpy.functions.creation import CREATION
@@ -19,13 +20,13 @@ from ..scalars.scalars import SCALARS
 from ..scalars.size_numbers import known_number, towards_zero
 from ..scalars.type_tests import TYPE_TESTS
 from ..state.growing_lists import GrowingList
-from ..tensor.apply import apply
+from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.symint import SymInt, is_integer, sym_max, sym_min
 from ..trace.undefined import Unusable
 from .iterables import StagedRange, staged_enumerate, staged_reversed, staged_zip
-from .regions import not_one_bool
+from .regions import not_one_bool, rounds
 
 __all__ = ["REPLACED", "as_text", "staging_error"]
 
@@ -189,6 +190,13 @@ def _extreme(plain: Any, before: Any) -> Callable[..., Any]:
     """`max` or `min`, which keep a value until one is greater, or less: of NaN neither is."""
 
     def better(kept: Any, other: Any) -> Any:
+        if (rounded := rounds(as_tensor(kept), as_tensor(other))) is not None:
+            number, kind = rounded
+            raise OpError(
+                f"{plain.__name__}() of {number!r} and a {kind}, which would round it",
+                "give it one dtype: a NumPy scalar for the number, or float() of the other",
+                "TX0295",
+            )
         return apply("select", before(other, kept), other, kept)
 
     def pick(*values: Any, **kwargs: Any) -> Any:

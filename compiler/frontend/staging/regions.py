@@ -45,6 +45,7 @@ __all__ = [
     "is_seen",
     "not_one_bool",
     "region",
+    "rounds",
     "while_",
 ]
 
@@ -138,7 +139,8 @@ class _Carried:
         self.found.clear()
         self.rebound = dict(sorted(self.rebound.items()))
         for i, (element, weak) in self.casts.items():
-            self.rebound[i] = Tensor(cast(self.rebound[i], element).value, weak=weak)
+            with self.trace.only_if_used():
+                self.rebound[i] = Tensor(cast(self.rebound[i], element).value, weak=weak)
         self.hints.casts |= self.casts
         self.casts.clear()
         return [t.value for t in self.rebound.values()] + [t.value for t in self.written]
@@ -468,9 +470,10 @@ class Fork:
     def typed(self, a: Any, b: Any, name: str) -> tuple[Tensor, Tensor] | OpError:
         """Two values of one place, as at the end of each side, of one type; the error where they are of none."""
         try:
-            if a is NOWHERE or b is NOWHERE:
-                return self._on_one_side(a, b, name)
-            return self._as_one_type(a, b, name)
+            with self.trace.only_if_used():
+                if a is NOWHERE or b is NOWHERE:
+                    return self._on_one_side(a, b, name)
+                return self._as_one_type(a, b, name)
         except OpError as error:
             return error
 
@@ -483,7 +486,8 @@ class Fork:
             with self._reopened(i):
                 block.outputs = closed(self.trace, block, outputs)
         types = [resolved(v) for v in self.blocks[0].outputs]
-        results = emit(OPS["if"], (self.cond.value,), {}, types, self.blocks, self.loc) if types else ()
+        is_seen = types or any(block.demands for block in self.blocks)
+        results = emit(OPS["if"], (self.cond.value,), {}, types, self.blocks, self.loc) if is_seen else ()
         for t, r in zip(written, results[len(joined) :]):
             self.trace.note_write(t, t.value, t)
             t._value = r

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Sequence
 from math import lcm
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
+
 from ....dialects.dims.dims import Dim
 from ....dialects.registry import OpError
 from ...diagnostics import TxcError, user_loc
@@ -303,11 +305,20 @@ class LoopState:
         if learnt:
             raise _Again
         handed = [after.at(location) for location in self.locations]
+        self._keep_kinds(handed)
         self._follow(arguments, handed)
         self.aliases = [self._others_of(i, arguments, handed) for i in range(len(handed))]
         self.ends = [[self._made(i, value)] for i, value in enumerate(handed)]
         self._share_items(arguments, handed)
         return tuple(Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, handed))
+
+    def _keep_kinds(self, handed: Sequence[Any]) -> None:
+        """Ask whether there is an iteration, where one makes of a number one of NumPy's, or of another Python type."""
+        for location, given, value in zip(self.locations, self.given, handed):
+            before, after = _number_kind(given), _number_kind(value)
+            differs = before is not None and after is not None and before != after
+            if differs and not location.label.startswith(MADE) and self.runs() is False:
+                raise NeverRuns
 
     def _others_of(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> list[Tensor]:
         """The arrays from before the loop that a variable may refer to, or to a part of, after an iteration.
@@ -518,6 +529,17 @@ class LoopState:
             period = lcm(period, length)
         if period <= _LONGEST_PERIOD:
             raise Periodic(period)
+
+
+def _number_kind(value: Any) -> str | None:
+    """Of which of Python's types a number is, ``"numpy"`` of one of NumPy's; None for what is no number."""
+    if isinstance(value, Tensor):
+        return None if value.ndim or value.boxed else value.weak or "numpy"
+    if isinstance(value, np.generic):
+        return "numpy"
+    if isinstance(value, SymInt):
+        return "int"
+    return type(value).__name__ if isinstance(value, (int, float, complex)) else None
 
 
 def _is_array(value: Tensor) -> bool:

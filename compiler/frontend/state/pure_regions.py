@@ -35,6 +35,8 @@ def merged_into_one(fork: Fork, values: Sequence[Any]) -> Tensor | None:
     tensors = [*map(as_tensor, values)]
     if rounds(*tensors) is not None or not _of_one_type(*tensors):
         return None
+    if any(block.demands for block in fork.blocks):
+        return None
     nodes: list[Node] = []
     for value, block in zip(values, fork.blocks):
         if isinstance(value, Tensor) and not _collect(value.value, block, nodes):

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["Target", "store"]
 
 
-def store(target: Tensor, new: Any) -> None:
-    """Replace all elements of `target`: ``x[...] = new``, cast and broadcast as NumPy does."""
+def store(target: Tensor, new: Any, is_fresh: bool = False) -> None:
+    """Replace all elements of `target`: ``x[...] = new``, cast and broadcast as NumPy does.
+
+    `is_fresh`: nobody else has `new`.
+    """
     with located():
         source, trace = as_tensor(new), current()
         if source is target:
@@ -55,7 +58,7 @@ def store(target: Tensor, new: Any) -> None:
             common_dims((target, source), "a store")
             source = broadcast_to(source, target.dims, target.layout)
         if owner.memory is not None:
-            write(target, source)
+            write(target, source, is_fresh)
             return
         before = owner.value
         if index is None:

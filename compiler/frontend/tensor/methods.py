@@ -205,6 +205,8 @@ def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: A
             text = f"cannot reshape {x.user_type} to ({', '.join(map(str, wanted))})"
             raise OpError(text, f"{x.type.size} elements do not make {total}", "TX0122") from error
     x = _check_rest(x, wanted)
+    if view_or_copy.is_number(x) and not wanted and not x.weak:
+        return x
     view = apply("reshape", x, dims=tuple(wanted))
     return view_or_copy.copied(view, "C") if copy else view_or_copy.reshaped(x, view, must_share=copy is False)
 
@@ -311,21 +313,23 @@ def flatten(x: Tensor, order: Any = "C") -> Tensor:
 
 
 def copy(x: Tensor, order: Any = "C") -> Tensor:
-    """The same value with storage of its own."""
-    return view_or_copy.copied(x, order)
+    """The same value with storage of its own; numbers have none."""
+    return x if view_or_copy.is_number(x) else view_or_copy.copied(x, order)
 
 
 def view(x: Tensor, dtype: Any = None) -> Tensor:
     """All of it under another name, which may get another shape."""
     if dtype is not None and element_named(dtype) is not x.element:
         raise OpError(f"view of {x.user_type} as {dtype!r} is not supported", "astype converts the numbers", "TX0240")
-    return x._view(None, {})
+    return x if view_or_copy.is_number(x) else x._view(None, {})
 
 
 def astype(
     x: Tensor, dtype: Any, order: Any = None, casting: str = "unsafe", subok: Any = None, copy: Any = None
 ) -> Tensor:
     element = checked_cast(x, element_named(dtype), casting)
+    if view_or_copy.is_number(x):
+        return cast(x, element)
     if copy is not None and not copy and element is x.element and not x.weak and order in (None, "K"):
         return x
     return view_or_copy.copied(cast(x, element), "K" if order is None else order)

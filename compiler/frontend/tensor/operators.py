@@ -158,5 +158,5 @@ def _in_place(target: Any, result: Any) -> Any:
                 "NumPy refuses this too; write x = x + … instead",
                 "TX0222",
             )
-        target.store(result)
+        target.store(result, is_fresh=True)
     return target

@@ -2,7 +2,7 @@
 
 A tensor has memory where it was made with it (`Tensor(dtype, sizes)`, `TensorFixedSize`, `TensorMap`) or where its
 value was needed once (`give_memory`).  A leaf of the expression graph refers to that memory.  Expressions that wait
-keep what numbers and arrays are stored over; they see stores of what is computed, and those into an array of NumPy's.
+keep what is stored over; they see what others store into an array of NumPy's, of which nobody tells them.
 Moving what is in memory takes no compiled code: NumPy copies it.
 """
 
@@ -19,7 +19,7 @@ from ....dialects.dims.analysis import linear_in
 from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.dims.index_map import IndexMap
 from ....dialects.registry import OPS, OpError
-from ..lazy.deferred import array_of_leaf
+from ..lazy.deferred import Unmade, array_of_leaf
 from ..lazy.evaluate import computed, run_in_place
 from ..trace.emit import emit
 from ..trace.graph import Value
@@ -150,10 +150,11 @@ def literal(t: Tensor) -> Any:
     return node.attrs["value"] if node.op is OPS["constant"] else None
 
 
-def write(target: Tensor, source: Tensor) -> None:
+def write(target: Tensor, source: Tensor, is_fresh: bool) -> None:
     """Store `source`, of the dtype and dims of `target`, into the memory of `target`.
 
-    The source is read as it was before: where the two overlap the result is as if it had been computed aside.
+    The source is read as it was before: where the two overlap the result is as if it had been computed aside.  It is,
+    unless nobody else has it (`is_fresh`) and nothing else reads what is stored over.
     """
     owner, index = target.owner()
     _check_writeable(owner, target)
@@ -162,7 +163,10 @@ def write(target: Tensor, source: Tensor) -> None:
     if here is not None and number is not None:
         _keep_for_readers(owner)
         here[...] = number
-    elif here is not None and there is not None:
+    elif here is not None and (there is not None or not (is_fresh and _is_alone(owner, source))):
+        if there is None:
+            there = array_of(source)
+            there = there.T if source.layout == "col" else there
         _keep_for_readers(owner)
         here[...] = there
     else:
@@ -186,6 +190,18 @@ class _Unread:
 
 #: What `_references` gives where no expression reads the value: releases of Python count themselves differently.
 _UNREAD = _references(_Unread())
+#: How many more there are at least where an op on the elements is to be stored: its operand, and two who call.  An
+#: expression that reads them makes it two more.
+_STORING = 3
+
+
+def _is_alone(owner: Tensor, source: Tensor) -> bool:
+    """Whether surely nothing reads the elements of `owner` but `source`, which nobody else has: one op of arrays."""
+    value, found = owner.latest, source.latest
+    if source.is_view or type(found) is not Unmade or any(array_of_leaf(v) is None for v in found.operands):
+        return False
+    reads = found.operands.count(value) * (1 + found.is_made) + (value in (found.leaves or ()))
+    return _references(owner) == _UNREAD + 1 + reads  # `value` is one more
 
 
 def _keep_for_readers(owner: Tensor) -> None:
@@ -199,6 +215,8 @@ def _keep_for_readers(owner: Tensor) -> None:
 def update(owner: Tensor, after: Value, through: Tensor) -> None:
     """Give a tensor in memory other elements, computed from those it has, stored `through` it or a view of it."""
     _check_writeable(owner, through)
+    if _references(owner) > _UNREAD + _STORING:
+        _keep_for_readers(owner)
     run_in_place(after, owner.value)
 
 

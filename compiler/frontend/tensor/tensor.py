@@ -259,7 +259,10 @@ class Tensor(Operators, Elements):
     @property
     def real(self) -> Tensor:
         """The real part, which can be stored into; a real tensor itself."""
-        return self.functions.Part(self, "real") if self.element.is_complex else self
+        return self._part("real") if self.element.is_complex else self
+
+    def _part(self, which: str) -> Tensor:
+        return self.functions.Part(self, which) if self.ndim or self.boxed else self.apply(which, self)
 
     @real.setter
     def real(self, new: Any) -> None:
@@ -269,7 +272,7 @@ class Tensor(Operators, Elements):
     def imag(self) -> Tensor:
         """The imaginary part, which can be stored into; zeros for a real tensor."""
         if self.element.is_complex:
-            return self.functions.Part(self, "imag")
+            return self._part("imag")
         zeros = self.apply("imag", self)
         zeros.frozen, zeros.boxed = "imag of real numbers", self.boxed
         return zeros
@@ -343,9 +346,12 @@ class Tensor(Operators, Elements):
         owner, outer = self._parent.owner()
         return owner, here.simplified() if outer is None else outer.after(here)
 
-    def store(self, new: Any) -> None:
-        """Replace all its elements: ``x[...] = new``, cast and broadcast as NumPy does."""
-        self.functions.store(self, new)
+    def store(self, new: Any, is_fresh: bool = False) -> None:
+        """Replace all its elements: ``x[...] = new``, cast and broadcast as NumPy does.
+
+        `is_fresh`: nobody else has `new`.
+        """
+        self.functions.store(self, new, is_fresh)
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         """Give an owner of storage another value than `before`, stored `through` it or a view of it."""

@@ -100,7 +100,7 @@ def rule_of(f: Any) -> Row:
 
 
 #: Functions whose results of rank 0 are arrays even of numbers, and those that give numbers even of arrays.
-_ARRAYS = frozenset({np.where, np.select, np.piecewise, np.copy, np.tensordot, np.i0, np.roll})
+_ARRAYS = frozenset({np.where, np.select, np.piecewise, np.copy, np.tensordot, np.i0, np.roll, np.isin})
 _NUMBERS = frozenset({np.nan_to_num, np.einsum, np.kron})
 
 
@@ -208,20 +208,20 @@ def laid_out_like(made: Tensor, x: Tensor) -> Tensor:
 
 def reshaped(x: Tensor, view: Tensor, *, must_share: bool = False) -> Tensor:
     """NumPy's reshape of `x`, to what `view` is: a view where strides allow it, else a copy."""
-    if _is_number(x):
+    if is_number(x):
         return copied(view, "C")
     dims, wanted = x.type.dims, view.type.dims
     return _decided(x, view, lambda ask: merges(dims, strides_of(x), wanted, ask), "reshape", must_share)
 
 
-def _is_number(x: Tensor) -> bool:
+def is_number(x: Tensor) -> bool:
     """Whether it is a scalar of NumPy's, of which there are no views."""
     return not x.ndim and not x.boxed and not x.is_view
 
 
 def packed_or_copy(x: Tensor, view: Tensor, text: str) -> Tensor:
     """`view`, of the elements of `x` in their order, where `x` is C-contiguous; else a copy of it."""
-    if _is_number(x):
+    if is_number(x):
         return copied(view, "C")
     return _decided(x, view, lambda ask: _contiguous(x, ask), text, False, packed=True)
 
@@ -269,7 +269,7 @@ class Flat:
         return copied(found, "C") if found.ndim else Tensor(found.value)
 
     def __setitem__(self, key: Any, new: Any) -> None:
-        if _is_number(self._of):
+        if is_number(self._of):
             with located():
                 text = f"a store into flat of {self._of.user_type}, a number"
                 raise OpError(text, "np.array(…) makes an array of it", "TX0220")

@@ -60,12 +60,11 @@ class Guard:
         kept = self.end()
         trace.leave(trace.blocks.index(self.block))
         before = {v: kept[origin.get(v, v)] for v in inner if origin.get(v, v) in kept}
-        nodes = schedule(inner, self.block)
+        nodes = schedule(inner, self.block, self.block.demands)
         truth = trace.fine
         plain = all(truth is owner for owner in self.before)
         if plain and not any(node.op is OPS["while"] for node in _walk(nodes)):
-            for node in nodes:
-                node.block = trace.block
+            trace.take_over(nodes, self.block)
             return {}
         types = [resolved(v) for v in inner]
         instead = Block((), trace.block)

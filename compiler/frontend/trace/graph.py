@@ -168,11 +168,13 @@ class Block:
         self.parent = parent
         self.args: tuple[Value, ...] = tuple(Node(None, (), {}, (t,), block=self).results[0] for t in types)
         self.outputs: list[Value] = []
+        #: What is computed for the sake of its checks alone, as Python raises an error of what nobody uses.
+        self.demands: list[Node] = []
         #: Literals and broadcasts, which are made once in it, however often they are asked for.
         self.shared: dict[Hashable, Value] = {}
-        #: For the outputs that it had then: its program, and what that uses from outside.  Nodes never change what they
-        #: need, and each level of nested regions asks all that are inside it.
-        self._known: tuple[list[Value], list[Node], list[Value]] | None = None
+        #: For the outputs and demands that it had then: its program, and what that uses from outside.  Nodes never
+        #: change what they need, and each level of nested regions asks all that are inside it.
+        self._known: tuple[list[Any], list[Node], list[Value]] | None = None
 
     def nodes(self) -> list[Node]:
         """Its program, arguments left out."""
@@ -183,14 +185,10 @@ class Block:
         return self._analysed()[2]
 
     def _analysed(self) -> tuple[list[Value], list[Node], list[Value]]:
-        known = self._known
-        if (
-            known is None
-            or len(known[0]) != len(self.outputs)
-            or any(a is not b for a, b in zip(known[0], self.outputs))
-        ):
-            nodes = schedule(self.outputs, self)
-            known = self._known = [*self.outputs], nodes, self._free(nodes)
+        known, asked = self._known, [*self.outputs, *self.demands]
+        if known is None or known[0] != asked:
+            nodes = schedule(self.outputs, self, self.demands)
+            known = self._known = asked, nodes, self._free(nodes)
         return known
 
     def _free(self, nodes: Sequence[Node]) -> list[Value]:
@@ -220,10 +218,13 @@ def inside(candidate: Block | None, block: Block) -> bool:
     return False
 
 
-def schedule(outputs: Iterable[Value], block: Block | None = None) -> list[Node]:
-    """The nodes made in `block` that `outputs` need, in the order they were made; arguments left out."""
+def schedule(outputs: Iterable[Value], block: Block | None = None, demands: Iterable[Node] = ()) -> list[Node]:
+    """The `demands` and the nodes made in `block` that they and `outputs` need, in the order they were made.
+
+    Arguments are left out.
+    """
     found: set[Node] = set()
-    stack = [v.node for v in outputs]
+    stack = [*(v.node for v in outputs), *demands]
     while stack:
         node = stack.pop()
         if node.op is None or node.block is not block or node in found:
@@ -276,14 +277,16 @@ class Graph:
     #: Where something is checked, what that raises, with sizes as dims; the last output then says what failed
     #: (`indexing/runtime_checks.py`).
     checks: tuple[Check, ...] = ()
-    #: What is computed for the sake of its checks alone (`demands.py`).
-    demands: list[Value] = field(default_factory=list)
+    #: What is computed for the sake of its checks alone, at the top level.
+    demands: list[Node] = field(default_factory=list)
+    #: Whether the program has errors of its own that data decide (`demands.py`).
+    raises: bool = False
     #: The inputs, by their numbers among those that are arrays, which the program relies on to be different objects.
     compared: tuple[int, ...] = ()
 
     def nodes(self) -> list[Node]:
         """The top level's program, in order."""
-        return schedule([*self.outputs, *self.demands], self.body)
+        return schedule(self.outputs, self.body, self.demands)
 
     def walk(self) -> Iterator[Node]:
         """Every node, those of regions after the node that has them."""
@@ -305,7 +308,7 @@ class Graph:
         """Apply all substitutions of the table to types and parameters; called once, when tracing ends."""
         resolve = self.table.resolve
         if self.table.substitutions:
-            values = [i.value for i in self.inputs if i.value] + self.outputs + self.demands
+            values = [i.value for i in self.inputs if i.value] + self.outputs
             for node in self.walk():
                 node.attrs = {k: _map_dims(v, resolve) for k, v in node.attrs.items()}
                 values += node.results

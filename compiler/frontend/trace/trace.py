@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....dialects.dims.dims import Dim, DimLike, Sym, dim
-from ....dialects.registry import OpError
+from ....dialects.registry import RAISE, OpError
 from ....dialects.types import tensor_type
 from ...call.facts import stride_fact
 from ...call.signature import ROOM
@@ -64,6 +64,8 @@ class Trace:
         self.uncertain = 0
         #: The last error that a region was left by.
         self.left_by: BaseException | None = None
+        #: Whether what may fail is checked where nobody uses it (`only_if_used`).
+        self.demanding = True
         #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.
         self.deferring = False
         #: Whether all checks of what the function raises held so far (`demands`); None: there was none.
@@ -212,18 +214,30 @@ class Trace:
         return error is None
 
     @contextmanager
+    def only_if_used(self) -> Iterator[None]:
+        """What is emitted inside is no step of the user's program: it is checked only where its value is used."""
+        before, self.demanding = self.demanding, False
+        try:
+            yield
+        finally:
+            self.demanding = before
+
+    @contextmanager
     def attempt(self) -> Iterator[None]:
-        """What is done inside counts only if it ends without an error: else storages are as before.
+        """What is done inside counts only if it ends without an error: else storages and demands are as before.
 
         Facts stay, as types of values from before are told by them.
         """
         depth = len(self.blocks)
+        demanded = [len(block.demands) for block in self.blocks]
         self.writes.append({})
         self.writers.append([])
         try:
             yield
         except BaseException:
             self.leave(depth)
+            for block, count in zip(self.blocks, demanded):
+                del block.demands[count:]
             self.writers.pop()
             for owner, before in self.writes.pop().items():
                 owner._value = before
@@ -266,7 +280,15 @@ class Trace:
                     "TX0204",
                 )
         node.block = self.block
+        if self.demanding and (node.attrs.get("mode") == RAISE or any(region.demands for region in node.regions)):
+            self.block.demands.append(node)
         return node.results
+
+    def take_over(self, nodes: Sequence[Node], block: Block) -> None:
+        """Make nodes of a block, and what it demands, parts of the open one."""
+        for node in nodes:
+            node.block = self.block
+        self.block.demands += block.demands
 
     def _check_sizes(self, node: Node) -> None:
         """OpError where a node has a size that is known no longer."""
@@ -308,8 +330,7 @@ class Trace:
                 aliases[len(outputs)] = i
                 outputs.append(tensor.value)
         graph = Graph(self.name, self.inputs, outputs, self.table, aliases, structure, count, self.blocks[0])
-        if self.fine is not None:
-            graph.demands = [self.fine.value]
+        graph.demands, graph.raises = self.blocks[0].demands, self.fine is not None
         arrays = [self.tensors[i] for i, given in enumerate(self.inputs) if given.value is not None]
         graph.compared = tuple(n for n, t in enumerate(arrays) if t in self._compared)
         return graph.settle()

@@ -76,8 +76,11 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:
     x = as_tensor(x)
     # Small integers and floats become wider, as beside NumPy's own ints.
     x = cast(x, common_dtype([x, as_tensor(np.int64(1))]))
+    count = int(x.shape[0]) if N is None else int(N)
+    if count < 1:
+        return creation.zeros((*x.shape, count), x.dtype)
     columns = [full(x.shape, 1, x.dtype)]
-    for _ in range(1, int(x.shape[0]) if N is None else int(N)):
+    for _ in range(1, count):
         columns.append(apply("mul", columns[-1], x))
     return stack(columns if increasing else columns[::-1], 1)
 

@@ -139,7 +139,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     With a `period` the nodes may stand in any order, and nothing lies to the left or right of them.  Of complex values
     the parts are interpolated.
     """
-    (x, xp), fp = cast_all("f64", x, xp), as_tensor(fp)
+    (x, xp), fp = _as_floats("np.interp", x, xp), as_tensor(fp)
     if table().settle(0, "<", xp.dims[0], "np.interp of at least one point") is False:
         raise OpError("np.interp: array of sample points is empty", code="TX0113")
     table().equate(xp.dims[0], fp.dims[0], "np.interp has a value for each point")
@@ -192,8 +192,13 @@ def _imag(x: Tensor) -> Tensor:
     return x.imag
 
 
-def cast_all(element: str, *values: Any) -> list[Tensor]:
-    return [methods.astype(as_tensor(v), element) for v in values]
+def _as_floats(f: str, *values: Any) -> list[Tensor]:
+    """Values as f64, of a function that takes no complex ones."""
+    tensors = [as_tensor(v) for v in values]
+    for t in tensors:
+        if t.element.is_complex:
+            raise OpError(f"{f} takes no {t.user_type} there", "take its .real or .imag", "TX0112")
+    return [methods.astype(t, "f64") for t in tensors]
 
 
 @handles(np.unwrap)
@@ -201,11 +206,11 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     """Whole periods added where neighbours differ by more than half of one."""
     p = as_tensor(p)
     axis = methods._axis(axis, p.ndim)
-    if not p.element.is_float:
-        if not isinstance(period, int):
-            p = methods.astype(p, "f64")
-    half = period // 2 if p.element.is_integer else period / 2
     steps = diff(p, axis=axis)
+    if not p.element.is_float and (p.element.is_complex or not isinstance(period, int)):
+        (p,) = _as_floats("np.unwrap", p)
+    half = period // 2 if p.element.is_integer else period / 2
+    steps = cast(steps, p.element)
     reduced = (steps + half) % period - half
     if not (p.element.is_integer and period % 2):  # half a period is as far up as down
         reduced = apply("select", apply("logical_and", apply("equal", reduced, -half), steps > 0), half, reduced)

@@ -15,7 +15,7 @@ import numpy as np
 
 from .....dialects.registry import OpError
 from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast, common_dtype
+from ...tensor.apply import apply, as_tensor, cast, common_dtype, strong
 from ...tensor.tensor import Tensor
 from ...trace.context import table
 from ..out_arrays import into, target_of
@@ -32,7 +32,7 @@ ASSUMED = 64
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None) -> Any:
     """NumPy's, with any `optimize`: True and False choose an order here, a path of `np.einsum_path` is followed."""
     texts, given, result = _letters(operands)
-    tensors = [as_tensor(x) for x in given]
+    tensors = [strong(as_tensor(x)) for x in given]
     if dtype is not None:
         tensors = [cast(t, methods.element_named(dtype)) for t in tensors]
     elif (target := target_of(out)) is not None and np.can_cast(common_dtype(tensors).numpy, target.dtype, "safe"):

@@ -143,28 +143,33 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 @handles(np.allclose)
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    return methods.reduce("all", isclose(a, b, rtol, atol, equal_nan))
+    return _pythons(isclose(a, b, rtol, atol, equal_nan))
+
+
+def _pythons(found: Tensor) -> Tensor:
+    """Whether all are true, which NumPy makes a bool of Python's."""
+    return Tensor(methods.reduce("all", found).value, weak="bool")
 
 
 @handles(np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Whether two arrays have one shape and equal elements: a rank-0 bool tensor."""
+    """Whether two arrays have one shape and equal elements."""
     a, b = as_tensor(a1), as_tensor(a2)
     if a.ndim != b.ndim or any(bool(m != n) for m, n in zip(a.shape, b.shape)):
-        return full((), False)
+        return False
     same = apply("equal", a, b)
     if equal_nan and (a.element.is_float or a.element.is_complex):
         same = apply("logical_or", same, apply("logical_and", apply("isnan", a), apply("isnan", b)))
-    return methods.reduce("all", same)
+    return _pythons(same)
 
 
 @handles(np.array_equiv)
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Whether two arrays broadcast to equal ones."""
     try:
-        return methods.reduce("all", apply("equal", a1, a2))
+        return _pythons(apply("equal", a1, a2))
     except OpError:
-        return full((), False)
+        return False
 
 
 @handles(np.isposinf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from .....dialects.types import DTYPES
 from ...tensor import methods
 from ...tensor.apply import apply, as_tensor, cast, common_dtype
 from ...tensor.tensor import Tensor
-from ...trace.context import table
+from ...trace.context import current, table
 from ..creation import zeros
 from .creation import vander
 from .factorizations import matrices, svd, usual_share
@@ -67,9 +68,11 @@ def _squares(rest: Tensor) -> Tensor:
 
 
 def _zero_where(full_rank: Tensor) -> Tensor:
-    """0 where it holds; else there is no solution x of ``0 * x = 0``, and the call raises LinAlgError."""
+    """0 where it holds; else there is no solution x of ``0 * x = 0``, and a call that uses it raises LinAlgError."""
     factor = methods.reshape(cast(full_rank, DTYPES["f64"]), (1, 1))
-    return methods.reshape(apply("eliminate", factor, zeros((1, 1)), mode=RAISE)[0], ())
+    trace = current()
+    with nullcontext() if trace is None else trace.only_if_used():
+        return methods.reshape(apply("eliminate", factor, zeros((1, 1)), mode=RAISE)[0], ())
 
 
 @handles(np.polyfit)

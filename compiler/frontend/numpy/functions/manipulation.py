@@ -21,9 +21,15 @@ from .registry import handles, required
 __all__ = ["flip", "roll", "tile"]
 
 
+def _array(a: Any) -> Tensor:
+    """An array, which NumPy makes of a number of Python's before it asks it for a view; NumPy's have views."""
+    t = as_tensor(a)
+    return Tensor(t.value, boxed=True) if t.weak else t
+
+
 @handles(np.transpose, np.permute_dims)
 def transpose(a: Any, axes: Any = None) -> Any:
-    return methods.transpose(as_tensor(a), axes)
+    return methods.transpose(_array(a), axes)
 
 
 @handles(np.matrix_transpose, np.linalg.matrix_transpose)
@@ -53,7 +59,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 @handles(np.squeeze)
 def squeeze(a: Any, axis: Any = None) -> Any:
-    return methods.squeeze(as_tensor(a), axis)
+    return methods.squeeze(_array(a), axis)
 
 
 @handles(np.expand_dims)

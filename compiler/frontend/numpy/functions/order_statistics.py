@@ -8,14 +8,15 @@ import numpy as np
 
 from .....dialects.registry import OpError
 from .....dialects.types import DTYPES
+from ...scalars.python_numbers import checked
 from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast
+from ...tensor.apply import apply, as_tensor, cast, common_dtype
 from ...tensor.tensor import Tensor
 from ...trace.context import table
 from .. import creation
 from ..out_arrays import into
 from .indexing import take_along_axis
-from .registry import handles, required
+from .registry import handles
 
 __all__ = ["median", "quantile"]
 
@@ -101,9 +102,10 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: Any, without_nan
     rows, axes, _ = _in_rows(a, axis)
     if rows.element.kind == "bool" and method in _CONTINUOUS:
         apply("sub", rows, rows)  # as NumPy does to interpolate, which raises
-    if not rows.element.is_float:
-        rows = cast(rows, DTYPES["f64"])
-    ordered, q = apply("sort", rows), as_tensor(q)
+    q = as_tensor(q)
+    # What is between two elements has the dtype that these have with the number.
+    element = common_dtype([rows, q]) if method in _CONTINUOUS else rows.element
+    ordered = cast(apply("sort", rows), element if element.is_float else DTYPES["f64"])
     if q.ndim > 1:
         raise OpError(f"np.{name} takes a number or a vector of them, not {q.user_type}", code="TX0103")
     count = _counted(rows, without_nan)
@@ -153,7 +155,8 @@ def _handler(name: str, per: int, without_nan: bool) -> Any:
     ) -> Any:  # fmt: skip
         shares = as_tensor(q)
         outside = "Percentiles must be in the range [0, 100]" if per == 100 else "Quantiles must be in the range [0, 1]"
-        shares = required(shares, apply("logical_and", shares >= 0, shares <= per), outside)
+        inside = apply("logical_and", shares >= 0, shares <= per)
+        shares = checked(shares, inside, ValueError, outside)
         shares = shares if per == 1 else apply("div", shares, per)
         found = _quantile(a, shares, axis, method, keepdims is True, without_nan, name)
         if method in ("lower", "higher", "nearest") and not as_tensor(a).element.is_float:

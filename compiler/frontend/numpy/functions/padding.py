@@ -13,9 +13,11 @@ from .....dialects.registry import OpError
 from ...tensor import methods
 from ...tensor.apply import apply, as_tensor, cast
 from ...tensor.tensor import Tensor
+from ...trace.context import table
+from ...trace.symint import symint
 from ..creation import arange, linspace
 from .joining import concatenate
-from .registry import handles
+from .registry import handles, required
 
 __all__ = ["pad"]
 
@@ -57,6 +59,7 @@ def pad(
     for axis, (before, after) in enumerate(widths):
         if isinstance(before, int) and isinstance(after, int) and before == after == 0:
             continue
+        array = _not_empty(array, axis)
         if mode == "linear_ramp":
             array = _ramp(array, axis, (before, after), _pairs(values["end_values"], array.ndim)[axis])
         elif "stat_length" in values:
@@ -66,6 +69,15 @@ def pad(
         else:
             array = _extended(array, axis, before, after, mode)
     return array
+
+
+def _not_empty(x: Tensor, axis: int) -> Tensor:
+    """`x`, of a call that raises NumPy's ValueError where there is nothing along a dim that is to be padded."""
+    text = f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+    some = table().settle(0, "<", x.dims[axis], "np.pad of at least one element")
+    if some is False:
+        raise ValueError(text)
+    return x if some else required(x, apply("less", 0, symint(x.dims[axis])), text)
 
 
 def _pairs(given: Any, rank: int) -> list[tuple[Any, Any]]:

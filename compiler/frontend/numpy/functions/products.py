@@ -9,9 +9,10 @@ import numpy as np
 
 from .....dialects.dims.dims import packed_strides
 from .....dialects.registry import OpError
+from .....dialects.types import DTYPES
 from ....diagnostics import located
 from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, broadcast_together, cast, meet, stack
+from ...tensor.apply import apply, as_tensor, broadcast_together, cast, meet, stack, strong
 from ...tensor.tensor import Tensor
 from ...trace.context import current, table
 from ..out_arrays import into, into_acceptable
@@ -65,7 +66,7 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 
 @handles(np.inner)
 def inner(a: Any, b: Any, /) -> Any:
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = _arrays(a, b)
     if not a.ndim or not b.ndim:
         return apply("mul", a, b)
     return _in_rows(apply("contract", a, b, pairs=((a.ndim - 1, b.ndim - 1),)))
@@ -114,7 +115,7 @@ def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @handles(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = _arrays(a, b)
     if isinstance(axes, int):
         left, right = list(range(a.ndim - axes, a.ndim)), list(range(axes))
     else:
@@ -189,9 +190,14 @@ def matmul(a: Any, b: Any) -> Any:
     return batched_matmul(a, b)
 
 
+def _arrays(*given: Any) -> list[Tensor]:
+    """Operands as arrays, which NumPy makes of Python's numbers too: those have its default dtypes then."""
+    return [strong(as_tensor(x)) for x in given]
+
+
 def dot(a: Any, b: Any) -> Any:
     """NumPy's dot."""
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = _arrays(a, b)
     if not a.ndim or not b.ndim:
         return apply("mul", a, b)
     return _in_rows(apply("contract", a, b, pairs=((a.ndim - 1, max(0, b.ndim - 2)),)))
@@ -206,14 +212,19 @@ def _in_rows(made: Tensor) -> Tensor:
 
 def power(x: Any, y: Any) -> Any:
     """``x ** y``, small whole exponents as products (as NumPy's fast paths do)."""
+    base = as_tensor(x)
     if isinstance(y, (int, float)) and not isinstance(y, bool) and not isinstance(y, np.generic):
-        whole = {2: "square", 0.5: "sqrt"}.get(y)
-        kind = getattr(getattr(x, "dtype", None), "kind", "")
-        if whole == "square" or (whole == "sqrt" and kind == "f"):
-            return apply(whole, x)
+        x, kind = base, base.element.kind
+        of_floats = kind in ("float", "complex")
+        if y == 2 and (of_floats or isinstance(y, int)) and (kind != "bool" or base.ndim or base.boxed):
+            return apply("square", x)
+        if y == 0.5 and kind == "float":
+            return apply("sqrt", x)
+        if kind == "bool" and isinstance(y, int):
+            x = base = cast(base, DTYPES["i64"])  # as beside an int in any other op
         if y == 1 and isinstance(y, int):
             return apply("positive", x)
-    base, exponent = as_tensor(x), as_tensor(y)
+    exponent = as_tensor(y)
     text = "Integers to negative integer powers are not allowed."
     if base.element.kind in ("bool", "int", "uint") and exponent.element.kind == "int":
         if isinstance(y, int) and y < 0:

@@ -124,7 +124,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
 
 @handles(np.setdiff1d)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
-    a, b = _together(ar1, ar2)
+    a, b = (methods.ravel(as_tensor(x)) for x in (ar1, ar2))
     return _those(a if assume_unique else unique(a), b, True)
 
 

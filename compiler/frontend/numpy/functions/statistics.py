@@ -152,7 +152,11 @@ def cov(
     centred = variables - methods.reduce("mean", variables, 1, keepdims=True)
     less = (0 if bias else 1) if ddof is None else ddof
     product = matmul(centred, apply("conjugate", methods.swapaxes(centred, 0, 1)))
-    return methods.squeeze(product, _ones(product)) / (variables.shape[1] - less)
+    # Without degrees of freedom it is infinite, and NaN times zero.
+    freedom = apply("cwise_max", cast(as_tensor(variables.shape[1] - less), wide.part), 0)
+    found = methods.squeeze(product, _ones(product)) * cast(apply("div", 1.0, freedom), product.element.part)
+    found.boxed = True
+    return found
 
 
 def _variables(m: Any, rowvar: bool) -> Tensor:
