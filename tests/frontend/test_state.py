@@ -61,6 +61,14 @@ def stores_into_what_a_loop_names(x, n):
     return v
 
 
+@case(A)
+def chooses_between_one_array_and_itself(x):
+    y = x
+    y[...] = y if x[0] > 1 else x
+    y[0] += 5
+    return y or x if x[0] < 9 and len(x) == 1 else x
+
+
 @case(A, 3)
 def holds_in_a_tuple_what_a_loop_stores_into_and_rebinds(x, n):
     z = x * 2
