@@ -226,6 +226,65 @@ def test_as_python(f: Callable[..., Any], x: np.ndarray):
     every_stage(jitted, *calls[0])
 
 
+class Pair:
+    """An object of the user's."""
+
+
+def returns_what_no_number_is(x, n):
+    found, name = [1.0], "a"
+    for i in range(n):
+        if x[i] > 1:
+            return x, found, i, name, None
+        x[i] = 5
+        found[0] = 3.0
+    return x, found, -1, name, None
+
+
+def returns_parts_of_an_object(x, n):
+    b = Pair()
+    b.y, b.items = x * 2, [1]
+    for i in range(n):
+        for j in range(n):
+            if x[j] > 1:
+                return b.y, b.items
+            b.y[j] += i + 1
+    return b.y, [*b.items, 2]
+
+
+def returns_nothing_that_it_had(x, n):
+    k = None
+    while n > 0:
+        n -= 1
+        if x[n] > 2:
+            return k
+        x[n] += 1
+    return k
+
+
+def returns_a_name_that_the_loop_binds(x, n):
+    y = x
+    for i in range(n):
+        y = x * i
+        if y[0] > 1:
+            return y, x
+    return y, x
+
+
+@pytest.mark.parametrize(
+    "f",
+    (
+        returns_what_no_number_is, returns_parts_of_an_object, returns_nothing_that_it_had,
+        returns_a_name_that_the_loop_binds,
+    ),
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_returns_in_loops_as_python(f: Callable[..., Any]):
+    jitted = txc.jit(f)
+    for sign in (1, 0, -1):
+        ours, theirs = (np.arange(1.0, 4) * sign for _ in range(2))
+        assert repr(jitted(ours, 3)) == repr(f(theirs, 3)) and repr(ours) == repr(theirs)
+
+
 def test_what_a_break_leaves_out_is_not_read():
     same(beyond_the_end, (V, 3.5))
 
