@@ -270,10 +270,17 @@ def returns_a_name_that_the_loop_binds(x, n):
     return y, x
 
 
+def returns_an_array_or_a_number(x, n):
+    for i in range(n):
+        if x[i] > 2:
+            return x
+    return x.sum()
+
+
 @pytest.mark.parametrize(
     "f",
     (
-        returns_what_no_number_is, returns_parts_of_an_object, returns_nothing_that_it_had,
+        returns_an_array_or_a_number, returns_what_no_number_is, returns_parts_of_an_object, returns_nothing_that_it_had,
         returns_a_name_that_the_loop_binds,
     ),
     ids=lambda f: f.__name__,
@@ -385,13 +392,6 @@ def tuple_or_not(x, limit):
     return x
 
 
-def other_shapes(x, limit):
-    for i in range(x.shape[0]):
-        if x[i] > limit:
-            return x
-    return x.sum()
-
-
 def breaks_out_of_a_try(x, limit):
     for i in range(x.shape[0]):
         try:
@@ -458,7 +458,6 @@ ERRORS: list[tuple[Callable[..., Any], str, str]] = [
         "a return in a loop or a with gives another number of values than others",
         "return the same kind of value",
     ),
-    (other_shapes, "is f64[x.0] in one branch of an if and f64[] in the other", "give it one shape"),
     (breaks_out_of_a_try, "a jump out of try is not staged", "move break, continue and return out of it"),
     (tries, "try is not staged", "use np.where"),
     (generates, "a generator is not staged", "return a list"),

@@ -128,7 +128,8 @@ def _always(body: Sequence[ast.stmt]) -> bool:
 
 
 def _unchanged(body: Sequence[ast.stmt], results: int | None) -> dict[int, ast.expr]:
-    """The parts, by number, that all returns in loops and `with` read of one variable, which none of these binds.
+    """The parts, by number, that all returns in loops and `with` read of one variable, which none of these binds, or
+    that are one constant.
 
     Nothing runs between such a `return` and the end of the function: they can be read there.
     """
@@ -140,7 +141,9 @@ def _unchanged(body: Sequence[ast.stmt], results: int | None) -> dict[int, ast.e
         parts = [r.value.elts[i] if isinstance(r.value, ast.Tuple) and results is not None else r.value
                  for r in returns.values()]  # fmt: skip
         same = len({ast.dump(part) if part is not None else "" for part in parts}) == 1
-        if same and parts[0] is not None and _variable(parts[0]) not in {None, *bound}:
+        if not same or parts[0] is None:
+            continue
+        if isinstance(parts[0], ast.Constant) or _variable(parts[0]) not in {None, *bound}:
             found[i] = parts[0]
     return found
 
