@@ -226,6 +226,72 @@ def test_as_python(f: Callable[..., Any], x: np.ndarray):
     every_stage(jitted, *calls[0])
 
 
+class Pair:
+    """An object of the user's."""
+
+
+def returns_what_no_number_is(x, n):
+    found, name = [1.0], "a"
+    for i in range(n):
+        if x[i] > 1:
+            return x, found, i, name, None
+        x[i] = 5
+        found[0] = 3.0
+    return x, found, -1, name, None
+
+
+def returns_parts_of_an_object(x, n):
+    b = Pair()
+    b.y, b.items = x * 2, [1]
+    for i in range(n):
+        for j in range(n):
+            if x[j] > 1:
+                return b.y, b.items
+            b.y[j] += i + 1
+    return b.y, [*b.items, 2]
+
+
+def returns_nothing_that_it_had(x, n):
+    k = None
+    while n > 0:
+        n -= 1
+        if x[n] > 2:
+            return k
+        x[n] += 1
+    return k
+
+
+def returns_a_name_that_the_loop_binds(x, n):
+    y = x
+    for i in range(n):
+        y = x * i
+        if y[0] > 1:
+            return y, x
+    return y, x
+
+
+def returns_an_array_or_a_number(x, n):
+    for i in range(n):
+        if x[i] > 2:
+            return x
+    return x.sum()
+
+
+@pytest.mark.parametrize(
+    "f",
+    (
+        returns_an_array_or_a_number, returns_what_no_number_is, returns_parts_of_an_object, returns_nothing_that_it_had,
+        returns_a_name_that_the_loop_binds,
+    ),
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_returns_in_loops_as_python(f: Callable[..., Any]):
+    jitted = txc.jit(f)
+    for sign in (1, 0, -1):
+        ours, theirs = (np.arange(1.0, 4) * sign for _ in range(2))
+        assert repr(jitted(ours, 3)) == repr(f(theirs, 3)) and repr(ours) == repr(theirs)
+
+
 def test_what_a_break_leaves_out_is_not_read():
     same(beyond_the_end, (V, 3.5))
 
@@ -326,13 +392,6 @@ def tuple_or_not(x, limit):
     return x
 
 
-def other_shapes(x, limit):
-    for i in range(x.shape[0]):
-        if x[i] > limit:
-            return x
-    return x.sum()
-
-
 def breaks_out_of_a_try(x, limit):
     for i in range(x.shape[0]):
         try:
@@ -399,7 +458,6 @@ ERRORS: list[tuple[Callable[..., Any], str, str]] = [
         "a return in a loop or a with gives another number of values than others",
         "return the same kind of value",
     ),
-    (other_shapes, "is f64[x.0] in one branch of an if and f64[] in the other", "give it one shape"),
     (breaks_out_of_a_try, "a jump out of try is not staged", "move break, continue and return out of it"),
     (tries, "try is not staged", "use np.where"),
     (generates, "a generator is not staged", "return a list"),

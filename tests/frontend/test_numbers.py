@@ -241,8 +241,9 @@ def test_ints_that_are_results_are_of_any_size(n):
 
     jitted = txc.jit(function)
     for sign in (1, -1):
-        compared(jitted, function, sign * (X + 1), n)
-        compared(jitted, function, sign * (X + 1), 5)
+        for k in (n, 5):
+            x = sign * (X + 1)
+            assert repr(jitted(x, k)) == repr(function(x, k))
 
 
 def test_an_int_beside_small_ones_has_to_fit():

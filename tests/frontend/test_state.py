@@ -62,6 +62,103 @@ def stores_into_what_a_loop_names(x, n):
 
 
 @case(A, 3)
+@case(A, 2)
+def writes_what_a_view_shows_that_is_rebound(x, n):
+    z = x * 2
+    q, w = z[:], z
+    s = 0.0
+    for _ in range(n):
+        w[0] += 1
+        s += q[0]
+        q = q * 2
+    return s, w, q
+
+
+def swaps_as_often_as_values_say(x, y):
+    z = x * 1
+    for i in range(int(y[0])):
+        z[1] = i
+        x, z = z, x
+    return x, z
+
+
+def names_another_array_from_some_iteration_on(x, y):
+    a = y
+    for i in range(len(x)):
+        a[0] += 1
+        if x[i] > 1:
+            a = x
+    a[1] = 9
+    return a
+
+
+def names_a_view_from_some_iteration_on(x, y):
+    for i in range(len(x)):
+        if y[i] > 1:
+            y = x[::-1]
+        y += i
+    y[0] = 7
+    return y
+
+
+def names_an_array_of_its_own_from_some_iteration_on(x, y):
+    z = y
+    for i in range(len(x)):
+        z[0] += 1
+        if x[i] > 1:
+            z = x * i
+        if x[i] < -1:
+            break
+    z[1] = 9
+    return z
+
+
+def names_another_array_in_a_while(x, y):
+    i = 0
+    while i < 3 and y[0] < 5:
+        y[0] += 1
+        if x[i] > 0:
+            y = x
+        i += 1
+    y[2] = 4
+    return y, i
+
+
+def names_one_array_in_each_iteration(x, y):
+    for _ in range(int(y[0])):
+        x = y
+    x[1] = 6
+    return x
+
+
+def has_two_names_for_what_it_makes(x, y):
+    a = b = y
+    for i in range(len(x)):
+        a[0] += 1
+        if x[i] > 1:
+            a = b = x * i
+    b[1] += 8
+    return a, b
+
+
+for names in (
+    swaps_as_often_as_values_say, names_another_array_from_some_iteration_on, names_a_view_from_some_iteration_on,
+    names_an_array_of_its_own_from_some_iteration_on, names_another_array_in_a_while, names_one_array_in_each_iteration,
+):  # fmt: skip
+    for sign in (1, -1, 0):
+        for first in (0.0, 1.0, 2.0, 3.0):
+            case(sign * np.arange(1.0, 4), np.array([first, 2, 3]))(names)
+
+
+@case(A)
+def chooses_between_one_array_and_itself(x):
+    y = x
+    y[...] = y if x[0] > 1 else x
+    y[0] += 5
+    return y or x if x[0] < 9 and len(x) == 1 else x
+
+
+@case(A, 3)
 def holds_in_a_tuple_what_a_loop_stores_into_and_rebinds(x, n):
     z = x * 2
     kept = (z, 1)
@@ -805,6 +902,7 @@ def asks_the_truth_of_an_array(x):
 
 
 REFUSED = [
+    (lambda x: has_two_names_for_what_it_makes(x, x + 1), "a is an array of others that the loop both writes"),
     (shrinks_in_a_branch, "the list found holds 1 values in one branch of an if and 2 in the other"),
     (lists_functions, "the list found gets a function in each iteration"),
     (lists_pairs, "the list found gets a tuple in each iteration"),

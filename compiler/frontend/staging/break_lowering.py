@@ -127,6 +127,40 @@ def _always(body: Sequence[ast.stmt]) -> bool:
     return isinstance(last, (ast.With, ast.AsyncWith)) and _always(last.body)
 
 
+def _unchanged(body: Sequence[ast.stmt], results: int | None) -> dict[int, ast.expr]:
+    """The parts, by number, that all returns in loops and `with` read of one variable, which none of these binds, or
+    that are one constant.
+
+    Nothing runs between such a `return` and the end of the function: they can be read there.
+    """
+    around = [s for s in _all(body) if isinstance(s, (*_LOOPS, ast.With, ast.AsyncWith)) and _returns_in(s)]
+    returns = {id(r): r for s in around for r in _returns_in(s)}
+    bound = {n.id for s in around for n in ast.walk(s) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    found: dict[int, ast.expr] = {}
+    for i in range(1 if results is None else results):
+        parts = [r.value.elts[i] if isinstance(r.value, ast.Tuple) and results is not None else r.value
+                 for r in returns.values()]  # fmt: skip
+        same = len({ast.dump(part) if part is not None else "" for part in parts}) == 1
+        if not same or parts[0] is None:
+            continue
+        if isinstance(parts[0], ast.Constant) or _variable(parts[0]) not in {None, *bound}:
+            found[i] = parts[0]
+    return found
+
+
+def _all(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Statements and those in them, but for other scopes."""
+    inside = [s for node in body if not isinstance(node, _SCOPES) for block in _blocks(node) for s in _all(block)]
+    return [*body, *inside]
+
+
+def _variable(node: ast.expr) -> str | None:
+    """The variable of which a name, or an attribute of an attribute, is read."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
 class _Place(NamedTuple):
     """Where a block stands: the flag of the loop around it, and the flags of what its jumps skip on the way there."""
 
@@ -139,6 +173,8 @@ class _Place(NamedTuple):
 class _Rewriter:
     def __init__(self, function: ast.FunctionDef, results: int | None):
         self.function, self.results, self.count = function, results, 0
+        #: By number: the parts of what is returned that nothing has to keep.
+        self.unchanged = _unchanged(function.body, results)
 
     # Pieces of AST
 
@@ -204,12 +240,13 @@ class _Rewriter:
             raise NotStaged(node, text, "return the same kind of value")
         parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] if node.value else []
         parts = parts if self.results != 0 else []
-        sets = [self.set(node, f"{MADE}value_{i}", part) for i, part in enumerate(parts)]
+        sets = [self.set(node, f"{MADE}value_{i}", part) for i, part in enumerate(parts) if i not in self.unchanged]
         return [*sets, self.set(node, f"{MADE}returned", True)]
 
     def kept(self, at: ast.stmt) -> ast.Return:
         """``return`` of what was kept."""
-        names = [ast.Name(f"{MADE}value_{i}", ast.Load()) for i in range(1 if self.results is None else self.results)]
+        count = 1 if self.results is None else self.results
+        names = [copy.deepcopy(self.unchanged.get(i)) or ast.Name(f"{MADE}value_{i}", ast.Load()) for i in range(count)]
         several = ast.Tuple(list(names), ast.Load()) if names else ast.Constant(None)
         value = names[0] if self.results is None else several
         return ast.fix_missing_locations(ast.copy_location(ast.Return(value), at))

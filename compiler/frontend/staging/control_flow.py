@@ -324,14 +324,15 @@ class ControlFlow:
 
     def _while(
         self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]], check: Any = None,
-        roots: Roots | None = None, ran: Any = True,
+        roots: Roots | None = None, ran: Any = True, refers: bool = False,
     ) -> None:  # fmt: skip
         """A `while` as a loop whose variables are tensors; `ran` is what its condition is at first."""
         roots = self.roots(test, body) if roots is None else roots
         learnt = learnt_of(self.captures, carries)
         plan = LoopState(
-            roots, self.captures, Carries(*carries), self.unset, runs=lambda: None, ran=lambda: ran, learnt=learnt
-        )
+            roots, self.captures, Carries(*carries), self.unset, runs=lambda: None, ran=lambda: ran, learnt=learnt,
+            refers=refers,
+        )  # fmt: skip
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
             checked = None if check is None else check(names, initial)
@@ -358,7 +359,20 @@ class ControlFlow:
         try:
             plan.run(loop)
         except FirstApart as first:
-            raise first.error from None
+            if refers:
+                raise first.error from None
+            self._again_with_references(
+                first, lambda: self._while(test, body, carries, check, roots, ran, refers=True), roots
+            )
+
+    def _again_with_references(self, first: FirstApart, again: Callable[[], None], roots: Roots) -> None:
+        """A loop whose variables may refer to several arrays; the first error where it can be none."""
+        try:
+            self.attempt(roots, again)
+        except NeverRuns:
+            pass
+        except (OpError, FirstApart, Unrepeatable, Periodic) as error:
+            raise first.error from error
 
     def _deferred(self, test: Callable[[], Any]) -> Any:
         """The condition of a loop: a tensor where calls may differ in it."""
@@ -504,7 +518,9 @@ class ControlFlow:
                 pass
             except FirstApart as first:
                 if peeled or stop is not None or not _runs(items.length):
-                    raise first.error from None
+                    again = lambda: self._loop(items, body, stop, carries, roots, own, check, refers=True)  # noqa: E731
+                    self._again_with_references(first, again, roots)
+                    return
                 body(items.at(0))
                 self._for(Some(items, 1, items.length), body, stop, carries, roots, own, check, peeled=True)
             except Periodic as turns:
@@ -528,7 +544,7 @@ class ControlFlow:
 
     def _loop(
         self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Carries, roots: Roots,
-        own: Sequence[str], check: Any,
+        own: Sequence[str], check: Any, refers: bool = False,
     ) -> None:  # fmt: skip
         plain = isinstance(items, StagedRange)
         ends = (items.start, items.stop, items.step) if plain else (0, items.length, 1)
@@ -537,7 +553,7 @@ class ControlFlow:
         plan = LoopState(
             roots, self.captures, carries, self.unset, runs=lambda: _runs(items.length), follows=whole,
             own=own, count=(lambda: items.length) if whole else None, ran=lambda: _ran(items.length),
-            learnt=learnt,
+            learnt=learnt, refers=refers,
         )  # fmt: skip
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:

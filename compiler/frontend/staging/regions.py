@@ -73,7 +73,7 @@ class SharedStart(OpError):
             f"start from a copy: {name} = {name}.copy()",
             "TX0291",
         )
-        self.carried = carried
+        self.carried, self.name = carried, name
 
 
 class Hints:
@@ -172,6 +172,10 @@ class _Carried:
             standing_for = [i for i in self.rebound if arguments[i] is owner]
             for i in standing_for:
                 self._refuse_shared(i)
+            for i in self.rebound:
+                given = self.given[i]
+                if isinstance(given, Tensor) and given is not owner and _among(owner, roots(given)):
+                    self._refuse_shared(i)  # in the first iteration it is a part of what is written
             if not standing_for and not _among(owner, self.written):
                 self.written.append(owner)
                 again = True

@@ -24,6 +24,7 @@ from ....dialects.registry import OpError
 from ...diagnostics import TxcError, user_loc
 from ..staging.break_lowering import MADE
 from ..staging.regions import Hints, SharedStart, Unsettled, is_inside, is_seen
+from ..tensor.apply import apply
 from ..tensor.composite_views import roots
 from ..tensor.tensor import Tensor
 from ..trace.captures import Captures
@@ -33,6 +34,7 @@ from ..trace.undefined import Undefined, unset_name
 from .choice import Choice, PerhapsOfOthers
 from .growing_lists import Appending, GrowingList, Item, Stack, is_record, stack_for, together
 from .merging import described, same_value
+from .references import Reference, options_of
 from .sharing import is_array, shared_again
 from .state import UNSET, Location, Names, Roots, State, arrays_of, is_number, kind_of, label_of, put_back
 
@@ -102,7 +104,8 @@ class LoopState:
 
     `runs` says whether it has an iteration, where that is known or can be made a fact of the call; it is asked where
     something depends on it; `ran` says it by a value of compiled code.  `count` is how many it has, where each one
-    runs.  `follows`: whether iterations may be put together where references take turns.  `own` are variables that the
+    runs.  With `refers`, a variable may refer to arrays of others that the loop stores into (`references`), at the cost
+    of stores into each of them.  `follows`: whether iterations may be put together where references take turns.  `own` are variables that the
     loop's head sets.
     """
 
@@ -110,10 +113,15 @@ class LoopState:
         self, roots: Roots, captures: Captures, carries: Carries, unset: Callable[[Undefined], None],
         *, runs: Callable[[], bool | None], follows: bool = False, own: Iterable[str] = (),
         count: Callable[[], Any] | None = None, ran: Callable[[], Any] = lambda: True, learnt: Learnt | None = None,
+        refers: bool = False,
     ):  # fmt: skip
         self.learnt = Learnt() if learnt is None else learnt
         self.roots, self.is_outside, self.carries, self.unset = roots, captures.is_outside, carries, unset
         self.runs, self.follows, self.own, self.count, self.ran = runs, follows, tuple(own), count, ran
+        self.refers = refers
+        #: Variables that refer to one of several arrays, and the numbers of what is carried that says to which.
+        self.references: dict[Location, Reference] = {}
+        self.bools: dict[Location, list[int]] = {}
         #: By identity: a list that each iteration appends to, an item, how many, and where they are gathered.
         self.grown: dict[int, tuple[GrowingList, Item, int, Stack | None]] = {}
         #: What loops around this one append to it.
@@ -170,6 +178,14 @@ class LoopState:
             #: Passed on as it is, so that errors can say that they are of this loop.
             self.given = [Undefined(p.label) if p in self.last else self.before.at(p) for p in self.locations]
             self.given = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, self.given)]
+            names = [p.label for p in self.locations]
+            for i, location in enumerate(self.locations):
+                if (reference := self.references.get(location)) is not None:
+                    starts = reference.starts()
+                    self.bools[location] = [len(self.given) + k for k in range(len(starts))]
+                    self.given[i] = reference.own_start()
+                    self.given += starts
+                    names += [f"which array {location.label} is"] * len(starts)
             for number, (grown, item, each, stack) in self.grown.items():
                 assert self.count is not None
                 if stack is None:
@@ -177,7 +193,7 @@ class LoopState:
                     self.grown[number] = grown, item, each, stack_for(item, self.count() * each, next(alike, None))
                 self.around.setdefault(number, grown.appending)
             try:
-                found = loop(self.given, [p.label for p in self.locations])
+                found = loop(self.given, names)
             except _Again:
                 continue
             except NameError as error:
@@ -187,7 +203,9 @@ class LoopState:
                 if not isinstance(cause, (SharedStart, Unsettled)) or cause.carried is not self.given:
                     raise
                 if isinstance(cause, SharedStart):
-                    raise FirstApart(error) from None
+                    if not self._may_refer(cause.name):
+                        raise FirstApart(error) from None
+                    continue
                 self._give_up(self.locations[cause.index], error)
                 continue
             finally:
@@ -198,6 +216,51 @@ class LoopState:
             self._leave(found)
             return
         raise OpError("what the variables of a loop hold does not settle", "give them values before it", "TX0292")
+
+    def _may_refer(self, name: str) -> bool:
+        """Let a variable refer to several arrays; False where it does, or cannot."""
+        location = next((p for p in self.locations if p.label == name), None)
+        if not self.refers or location is None or location in self.references or location in self.last:
+            return False
+        given = self.before.at(location)
+        if not is_array(given):
+            return False
+        self.references[location] = Reference(given)
+        return True
+
+    def _which(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> tuple[Tensor, list[Any]]:
+        """What a variable that may refer to several arrays hands on: its own one, and which of the others it is.
+
+        SharedStart where it is another variable's as well, or what no later iteration can refer to.
+        """
+        location = self.locations[i]
+        reference, value, block = self.references[location], handed[i], require().block
+        conds: list[Any] = [False] * len(reference.arrays)
+        own: list[tuple[Tensor, Any]] = []
+        learnt = False
+        for array, cond in options_of(value):
+            number = reference.find(array)
+            if number is not None:
+                conds[number] = True if cond is None else apply("logical_or", conds[number], cond)
+            elif array is arguments[i] or (self._is_own(array) and not _among(array, arguments)):
+                own.append((array, cond))
+                learnt |= not reference.has_own
+                reference.has_own = True
+            elif not reference.add(array, block):
+                # What stands for the array of a variable is none of those from before: that refers to several as well.
+                other = next((p for p, a in zip(self.locations, arguments) if a is array), location)
+                raise SharedStart(self.given, (location if other in self.references else other).label)
+            else:
+                learnt = True
+        mine = [root for array, _ in own for root in roots(array)]
+        if any(_among(root, mine) for k, other in enumerate(handed) if k != i for root in _roots(other)):
+            raise SharedStart(self.given, location.label)
+        if learnt:
+            raise _Again
+        made = own[-1][0] if own else arguments[i]
+        for array, cond in own[-2::-1]:
+            made = apply("select", cond, array, made)
+        return made, conds
 
     def is_shared(self, owner: Tensor) -> bool:
         """Whether more than one variable, or place that hangs on one, held an array or a view of it before the loop."""
@@ -224,7 +287,7 @@ class LoopState:
         """The state behind the loop, of what is carried."""
         found = [*found]
         shared_again(self.ends, found, [p.label for p in self.locations], "copy() one of the two in the loop")
-        values = [(p, self._behind(i, found[i])) for i, p in enumerate(self.locations)]
+        values = [(p, self._behind(i, found[i], found)) for i, p in enumerate(self.locations)]
         values += [(location, UNSET) for location in self.local]
         values += [(location, symint(d.substitute(self.at_last))) for location, d in self.closed.items()]
         self._fill(values)
@@ -240,11 +303,17 @@ class LoopState:
             if location not in self.closed:
                 self.unset(reason)
 
-    def _behind(self, i: int, value: Any) -> Any:
+    def _behind(self, i: int, value: Any, found: Sequence[Any]) -> Any:
         """What a location holds behind the loop: the array from before, which others see, where no iteration ran."""
         given = self.given[i]
+        if (reference := self.references.get(self.locations[i])) is not None:
+            return reference.value([found[k] for k in self.bools[self.locations[i]]], value)
         if value is given or not isinstance(value, Tensor) or not (value.ndim or value.boxed):
             return value
+        always = self.handed[i]
+        if _among(always, self.aliases[i]) and ((ran := self.ran()) is True or is_array(given)):
+            # Each iteration names one array from before the loop.
+            return always if ran is True else Choice.where(ran, always, given, value)
         if self.aliases[i]:
             name = self.locations[i].label
             hint = f"give it an array of its own in the loop: {name} = ….copy()"
@@ -278,6 +347,8 @@ class LoopState:
         self.before.restore()
         given: list[tuple[Location, Any]] = [(location, UNSET) for location in self.local]
         for location, value in zip(self.locations, arguments):
+            if (reference := self.references.get(location)) is not None:
+                value = reference.value([arguments[k] for k in self.bools[location]], value)
             unread = location in self.last and not location.label.startswith(MADE)
             given.append((location, UNSET if unread else value))
         self._fill(given)
@@ -307,10 +378,16 @@ class LoopState:
         handed = [after.at(location) for location in self.locations]
         self._keep_kinds(handed)
         self._follow(arguments, handed)
-        self.aliases = [self._others_of(i, arguments, handed) for i in range(len(handed))]
-        self.ends = [[self._made(i, value)] for i, value in enumerate(handed)]
+        which = {i: self._which(i, arguments, handed) for i, p in enumerate(self.locations) if p in self.references}
+        self.handed = handed
+        self.aliases = [[] if i in which else self._others_of(i, arguments, handed) for i in range(len(handed))]
+        self.ends = [[None if i in which else self._made(i, value)] for i, value in enumerate(handed)]
         self._share_items(arguments, handed)
-        return tuple(Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, handed))
+        given = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, handed)]
+        for i, (own, conds) in which.items():
+            given[i] = own
+            given += conds
+        return tuple(given)
 
     def _keep_kinds(self, handed: Sequence[Any]) -> None:
         """Ask whether there is an iteration, where one makes of a number one of NumPy's, or of another Python type."""

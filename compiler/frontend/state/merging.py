@@ -307,7 +307,7 @@ class Merge:
                 of = holds.setdefault(self._place(number, side, option) if fresh else option, [False, False])
                 with self.fork.at_end(side):
                     of[side] = cond if of[side] is False else apply("logical_or", of[side], cond)
-        if list(holds) != [number]:
+        if any(not isinstance(option, int) or option != number for option in holds):
             self.options[number] = [(option, self._condition(*sides)) for option, sides in holds.items()]
 
     def _place(self, number: int, side: int, made: Tensor) -> int:
@@ -363,6 +363,8 @@ class Merge:
 
     def alone(self, a: Any, b: Any, joined: Any) -> Any:
         """What `a` or `b`, which are no choices, come to where that is all: `joined` has the value."""
+        if a is b:
+            return a
         self._pair(a, b, "the value")
         self.results = [joined]
         self._choices()

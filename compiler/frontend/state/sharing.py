@@ -22,7 +22,7 @@ from ..trace.context import table
 from ..trace.emit import resolved_attrs
 from .choice import PerhapsOfOthers
 
-__all__ = ["NOWHERE", "Ends", "is_array", "shared_again"]
+__all__ = ["NOWHERE", "Ends", "dims_in", "is_array", "shared_again"]
 
 
 class _Nowhere:
@@ -91,7 +91,9 @@ def _as_view(views: Ends, bases: Ends, base: Tensor) -> Tensor | None:
         paths.append(path[::-1])
     first = paths[0]
     facts = table()
-    if any(path != first for path in paths[1:]) or not all(facts.knows(d) for _, attrs in first for d in _dims(attrs)):
+    if any(path != first for path in paths[1:]) or not all(
+        facts.knows(d) for _, attrs in first for d in dims_in(attrs)
+    ):
         return None
     made = base
     for op, attrs in first:
@@ -99,13 +101,13 @@ def _as_view(views: Ends, bases: Ends, base: Tensor) -> Tensor | None:
     return made
 
 
-def _dims(value: Any) -> Iterator[Dim]:
+def dims_in(value: Any) -> Iterator[Dim]:
     """The dims in parameters of an op."""
     if isinstance(value, Dim):
         yield value
     elif isinstance(value, dict):
         for part in value.values():
-            yield from _dims(part)
+            yield from dims_in(part)
     elif isinstance(value, (tuple, list)):
         for part in value:
-            yield from _dims(part)
+            yield from dims_in(part)
