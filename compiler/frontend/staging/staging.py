@@ -33,7 +33,7 @@ from ..state.iterators import makes_iterator, with_kept_items
 from ..state.one_of import OneOf, one_of_in
 from ..tensor.tensor import Tensor
 from ..trace.captures import Captures, Frame, Root, is_library, variable
-from ..trace.context import require
+from ..trace.context import current, require
 from ..trace.demands import Ended
 from ..trace.graph import Graph
 from ..trace.shared_inputs import share
@@ -356,8 +356,9 @@ class Runtime(ControlFlow):
         """What to call instead: creation functions and builtins that tensors need, the user's functions staged."""
         if isinstance(called, OneOf):
             return lambda *given, **named: called.each(lambda f: self.fn(f)(*given, **named), *given, *named.values())
-        found = self._fn(called)
-        return functools.partial(self._called, found) if require().has_one_of and not _takes_any(found) else found
+        found, trace = self._fn(called), current()
+        may_be_given_one = trace is not None and trace.has_one_of  # no trace: a function of the library, run at once
+        return functools.partial(self._called, found) if may_be_given_one and not _takes_any(found) else found
 
     def _called(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
         """The result of a function that is not staged, of the values that there are."""

@@ -13,6 +13,7 @@ from ..tensor.apply import as_tensor, cast
 from ..tensor.tensor import Tensor
 from ..trace.graph import DimTable
 from ..trace.symint import SymInt, as_dim, is_integer
+from ..trace.undefined import Unusable
 from .types import Annotation, Parameter
 
 __all__ = ["bind_arguments", "match_arguments", "typed_results"]
@@ -119,6 +120,8 @@ def _typed_result(name: str, declared: Annotation, value: Any, sizes: Mapping[st
     if declared.is_int and is_integer(value):
         return value
     result = _number(value, declared) if not declared.dims and not isinstance(value, Tensor) else value
+    if isinstance(result, Unusable):
+        raise OpError(result.reason, result.hint, "TX0319")
     if not isinstance(result, Tensor):
         got = f"the {type(value).__name__} {value!r}"
         raise OpError(f"{name} returns {got}, declared is {declared}", code="TX0529")
