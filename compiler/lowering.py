@@ -18,7 +18,7 @@ from ..dialects import tx
 from ..dialects.attributes import OrderAttr, dims_attr, integer_attr, ir_tensor, order_attr, string_attr
 from ..dialects.dims.dims import Dim, Sym, sym
 from ..dialects.dims.index_map import IndexMap
-from ..dialects.ops.indexing import INDEX
+from ..dialects.ops.structure.indexing import INDEX
 from .frontend.trace import graph as g
 
 __all__ = ["lower"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.ops.library import Library
+from ...dialects.ops.structure.library import Library
 from ...dialects.registry import OPS, OpError, Reduction, Scan
 from ..diagnostics import located
 from .indexing import data_dependent_sizes

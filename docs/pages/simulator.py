@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from txc.runtime.ptx_simulator.decode import TABLE
-from txc.runtime.ptx_simulator.special_registers import SPECIAL_REGISTERS
+from txc.runtime.ptx_simulator.execution.special_registers import SPECIAL_REGISTERS
+from txc.runtime.ptx_simulator.instructions.decode import TABLE
 
 __all__ = ["PAGE", "page"]
 

@@ -23,7 +23,7 @@ from ...dialects import kernel, tx
 from ...dialects.attributes import from_attr, tensor_of
 from ...dialects.dims.dims import Dim, iterators, sym
 from ...dialects.dims.index_map import IndexMap, identity_map, product, unravel
-from ...dialects.ops.indexing import STORE
+from ...dialects.ops.structure.indexing import STORE
 from ...dialects.order import FREE, Order
 from ...dialects.registry import Map, Reduction, Scan, Structural, find_op
 from ...dialects.scalar.builder import BodyBuilder

@@ -15,7 +15,7 @@ from ...dialects.dims.dims import Dim, Sym, iterators, sym
 from ...dialects.dims.index_map import IndexMap
 from ...dialects.kernel import BOUND, GenericOp, ReadOp, ScatterOp, YieldOp, shape_of
 from ...dialects.loop import BindOp
-from ...dialects.ops.indexing import index_symbols
+from ...dialects.ops.structure.indexing import index_symbols
 from ...dialects.order import Order
 from ...dialects.registry import INHABITED, Map
 from ...dialects.scalar.builder import BodyBuilder, scalar_constant

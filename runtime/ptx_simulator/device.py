@@ -10,15 +10,15 @@ from contextlib import contextmanager
 import numpy as np
 
 from ..gpu.gpu_device import DeviceError, KernelLaunch, TensorMap
-from .global_memory import Heap
-from .inlining import inlined
-from .parser import parse
-from .perf_counters import KernelCounts
-from .program import Program, make_program
-from .resident_blocks import Batch, Launch
-from .scheduler import Scheduler
-from .syntax import Module, Variable
-from .tensor_maps import encoded
+from .execution.inlining import inlined
+from .execution.perf_counters import KernelCounts
+from .execution.program import Program, make_program
+from .execution.resident_blocks import Batch, Launch
+from .execution.scheduler import Scheduler
+from .memory.global_memory import Heap
+from .memory.tensor_maps import encoded
+from .ptx.parser import parse
+from .ptx.syntax import Module, Variable
 
 __all__ = ["PtxModule", "PtxSimulator"]
 

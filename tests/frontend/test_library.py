@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.dialects.ops.library import Library
+from txc.dialects.ops.structure.library import Library
 from txc.dialects.registry import OPS
 
 special = pytest.importorskip("scipy.special")

@@ -11,7 +11,7 @@ import pytest
 import txc
 from txc.compiler.config.devices import gpu_device
 from txc.runtime.ptx_simulator import PtxSimulator
-from txc.runtime.ptx_simulator.perf_counters import SECTOR, KernelCounts
+from txc.runtime.ptx_simulator.execution.perf_counters import SECTOR, KernelCounts
 
 RNG = np.random.default_rng(4)
 

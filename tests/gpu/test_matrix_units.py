@@ -24,7 +24,7 @@ from txc.dialects.attributes import integer_attr
 from txc.dialects.loop import AsyncCopyOp, MatrixFoldOp, ParallelOp
 from txc.dialects.order import Order, parse_order
 from txc.runtime.ptx_simulator import PtxSimulator
-from txc.runtime.ptx_simulator.perf_counters import SECTOR, KernelCounts
+from txc.runtime.ptx_simulator.execution.perf_counters import SECTOR, KernelCounts
 
 from .devices import ON_HOPPER
 

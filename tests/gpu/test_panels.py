@@ -13,7 +13,7 @@ from txc.compiler.config.devices import gpu_device
 from txc.compiler.driver.options import Options
 from txc.compiler.pipeline import run_stages
 from txc.runtime.ptx_simulator import PtxSimulator
-from txc.runtime.ptx_simulator.perf_counters import SECTOR
+from txc.runtime.ptx_simulator.execution.perf_counters import SECTOR
 
 from .devices import GPUS
 

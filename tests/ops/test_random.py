@@ -11,7 +11,7 @@ import txc
 from txc.compiler.frontend.numpy.random import LINE
 from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
-from txc.dialects.ops.random import Philox
+from txc.dialects.ops.structure.random import Philox
 
 #: Counter (two words, the lower first), key, result: the test vectors that Random123 publishes for philox2x32-10.
 KNOWN = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from txc.runtime.ptx_simulator import PtxSimulator
-from txc.runtime.ptx_simulator.perf_counters import KernelCounts
+from txc.runtime.ptx_simulator.execution.perf_counters import KernelCounts
 
 from .harness import kernel
 

@@ -11,7 +11,7 @@ import pytest
 
 from txc.runtime.gpu.gpu_device import DeviceError, TensorMap
 from txc.runtime.ptx_simulator import PtxSimulator
-from txc.runtime.ptx_simulator.tensor_maps import decoded, encoded
+from txc.runtime.ptx_simulator.memory.tensor_maps import decoded, encoded
 
 
 def body(dims: int, size: int, to: str = "tile", expected: int | None = None) -> str:

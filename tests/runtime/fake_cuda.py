@@ -13,7 +13,7 @@ import numpy as np
 from txc.runtime.gpu.cuda_library import PROTOTYPES
 from txc.runtime.gpu.gpu_device import TensorMap
 from txc.runtime.ptx_simulator import PtxModule, PtxSimulator
-from txc.runtime.ptx_simulator.tensor_maps import decoded, encoded
+from txc.runtime.ptx_simulator.memory.tensor_maps import decoded, encoded
 
 BASE = 1 << 40
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....dialects.dims.dims import Dim, Sym, iterators
 from ....dialects.dims.index_map import IndexMap
-from ....dialects.ops.indexing import STORE, index_symbols
+from ....dialects.ops.structure.indexing import STORE, index_symbols
 from ....dialects.registry import OPS, RAISE, OpError
 from ..tensor.apply import apply, as_tensor, bound_sizes, broadcast_to, broadcast_together, cast
 from ..tensor.tensor import Tensor

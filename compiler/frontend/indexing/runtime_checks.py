@@ -1,12 +1,12 @@
 """What is data is checked: a graph with such indices, or with equations, has one more output that says what failed.
 
 Compiled code never leaves an array: a read outside takes the nearest element, a store outside does nothing
-(`dialects/ops/indexing.py`); and where an equation has no solution it goes on with infinities and NaN
-(`dialects/ops/factorizations.py`).  What marks them ``mode="raise"`` asks for more: `checked` makes the graph again
-with a number beside them that is 0 as long as all is well, carried through loops and branches like any variable, and is
-given out last.  So it is ordinary arithmetic on every level and every back end.  Whoever calls the code raises the
-error of the check (`Structural.error`, of indices `IndexError`) where it is not 0; `runtime/check_errors.py` takes it
-apart.
+(`dialects/ops/structure/indexing.py`); and where an equation has no solution it goes on with infinities and NaN
+(`dialects/ops/linalg/factorizations.py`).  What marks them ``mode="raise"`` asks for more: `checked` makes the graph
+again with a number beside them that is 0 as long as all is well, carried through loops and branches like any variable,
+and is given out last.  So it is ordinary arithmetic on every level and every back end.  Whoever calls the code raises
+the error of the check (`Structural.error`, of indices `IndexError`) where it is not 0; `runtime/check_errors.py` takes
+it apart.
 """
 
 from __future__ import annotations

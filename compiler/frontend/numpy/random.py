@@ -1,4 +1,4 @@
-"""Random tensors: Philox's bits (`dialects/ops/random.py`) by element number, turned into numbers.
+"""Random tensors: Philox's bits (`dialects/ops/structure/random.py`) by element number, turned into numbers.
 
 A draw has 64 bits.  Two elements share one where 32 are enough, and two normal numbers come of each pair of uniform
 ones.  So that no number has to leave its lane, these two are not neighbours: elements that fill a cache line take the

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....dialects import ops as _declarations
 from ....dialects.dims.dims import Dim, dim
-from ....dialects.ops.library import Library
+from ....dialects.ops.structure.library import Library
 from ....dialects.registry import OPS, RAISE, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
 from ....dialects.types import DTYPES, DType, dtype, tensor_type
 from ...call.foreign_arrays import refuse_foreign

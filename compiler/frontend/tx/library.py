@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ....dialects.ops.library import Library
+from ....dialects.ops.structure.library import Library
 from ....dialects.registry import OPS, OpError
 from ....dialects.types import dtype
 from ...diagnostics import user_loc

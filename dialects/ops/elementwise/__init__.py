@@ -1,0 +1,1 @@
+"""Maps: arithmetic, logic and the elementary functions."""

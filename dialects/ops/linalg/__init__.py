@@ -1,0 +1,1 @@
+"""Contractions, transforms and factorizations."""

@@ -1,0 +1,1 @@
+"""Maps: special functions."""

@@ -1,0 +1,1 @@
+"""Views, gathers and scatters, control flow, and what else is no arithmetic."""

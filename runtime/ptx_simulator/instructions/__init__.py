@@ -1,0 +1,1 @@
+"""What each instruction does, and the table of all."""

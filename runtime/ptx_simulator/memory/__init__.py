@@ -1,0 +1,1 @@
+"""The memories of a device, and what accesses of them are checked for."""

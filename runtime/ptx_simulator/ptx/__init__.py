@@ -1,0 +1,1 @@
+"""The PTX language: syntax, types and the reader."""
