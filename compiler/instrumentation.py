@@ -1,7 +1,7 @@
 """The hook between the stages of the pipeline: keep, dump, print, time and verify what each pass made.
 
-A `Watch` says what the user wants to see; the `Observer` of one compilation does it.  With nothing asked for, a pass
-costs one clock reading: text is made only where it is kept, dumped, printed or compared.
+`InstrumentationOptions` say what the user wants to see; the `PassInstrumentation` of one compilation does it.  With
+nothing asked for, a pass costs one clock reading: text is made only where it is kept, dumped, printed or compared.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, TextIO, TypeVar
 from .config import knobs
 from .progress import doing
 
-__all__ = ["Observer", "PassError", "PassRecord", "Watch"]
+__all__ = ["InstrumentationOptions", "PassError", "PassInstrumentation", "PassRecord"]
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ class PassError(Exception):
 
 
 @dataclass(frozen=True)
-class Watch:
+class InstrumentationOptions:
     """What to show of a compilation.  `printing` is ``""``, ``all`` or ``change``; `out` is where it goes (stderr)."""
 
     keep_text: bool = False
@@ -42,10 +42,10 @@ class Watch:
     out: TextIO | None = None
 
     @staticmethod
-    def from_knobs() -> Watch:
+    def from_knobs() -> InstrumentationOptions:
         """What the environment asks for; each compilation dumps into a folder of its own."""
         folder = knobs.DUMP_IR.get()
-        return Watch(
+        return InstrumentationOptions(
             dump_dir=folder and folder / f"{next(_compilations):03}",
             printing=knobs.PRINT_IR.get(),
             timing=knobs.TIME_PASSES.get(),
@@ -69,10 +69,10 @@ class PassRecord:
 
 
 @dataclass
-class Observer:
+class PassInstrumentation:
     """Runs the steps of one compilation and remembers them."""
 
-    watch: Watch
+    watch: InstrumentationOptions
     name: str = ""
     records: list[PassRecord] = field(default_factory=list)
 

@@ -32,12 +32,12 @@ from ..passes.schedule.gpu.schedule import ScheduleGpuPass
 from ..passes.tensor.canonicalize import CanonicalizePass
 from ..passes.tensor.eval_insertion import EvalInsertionPass
 from ..passes.tensor.layout_swap import LayoutSwapPass
-from ..passes.tensor.reduction_order import FoldOrderPass
+from ..passes.tensor.reduction_order import ReductionOrderPass
 from ..runtime.calibration import calibrated
 from ..runtime.loader.loader import can_load
 from ..runtime.stub.native_call import outside
 from .call.parameters import CallSignature, NotNative
-from .call.plan import CallPlan, make_plan, stored_inputs
+from .call.plan import CallPlan, make_plan, mutated_inputs
 from .call.signature import Signature
 from .codegen.call.python_stub import emit_entry, entry_name
 from .codegen.emit.module import emit_llvm
@@ -46,17 +46,17 @@ from .codegen.target.llvm_backend import (
     emit_asm,
     gpu_target,
     host_target,
-    host_with_tiles,
+    host_with_amx,
     load_object,
     native_target,
 )
 from .codegen.target.target import Target, object_name
-from .driver.executable import BufferSpec, CodeSpec, Executable, load_native, loaded_for_once
+from .driver.executable import BufferSpec, CodeSpec, Executable, load_lazily, load_native
 from .driver.options import OptionError, Options
 from .frontend.trace.graph import Graph
 from .gpu.launch_plan import Plan
 from .gpu.outline import outline
-from .instrumentation import Observer, PassRecord, Watch
+from .instrumentation import InstrumentationOptions, PassInstrumentation, PassRecord
 from .lowering import lower
 from .stages import STAGES, check_stage
 
@@ -68,7 +68,7 @@ __all__ = [
 PASSES: dict[str, type[ModulePass]] = {
     p.name: p
     for p in (
-        FoldOrderPass, CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass,
+        ReductionOrderPass, CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass,
         ScheduleCpuPass, ScheduleGpuPass,
     )
 }  # fmt: skip
@@ -91,7 +91,7 @@ class Stages:
     plan: Plan | None = None
 
     def text(self, stage: str) -> str:
-        """The program after `stage`, where the `Watch` kept text; OptionError for a stage it did not get to."""
+        """The program after `stage`, where instrumentation kept text; OptionError for a stage it did not get to."""
         check_stage(stage)
         for record in reversed(self.records):
             if record.stage == stage and record.text is not None:
@@ -105,7 +105,7 @@ def run_stages(
     *,
     start: str = "graph",
     stop_after: str = "obj",
-    watch: Watch | None = None,
+    watch: InstrumentationOptions | None = None,
     strides: Sequence[tuple[Dim, ...] | None] = (),
     target: Target | None = None,
     machine: Machine | None = None,
@@ -123,14 +123,16 @@ def run_stages(
     options = options or Options.of()
     here = target is None
     target = target or _target_of(options)
-    run = _Run(program, start, stop_after, options, Observer(watch or Watch.from_knobs()), replaced)
+    run = _Run(
+        program, start, stop_after, options, PassInstrumentation(watch or InstrumentationOptions.from_knobs()), replaced
+    )
     machine = machine or machine_of(target)
 
     if run.reaches("graph"):
         run.watched("graph", "stage", lambda: program)
     if run.reaches("tensor"):
         assert isinstance(program, Graph)
-        in_order = run.chosen(FoldOrderPass)
+        in_order = run.chosen(ReductionOrderPass)
 
         def lowered() -> ModuleOp:
             module = with_strides(lower(program, target.has_fma), strides)
@@ -170,7 +172,7 @@ def _target_of(options: Options) -> Target:
     """What options compile for; a process asks for the leave to use tiles where they may be used."""
     if options.gpu:
         return gpu_target(options.gpu)
-    return host_with_tiles() if wants_tiles(options.fastmath) else host_target()
+    return host_with_amx() if wants_tiles(options.fastmath) else host_target()
 
 
 def machine_of(target: Target) -> Machine:
@@ -178,7 +180,7 @@ def machine_of(target: Target) -> Machine:
     if target.is_gpu:
         return Machine.of_gpu(target.capability)
     usual = Machine.of_cpu(target.vector_bits, target.vector_registers, target.cpu)
-    return usual.measured(calibrated()) if target.without_tiles == native_target() else usual
+    return usual.measured(calibrated()) if target.without_amx == native_target() else usual
 
 
 class _Run:
@@ -190,7 +192,7 @@ class _Run:
         start: str,
         stop_after: str,
         options: Options,
-        observer: Observer,
+        observer: PassInstrumentation,
         replaced: Callable[[ModulePass], ModulePass],
     ):
         order = list(STAGES)
@@ -263,7 +265,7 @@ def compile_graph(
     options: Options | None = None,
     *,
     strides: Sequence[tuple[Dim, ...] | None] = (),
-    watch: Watch | None = None,
+    watch: InstrumentationOptions | None = None,
     signature: CallSignature | None = None,
     machine: Machine | None = None,
 ) -> Compiled:
@@ -284,7 +286,7 @@ def compile_graph(
         checked=(options or Options.of()).check_bounds,
     )
     if can_load(stages.object) and not (options and options.debug):  # a debugger is shown one copy of the code
-        native = loaded_for_once(stages.object, code)
+        native = load_lazily(stages.object, code)
     else:
         native = load_native(load_object(stages.object, code.names, outside() if code.entry else None), code)
     return Compiled(Executable(Signature.of(graph), code, native), stages)
@@ -300,7 +302,7 @@ def code_of(graph: Graph, module: ModuleOp) -> CodeSpec:
         _texts(from_attr(attributes["tx.symbols"])),
         tuple(_buffer_spec(a.type) for a in function.body.block.args),
         outputs,
-        tuple(sorted(stored_inputs(graph, outputs))),
+        tuple(sorted(mutated_inputs(graph, outputs))),
         str(from_attr(attributes["tx.arena"])),
         str(from_attr(attributes["tx.thread_arena"])),
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation
 
-__all__ = ["carry_loc"]
+__all__ = ["copy_loc"]
 
 
-def carry_loc(op: Operation, block: Block, before: Operation | None) -> None:
+def copy_loc(op: Operation, block: Block, before: Operation | None) -> None:
     """Give the ops of `block` behind `before` (None: all), which were made of `op`, its line where they have none."""
     loc = op.attributes.get("loc")
     made = block.last_op

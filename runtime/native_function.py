@@ -20,7 +20,7 @@ import numpy as np
 from .signals.layout import LONG, NEVER, UNKNOWN_WORK
 from .stub.fast_call import light_call
 
-__all__ = ["LIGHT", "BoundsStruct", "NativeFunction", "RuntimeStruct", "failure", "usual_threads", "worth_threads"]
+__all__ = ["LIGHT", "BoundsStruct", "NativeFunction", "RuntimeStruct", "failure", "should_parallelize", "usual_threads"]
 
 #: Units of work up to which a kernel runs on the caller's thread alone: a few microseconds.
 LIGHT = 1 << 14
@@ -215,7 +215,7 @@ def failure(status: int) -> RuntimeError:
 _work_without_pool = 0.0
 
 
-def worth_threads(work: float) -> bool:
+def should_parallelize(work: float) -> bool:
     """Whether a call of so many units of work goes to the pool of threads; infinity stands for work without bound.
 
     A process makes the pool once it has done as much work without it as making it takes.  So a short process does

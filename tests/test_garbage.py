@@ -11,7 +11,7 @@ import pytest
 
 import txc
 from txc.compiler import pipeline
-from txc.compiler.driver.gc_throttle import seldom_collected
+from txc.compiler.driver.gc_throttle import gc_throttled
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +54,8 @@ def test_what_is_seldom_or_never_stays(asked: int, seen: list[tuple[int, ...]]):
 
 def test_an_error_restores_it_and_the_last_of_several_does():
     gc.set_threshold(600, 9, 8)
-    with pytest.raises(ZeroDivisionError), seldom_collected:
-        with seldom_collected:
+    with pytest.raises(ZeroDivisionError), gc_throttled:
+        with gc_throttled:
             pass
         assert gc.get_threshold()[0] == 20_000
         raise ZeroDivisionError

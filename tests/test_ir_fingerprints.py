@@ -24,7 +24,7 @@ from txc.compiler.codegen.target.target import Target
 from txc.compiler.frontend.trace.graph import Graph
 from txc.compiler.frontend.tx.errors import load_text
 from txc.compiler.frontend.tx.parser import parse
-from txc.compiler.instrumentation import Watch
+from txc.compiler.instrumentation import InstrumentationOptions
 from txc.compiler.pipeline import run_stages
 from txc.passes.cost.model import Machine
 
@@ -143,7 +143,9 @@ def digests(name: str) -> dict[str, str]:
         graph = GRAPHS[name]()
         try:
             end = "ptx" if target.is_gpu else "llvm"
-            stages = run_stages(graph, stop_after=end, watch=Watch(keep_text=True), target=target, machine=machine)
+            stages = run_stages(
+                graph, stop_after=end, watch=InstrumentationOptions(keep_text=True), target=target, machine=machine
+            )
         except txc.TxcError as error:
             found[target_name] = f"{error.code}"
             continue

@@ -13,7 +13,7 @@ import txc
 from txc.compiler.driver.executable import Executable, GuardFailure
 from txc.compiler.driver.options import OptionError, Options
 from txc.compiler.frontend.trace.graph import Graph
-from txc.compiler.instrumentation import PassError, Watch
+from txc.compiler.instrumentation import InstrumentationOptions, PassError
 from txc.compiler.pipeline import compile_graph, function_of, run_stages
 from txc.compiler.stages import STAGES
 from txc.passes.tensor.canonicalize import CanonicalizePass
@@ -30,7 +30,7 @@ def executable_of(text: str) -> Executable:
 
 
 def test_stages_are_kept_in_order():
-    stages = run_stages(graph_of(ROWS), watch=Watch(keep_text=True, verify=True))
+    stages = run_stages(graph_of(ROWS), watch=InstrumentationOptions(keep_text=True, verify=True))
     seen = list(dict.fromkeys(r.stage for r in stages.records))
     assert seen == [stage for stage in STAGES if stage != "ptx"]
     assert "tx.sum" in stages.text("tensor")
@@ -39,7 +39,7 @@ def test_stages_are_kept_in_order():
 
 
 def test_stop_after_stops():
-    stages = run_stages(graph_of(ROWS), stop_after="fused", watch=Watch(keep_text=True))
+    stages = run_stages(graph_of(ROWS), stop_after="fused", watch=InstrumentationOptions(keep_text=True))
     assert stages.records[-1].stage == "fused"
     assert stages.llvm is None and stages.object is None
     with pytest.raises(OptionError, match="did not get to stage 'loops'"):
@@ -49,20 +49,20 @@ def test_stop_after_stops():
 def test_a_module_goes_on_from_its_stage():
     half = run_stages(graph_of(ROWS), stop_after="buffers")
     assert half.module is not None
-    rest = run_stages(half.module, start="buffers", watch=Watch(keep_text=True))
+    rest = run_stages(half.module, start="buffers", watch=InstrumentationOptions(keep_text=True))
     assert [r.stage for r in rest.records] == ["loops", "llvm", "asm", "obj"]
 
 
 def test_print_after_change_names_what_is_unchanged():
     shown, everything = io.StringIO(), io.StringIO()
-    run_stages(graph_of(ROWS), stop_after="fused", watch=Watch(printing="change", out=shown))
-    run_stages(graph_of(ROWS), stop_after="fused", watch=Watch(printing="all", out=everything))
+    run_stages(graph_of(ROWS), stop_after="fused", watch=InstrumentationOptions(printing="change", out=shown))
+    run_stages(graph_of(ROWS), stop_after="fused", watch=InstrumentationOptions(printing="all", out=everything))
     assert "tx-swap-layout (unchanged)\n// ----" in shown.getvalue()
     assert len(everything.getvalue()) > len(shown.getvalue())
 
 
 def test_dumps_are_numbered_by_stage_and_pass(tmp_path: Path):
-    run_stages(graph_of(ROWS), stop_after="llvm", watch=Watch(dump_dir=tmp_path / "a" / "b"))
+    run_stages(graph_of(ROWS), stop_after="llvm", watch=InstrumentationOptions(dump_dir=tmp_path / "a" / "b"))
     names = sorted(p.name for p in (tmp_path / "a" / "b").iterdir())
     assert names[0] == "00-graph-stage.txt"
     assert names[-1].endswith("-llvm-emit.ll")
@@ -84,7 +84,7 @@ def test_a_pass_that_breaks_the_ir_is_named():
         run_stages(
             graph_of(ROWS),
             stop_after="canonical",
-            watch=Watch(verify=True),
+            watch=InstrumentationOptions(verify=True),
             replaced=lambda p: Breaks() if p.name == "tx-canonicalize" else p,
         )
 

@@ -89,7 +89,7 @@ def test_a_compilation_ends_with_ctrl_c_and_leaves_the_function_usable(tmp_path:
         import txc
         from txc.compiler import instrumentation
 
-        before, left = instrumentation.Observer.step, [1]
+        before, left = instrumentation.PassInstrumentation.step, [1]
 
         def step(self, stage, name, work):
             if stage == "fused" and left:
@@ -97,7 +97,7 @@ def test_a_compilation_ends_with_ctrl_c_and_leaves_the_function_usable(tmp_path:
                 os.kill(os.getpid(), signal.SIGINT)
             return before(self, stage, name, work)
 
-        instrumentation.Observer.step = step
+        instrumentation.PassInstrumentation.step = step
         f = txc.jit(lambda x: x * 2)
         try:
             f(np.ones(2))

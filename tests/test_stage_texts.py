@@ -15,7 +15,7 @@ from txc.compiler.cli.universe import UNIVERSE
 from txc.compiler.export_mlir import export
 from txc.compiler.frontend.tx.errors import load_text
 from txc.compiler.frontend.tx.parser import parse
-from txc.compiler.instrumentation import Watch
+from txc.compiler.instrumentation import InstrumentationOptions
 from txc.compiler.pipeline import run_stages
 
 FILES = sorted((Path(__file__).parent.parent / "examples").glob("*.tx"))
@@ -37,7 +37,7 @@ def context() -> Context:
 @pytest.mark.parametrize(("file", "name"), FUNCTIONS, ids=IDS)
 def test_every_stage_reads_back_as_the_same_text(file: Path, name: str):
     graph = parse(load_text(file), str(file)).graph(name)
-    stages = run_stages(graph, stop_after="llvm", watch=Watch(keep_text=True))
+    stages = run_stages(graph, stop_after="llvm", watch=InstrumentationOptions(keep_text=True))
     for stage in IR_STAGES:
         text = stages.text(stage)
         module = Parser(context(), text).parse_module()
@@ -66,7 +66,7 @@ import hashlib
 from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import run_stages
 from txc.compiler.stages import IR_STAGES
-from txc.compiler.instrumentation import Watch
+from txc.compiler.instrumentation import InstrumentationOptions
 parsed = parse("""
 def turned(a: f32[m, k], b: f32[n, m]) -> f32[k, n]:
     return a.T @ b.T + 1
@@ -77,7 +77,7 @@ def softmax(x: f32[n, m]) -> f32[n, m]:
     return e / e.sum(axis=1, keepdims=True)
 """, "f.tx")
 for name in parsed.functions:
-    stages = run_stages(parsed.graph(name), stop_after="llvm", watch=Watch(keep_text=True))
+    stages = run_stages(parsed.graph(name), stop_after="llvm", watch=InstrumentationOptions(keep_text=True))
     for stage in (*IR_STAGES, "llvm"):
         print(name, stage, hashlib.sha256(str(stages.text(stage)).encode()).hexdigest())
 '''

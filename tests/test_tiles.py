@@ -23,14 +23,14 @@ from txc.compiler.interpret.kernel import run as run_kernels
 from txc.compiler.pipeline import Stages, run_stages
 from txc.dialects.attributes import dims_attr
 from txc.dialects.dims.dims import dim
-from txc.dialects.loop import TileFoldOp
+from txc.dialects.loop import AmxOp
 from txc.dialects.order import Order, parse_order
 
 RNG = np.random.default_rng(18)
 BF16 = ml_dtypes.bfloat16
 TILES = llvm_backend.make_target("", "x86-64-v4", "+amx-tile,+amx-bf16") if llvm_backend.host_target().is_x86 else None
 with_tiles = pytest.mark.skipif(
-    not llvm_backend.host_with_tiles().has("amx-bf16"),
+    not llvm_backend.host_with_amx().has("amx-bf16"),
     reason="this processor, or its kernel, gives processes no tiles (AMX)",
 )
 on_x86 = pytest.mark.skipif(TILES is None, reason="the processors of other architectures have other units")
@@ -189,9 +189,9 @@ def test_what_has_no_leave_keeps_its_chain() -> None:
 
 def test_a_process_without_leave_has_no_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llvm_backend, "tiles_permitted", lambda: False)
-    target = llvm_backend.host_with_tiles()
+    target = llvm_backend.host_with_amx()
     assert "+amx" not in target.features
-    assert target.without_tiles == target == llvm_backend.host_target()
+    assert target.without_amx == target == llvm_backend.host_target()
 
 
 def test_a_process_asks_only_where_tiles_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,11 +227,11 @@ def test_orders_read_back() -> None:
             parse_order(wrong)
 
 
-def fold_of_tiles() -> TileFoldOp:
+def fold_of_tiles() -> AmxOp:
     a, b = drawn((64, 64), BF16), drawn((64, 64), BF16)
     module = staged(product, a, b, way="reassoc", target=TILES, stop="loops").module
     assert module is not None
-    return next(op for op in module.walk() if isinstance(op, TileFoldOp))
+    return next(op for op in module.walk() if isinstance(op, AmxOp))
 
 
 @on_x86

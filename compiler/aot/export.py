@@ -18,7 +18,7 @@ from ..codegen.target.llvm_backend import compile_linked
 from ..codegen.target.names import NamedTarget, named_target
 from ..driver.options import Options
 from ..frontend.trace.graph import Graph
-from ..instrumentation import Watch
+from ..instrumentation import InstrumentationOptions
 from ..pipeline import function_of, run_stages
 from ..stages import EXPORTS
 from .c_header import c_header
@@ -51,7 +51,7 @@ def export_graph(
     threads: str = "host",
     layouts: Sequence[str] = (),
     doc: str = "",
-    watch: Watch | None = None,
+    watch: InstrumentationOptions | None = None,
 ) -> Exported:
     """Compile a graph of packed arguments for C.
 

@@ -18,11 +18,11 @@ from ...runtime.file_store import Store, default_folder, open_store
 from ...runtime.fingerprint import digest, environment
 from ...runtime.loader.loader import can_load
 from ...runtime.stub import cpython_layout
-from ..call.signature import NotPlain, Signature
+from ..call.signature import NotSerializable, Signature
 from ..config import knobs
-from ..driver.executable import Code, CodeSpec, Executable, loaded_for_once
+from ..driver.executable import Code, CodeSpec, Executable, load_lazily
 from ..driver.options import Options
-from .source_key import SourceDigest, Undigestible, digest_function, digest_plain, has_its_source
+from .source_key import NotHashable, SourceDigest, digest_function, digest_plain, source_unchanged
 
 if TYPE_CHECKING:
     from ..frontend.trace.graph import Graph
@@ -127,7 +127,7 @@ def load_code(key: CodeKey, device: str) -> Cached | None:
         from ..gpu.launch_plan import Plan
 
         return Cached(code, GpuCode(device, machine_code.decode(), Plan.of_plain(found.metadata["plan"]), code))
-    return Cached(code, loaded_for_once(machine_code, code))
+    return Cached(code, load_lazily(machine_code, code))
 
 
 def publish_code(key: CodeKey, code: CodeSpec, machine_code: bytes, plan: Plan | None = None) -> None:
@@ -167,7 +167,7 @@ class SourceLookup:
                 codes = (f.__code__ for f in self.digest.functions)
                 parts["lines"] = digest_plain(tuple(f"{c.co_filename}:{c.co_firstlineno}" for c in codes))
             self.key = _key("source", parts)
-        except Undigestible as reason:
+        except NotHashable as reason:
             self.why = f"it is staged in every process: {reason}"
 
     @property
@@ -188,7 +188,7 @@ class SourceLookup:
             self.why = "the versions that are kept have guards which these arguments do not meet"
             try:
                 signature = Signature.of_plain(variant["signature"], sources)
-            except NotPlain as error:
+            except NotSerializable as error:
                 self.why = str(error)
                 continue
             yield Executable(signature, cached.code, cached.native)
@@ -210,7 +210,7 @@ class SourceLookup:
             reason = self._unsound()
             captured = self._captured(signature)
             plain = signature.plain()
-        except (NotPlain, Undigestible) as error:
+        except (NotSerializable, NotHashable) as error:
             reason, captured, plain = str(error), {}, {}
         if reason:
             self.key, self.why = None, f"it is staged in every process: {reason}"
@@ -230,7 +230,7 @@ class SourceLookup:
         for function in self.digest.functions:
             if not is_staged(function):
                 return f"{function.__qualname__} is traced as it is, not staged"
-            if not has_its_source(function):
+            if not source_unchanged(function):
                 return f"the source of {function.__qualname__} is not what it was compiled from"
         if digest_function(self._function).digest != self.digest.digest:
             return "what it refers to changed while it was staged"
@@ -244,7 +244,7 @@ class SourceLookup:
             if given.hidden:
                 numbers = [i for i, a in enumerate(self.digest.arrays) if a is given.source]
                 if not numbers:
-                    raise Undigestible(f"{given.name} is an array that is made while it is staged")
+                    raise NotHashable(f"{given.name} is an array that is made while it is staged")
                 found[given.name] = numbers[0]
         return found
 

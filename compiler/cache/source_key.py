@@ -2,7 +2,7 @@
 
 That is its code and, by content, every global and closure value that the code names, functions with theirs.  Names are
 taken from the code object, attributes included, so the list may be longer than what staging reads, never shorter.
-What cannot be judged by content, such as an object, is `Undigestible`: such a function is staged in every
+What cannot be judged by content, such as an object, is `NotHashable`: such a function is staged in every
 process, and only its machine code is looked up, by its graph.
 """
 
@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...runtime.file_store import sha256
-from ..call.facts import Identity, element_name, stride_fact, walkable
+from ..call.facts import Identity, as_dense_strided, element_name, stride_fact
 from .captured_value import CONTAINERS, MISSING, Captured, Place, cell_content, snapshot
 
-__all__ = ["SourceDigest", "Undigestible", "digest_function", "digest_plain", "has_its_source"]
+__all__ = ["NotHashable", "SourceDigest", "digest_function", "digest_plain", "source_unchanged"]
 
 
-class Undigestible(ValueError):
+class NotHashable(ValueError):
     """Why a function's staged form cannot be known without staging it."""
 
 
@@ -84,10 +84,10 @@ def digest_plain(value: Any) -> str:
     if isinstance(value, np.dtype):
         return f"dtype {value.str} {value.name}"
     if isinstance(value, Identity):
-        raise Undigestible(f"an argument is a {type(value.value).__name__}, which cannot be judged by its content")
+        raise NotHashable(f"an argument is a {type(value.value).__name__}, which cannot be judged by its content")
     if type(value) is dict:
         return f"[{','.join(f'{digest_plain(k)}={digest_plain(v)}' for k, v in value.items())}]"
-    raise Undigestible(f"a {type(value).__name__} cannot be judged by its content")
+    raise NotHashable(f"a {type(value).__name__} cannot be judged by its content")
 
 
 class _Walk:
@@ -112,7 +112,7 @@ class _Walk:
         wrapped = _wrapped(value)
         if isinstance(wrapped, types.FunctionType) and (wrapped.__module__ or "").partition(".")[0] not in _LIBRARIES:
             if names & wrapped.__dict__.keys():
-                raise Undigestible(f"{what} is a function with attributes that may be used")
+                raise NotHashable(f"{what} is a function with attributes that may be used")
             return self._function(wrapped, what)
         if isinstance(value, types.ModuleType):
             return self._module(value, what, names)
@@ -120,8 +120,8 @@ class _Walk:
             return f"library {getattr(value, '__module__', None) or 'numpy'} {value.__name__}"
         try:
             return digest_plain(value)
-        except Undigestible:
-            raise Undigestible(f"{what} is a {type(value).__name__}, which cannot be judged by its content") from None
+        except NotHashable:
+            raise NotHashable(f"{what} is a {type(value).__name__}, which cannot be judged by its content") from None
 
     def _seen(self, *key: Any) -> int | None:
         """The number of what was met before; otherwise it gets one."""
@@ -134,7 +134,7 @@ class _Walk:
         if not any(array is a for a in self.arrays):
             self.arrays.append(array)
         number = next(i for i, a in enumerate(self.arrays) if a is array)
-        walked = walkable(array)
+        walked = as_dense_strided(array)
         return f"array {number} {element_name(walked)} {array.ndim} {digest_plain(stride_fact(walked))}"
 
     def _module(self, module: types.ModuleType, what: str, names: frozenset[str]) -> str:
@@ -142,10 +142,10 @@ class _Walk:
         if name.partition(".")[0] in _LIBRARIES:
             impure = sorted(_IMPURE & {*names, *name.split(".")})
             if impure:
-                raise Undigestible(f"{what} has {impure[0]!r}, whose result does not follow from the program")
+                raise NotHashable(f"{what} has {impure[0]!r}, whose result does not follow from the program")
             return f"module {name}"
         if "__getattr__" in vars(module):
-            raise Undigestible(f"{what} is a module that computes its attributes")
+            raise NotHashable(f"{what} is a module that computes its attributes")
         if self._seen(id(module), names) is None:
             for attribute in sorted(names & vars(module).keys()):
                 self.lines.append(f"attribute {name}.{attribute}")
@@ -161,7 +161,7 @@ class _Walk:
         self._code(code)
         names = frozenset(_names(code))
         if names & _INTROSPECTION:
-            raise Undigestible(f"{what} may use {min(names & _INTROSPECTION)!r}, which reaches what it does not name")
+            raise NotHashable(f"{what} may use {min(names & _INTROSPECTION)!r}, which reaches what it does not name")
         if function is not self.functions[0]:  # the first one's defaults are arguments of the call
             for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).items()):
                 self.add(default, f"a default of {function.__qualname__}")
@@ -174,13 +174,13 @@ class _Walk:
                 self.lines.append(f"global {name}")
                 self._watched(function.__globals__, name, repr(name), names)
             elif name in builtins and name not in _BUILTINS and not name.startswith("__"):
-                raise Undigestible(f"{what} may call {name!r}, whose result does not follow from the program")
+                raise NotHashable(f"{what} may call {name!r}, whose result does not follow from the program")
         return f"function {function.__qualname__}"
 
     def _cell(self, cell: types.CellType, what: str, names: frozenset[str]) -> None:
         value = cell_content(cell)
         if value is MISSING:
-            raise Undigestible(f"{what} has no value yet")
+            raise NotHashable(f"{what} has no value yet")
         self.add(value, what, names)
         self._check(what, value, lambda: cell_content(cell), (cell, None, ()))
 
@@ -200,7 +200,7 @@ class _Walk:
         names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_name
         table = getattr(code, "co_exceptiontable", b"")
         if _IMPURE_CODES & set(code.co_code[::2]):
-            raise Undigestible(f"{code.co_name} imports a module or sets a global variable while it is staged")
+            raise NotHashable(f"{code.co_name} imports a module or sets a global variable while it is staged")
         self.lines.append(f"code {counts} {names} {code.co_code.hex()} {code.co_linetable.hex()} {table.hex()}")
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
@@ -238,7 +238,7 @@ def _names(code: types.CodeType) -> set[str]:
     return found
 
 
-def has_its_source(function: types.FunctionType) -> bool:
+def source_unchanged(function: types.FunctionType) -> bool:
     """Whether the source that staging reads is what the function was compiled from.
 
     A file may have changed since it was imported; its text then says another thing than the code that is digested.

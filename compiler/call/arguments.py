@@ -10,7 +10,7 @@ import numpy as np
 
 from ...runtime.gpu.device_array import is_device_array
 from .argument import Argument
-from .facts import element_name, stride_fact, value_fact, walkable
+from .facts import as_dense_strided, element_name, stride_fact, value_fact
 from .foreign_arrays import refuse_container, refuse_foreign
 from .signature import Signature
 
@@ -71,7 +71,7 @@ class Call:
     def arrays(self, signature: Signature) -> list[np.ndarray]:
         """The arrays of the inputs that are arrays: arguments by name, captured ones from where they were found."""
         leaves = self.leaves()
-        return [walkable(np.asarray(i.source)) if i.hidden else leaves[i.name].value for i in signature.arrays]
+        return [as_dense_strided(np.asarray(i.source)) if i.hidden else leaves[i.name].value for i in signature.arrays]
 
     def integers(self, signature: Signature, rooms: Mapping[str, int] | None = None) -> list[int]:
         """The ints of the other inputs; `rooms` says how large those of sizes without a bound are."""
@@ -193,7 +193,7 @@ def _argument(name: str, value: Any, call: Call, listed: bool = False) -> Argume
         return Argument(name, "array", None)
     refuse_foreign(name, value)
     if isinstance(value, np.ndarray):
-        array = walkable(value)
+        array = as_dense_strided(value)
         call.key.append(("column array" if column else "array", element_name(array), array.ndim, stride_fact(array)))
         return Argument(name, "array", array, original=value, layout="col" if column else "row")
     if isinstance(value, np.generic):  # before float: np.float64 is one, but its type counts in promotion

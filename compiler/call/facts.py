@@ -15,15 +15,22 @@ import numpy as np
 from ...runtime.gpu.device_array import OnDevice
 
 __all__ = [
-    "Identity", "StrideFact", "describe", "element_name", "separate", "shares_memory", "stride_fact", "value_fact",
-    "walkable",
+    "Identity",
+    "StrideClass",
+    "as_dense_strided",
+    "describe",
+    "element_name",
+    "resolve_aliasing",
+    "shares_memory",
+    "stride_fact",
+    "value_fact",
 ]  # fmt: skip
 
 #: ``("packed",)``, ``("order", slowest dim, …, fastest dim)``, or ``("strides", …)`` with "0", "1" or "s" for each dim.
-StrideFact = tuple[Any, ...]
+StrideClass = tuple[Any, ...]
 
 
-def walkable(array: np.ndarray) -> np.ndarray:
+def as_dense_strided(array: np.ndarray) -> np.ndarray:
     """The array, or a packed copy where no compiled code can walk it: foreign byte order, misaligned, odd strides."""
     if type(array) is not np.ndarray:
         array = np.asarray(array)
@@ -45,7 +52,7 @@ def element_name(array: np.ndarray) -> str:
     return dtype(element).name
 
 
-def stride_fact(array: np.ndarray) -> StrideFact:
+def stride_fact(array: np.ndarray) -> StrideClass:
     """How a walkable array lies in memory."""
     if array.flags.c_contiguous:
         return ("packed",)
@@ -99,7 +106,7 @@ def shares_memory(a: np.ndarray, b: np.ndarray) -> bool:
         return True
 
 
-def separate(arrays: Sequence[np.ndarray], written: Sequence[int]) -> list[np.ndarray]:
+def resolve_aliasing(arrays: Sequence[np.ndarray], written: Sequence[int]) -> list[np.ndarray]:
     """The arrays, with a snapshot in place of each that shares memory with one that is written.
 
     Snapshots keep the strides, for which the code was compiled.  Compiled code may then assume that what it writes

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from .argument import Argument
-from .facts import StrideFact
+from .facts import StrideClass
 from .signature import Literal, Signature, ViewOutput, is_named
 
 __all__ = [
@@ -38,7 +38,7 @@ class CallSignature(NamedTuple):
     """How Python calls a graph: the parameters, and how each argument that is an array or scalar lies in memory."""
 
     parameters: tuple[Parameter, ...]
-    facts: tuple[StrideFact, ...]
+    facts: tuple[StrideClass, ...]
 
 
 def parameters_of(

@@ -14,7 +14,7 @@ from ...dialects.dims.dims import Dim, Sym, dim, parse_dim
 from ...dialects.types import DType, dtype
 from ...runtime.check_errors import Check
 from ..frontend.trace.graph import Graph, Input
-from .facts import StrideFact
+from .facts import StrideClass
 from .parameters import CallSignature, NotNative, Parameter, object_count
 from .signature import (
     ROOM,
@@ -31,7 +31,7 @@ from .signature import (
     is_named,
 )
 
-__all__ = ["CallPlan", "InputPlan", "OutputPlan", "Structure", "ViewPlan", "make_plan", "stored_inputs"]
+__all__ = ["CallPlan", "InputPlan", "OutputPlan", "Structure", "ViewPlan", "make_plan", "mutated_inputs"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class InputPlan:
     kind: Literal["array", "float", "complex", "bool", "scalar", "int"]
     dtype: DType | None
     dims: tuple[Dim, ...]
-    fact: StrideFact = ("packed",)
+    fact: StrideClass = ("packed",)
     strides: tuple[Dim, ...] = ()
     stored: bool = False
     hidden: bool = False
@@ -129,7 +129,7 @@ def make_plan(
     """
     parameters = signature.parameters
     given = iter(zip(signature.facts, strides, strict=True))
-    stored = stored_inputs(graph, outputs)
+    stored = mutated_inputs(graph, outputs)
     inputs = []
     buffer = 0
     for source in graph.inputs:
@@ -181,13 +181,13 @@ def _view(view: ViewOutput, outputs: Sequence[int]) -> ViewPlan:
     )
 
 
-def stored_inputs(graph: Graph, outputs: Sequence[int]) -> frozenset[int]:
+def mutated_inputs(graph: Graph, outputs: Sequence[int]) -> frozenset[int]:
     """The buffers that are inputs and are written: an argument that is only handed back is not."""
     inputs = [i for i in graph.inputs if i.value is not None]
     return frozenset(o for value, o in zip(graph.outputs, outputs) if o < len(inputs) and value is not inputs[o].value)
 
 
-def _input(source: Input, fact: StrideFact, strides: tuple[Dim, ...], stored: bool, compared: bool) -> InputPlan:
+def _input(source: Input, fact: StrideClass, strides: tuple[Dim, ...], stored: bool, compared: bool) -> InputPlan:
     assert source.value is not None
     type_ = source.value.type
     if source.layout != "row":

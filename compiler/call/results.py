@@ -10,7 +10,7 @@ import numpy as np
 from ...runtime.buffers.array_view import array_view
 from .signature import (
     BoxedOutput,
-    ColumnOutput,
+    ColumnMajorOutput,
     EitherOutput,
     GivenOutput,
     IntOutput,
@@ -75,7 +75,7 @@ class Results:
                 self._places[x][...] = array
                 return self._places[x]
         if self._lazy is not None:
-            is_column = isinstance(x, ColumnOutput) or (isinstance(x, ViewOutput) and x.column)
+            is_column = isinstance(x, ColumnMajorOutput) or (isinstance(x, ViewOutput) and x.column)
             shares = not isinstance(x, int) or id(array) in self._shared
             return self._lazy.holding(array, "col" if is_column else "row", shares)
         items = x.items if isinstance(x, SizedOutput) else type(x).__name__

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...dialects.registry import OpError
 from .argument import Argument
-from .facts import Identity, element_name, shares_memory, stride_fact, walkable
+from .facts import Identity, as_dense_strided, element_name, shares_memory, stride_fact
 
 __all__ = ["Given", "Member", "Storage", "storages_of"]
 
@@ -50,7 +50,7 @@ class Storage:
         self.name = name
         first = given[0].array
         if _is_one(given):
-            self.array, self.object, offsets = walkable(first), given[0].object, [None] * len(given)
+            self.array, self.object, offsets = as_dense_strided(first), given[0].object, [None] * len(given)
         else:
             lows, highs = zip(*(np.lib.array_utils.byte_bounds(g.array) for g in given))
             self.array = self.object = np.asarray(_Memory(min(lows), max(highs), first.dtype, given))
@@ -77,7 +77,7 @@ class Storage:
         """What a program depends on."""
         parts = []
         for given, offset in self.members:
-            array = walkable(given.array)
+            array = as_dense_strided(given.array)
             form = (Identity(given.object), element_name(array), array.ndim, stride_fact(array))
             one = next(other.name for other, _ in self.members if other.object is given.object)
             how = "" if offset is None else "part of it", "" if given.array.flags.writeable else "read-only"
@@ -124,7 +124,7 @@ def _check(group: Sequence[Given], function: str) -> None:
         distance = _address(other.array) - _address(first.array)
         if other.array.dtype != first.array.dtype:
             how = f"one as {first.array.dtype}, one as {other.array.dtype}"
-        elif any(walkable(g.array) is not g.array for g in (first, other)):
+        elif any(as_dense_strided(g.array) is not g.array for g in (first, other)):
             how = "in a form that has to be copied first"
         elif distance % first.array.itemsize:
             how = f"{distance} bytes apart, no whole number of elements"

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from ..frontend.trace.graph import Graph
 
 __all__ = [
-    "FIRST_ROOM", "ROOM", "BoxedOutput", "ColumnOutput", "EitherOutput", "GivenOutput", "InputSpec", "IntOutput",
-    "ListOutput", "Literal", "NotPlain", "NumberOutput", "NumbersOutput", "Signature", "SizedOutput", "ViewOutput",
+    "FIRST_ROOM", "ROOM", "BoxedOutput", "ColumnMajorOutput", "EitherOutput", "GivenOutput", "InputSpec", "IntOutput",
+    "ListOutput", "Literal", "NotSerializable", "NumberOutput", "NumbersOutput", "Signature", "SizedOutput",
+    "ViewOutput",
     "ZippedOutput", "is_named", "like", "plain_structure", "structure_of_plain",
 ]  # fmt: skip
 
 
-class NotPlain(ValueError):
+class NotSerializable(ValueError):
     """A value that has no plain form; the text says which."""
 
 
@@ -53,7 +54,7 @@ class _Output(int):
         return f"{type(self).__name__}({int(self)})"
 
 
-class ColumnOutput(_Output):
+class ColumnMajorOutput(_Output):
     """The number of an output that lazy callers get as a column-major tensor; as an array its dims count the same."""
 
 
@@ -248,7 +249,7 @@ class Signature(NamedTuple):
         return tuple(found[n] for n in sorted(found))
 
     def plain(self) -> dict[str, Any]:
-        """As JSON holds it, captured arrays left out.  NotPlain where the result has a value that JSON does not."""
+        """As JSON holds it, captured arrays left out; NotSerializable where a result has a value that JSON has not."""
         return {
             "name": self.name,
             "inputs": [[i.name, i.kind, list(i.dims), i.symbol, i.hidden] for i in self.inputs],
@@ -317,7 +318,7 @@ def plain_structure(structure: Any) -> Any:
         return ["literal", _plain_literal(structure.value)]
     if structure is None:
         return ["none", None]
-    if isinstance(structure, ColumnOutput):
+    if isinstance(structure, ColumnMajorOutput):
         return ["column", int(structure)]
     if isinstance(structure, BoxedOutput):
         return ["boxed", int(structure)]
@@ -343,13 +344,13 @@ def plain_structure(structure: Any) -> Any:
         return [type(structure).__name__, [plain_structure(v) for v in structure]]
     if is_named(structure) and _found(_spelling(type(structure))) is type(structure):
         return ["named", [_spelling(type(structure)), [plain_structure(v) for v in structure]]]
-    raise NotPlain(f"a result of type {type(structure).__name__} is not kept")
+    raise NotSerializable(f"a result of type {type(structure).__name__} is not kept")
 
 
 def _plain_literal(value: Any) -> Any:
     if value is None or type(value) in (bool, int, str) or (type(value) is float and value == value):
         return value
-    raise NotPlain(f"the value {value!r} in the result, of type {type(value).__name__}, is not kept")
+    raise NotSerializable(f"the value {value!r} in the result, of type {type(value).__name__}, is not kept")
 
 
 def structure_of_plain(plain: Any) -> Any:
@@ -358,7 +359,7 @@ def structure_of_plain(plain: Any) -> Any:
     if kind == "literal":
         return Literal(value)
     if kind == "column":
-        return ColumnOutput(value)
+        return ColumnMajorOutput(value)
     if kind == "boxed":
         return BoxedOutput(value)
     if kind == "int":
@@ -386,7 +387,7 @@ def structure_of_plain(plain: Any) -> Any:
         spelling, parts = value
         cls = _found(spelling)
         if cls is None:
-            raise NotPlain(f"the class {'.'.join(spelling)} of a result is not there")
+            raise NotSerializable(f"the class {'.'.join(spelling)} of a result is not there")
         return cls(*map(structure_of_plain, parts))
     items = [structure_of_plain(v) for v in value]
     return items if kind == "list" else tuple(items)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...dialects.dims.dims import Dim, dim, packed_strides, sym
-from .facts import StrideFact
+from .facts import StrideClass
 
 __all__ = ["symbolic_strides"]
 
 
-def symbolic_strides(name: str, dims: Sequence[Dim], fact: StrideFact) -> tuple[Dim, ...] | None:
+def symbolic_strides(name: str, dims: Sequence[Dim], fact: StrideClass) -> tuple[Dim, ...] | None:
     """The strides, in elements, of an argument with that fact; None for packed ones."""
     kind, *rest = fact
     if kind == "packed":

@@ -12,7 +12,7 @@ from typing import Any
 from ..codegen.emit.text import EmitError
 from ..driver.options import Options
 from ..frontend.tx.parser import TxFunction
-from ..instrumentation import Watch
+from ..instrumentation import InstrumentationOptions
 from ..stages import EXPORTS, STAGES
 from .inputs import CliError
 
@@ -113,7 +113,7 @@ def emit_stage(stages: Any, stage: str, output: Path | None) -> None:
         raise CliError(f"cannot write {output}: {error.strerror or error}") from None
 
 
-def write_for_c(function: TxFunction, given: Any, options: Options, watch: Watch) -> None:
+def write_for_c(function: TxFunction, given: Any, options: Options, watch: InstrumentationOptions) -> None:
     """Make an object, library or header of a function; without ``-o`` an object or header goes to stdout."""
     from ..aot.export import export_graph, write_export
 

@@ -21,7 +21,7 @@ from ..codegen.target.target import Target, TargetError
 from ..config import knobs
 from ..driver.options import OptionError, Options
 from ..frontend.trace.graph import Graph
-from ..instrumentation import PassError, Watch
+from ..instrumentation import InstrumentationOptions, PassError
 from ..progress import reported
 from ..stages import STAGES, check_stage
 from .export import (
@@ -162,7 +162,7 @@ class _Request:
     """What the options say about compiling."""
 
     options: Options
-    watch: Watch
+    watch: InstrumentationOptions
     stop_after: str
     emit: str | None
 
@@ -179,8 +179,8 @@ class _Request:
         if given.check_bounds:
             options = Options.of(options, check_bounds=True)
         printing = "change" if given.print_ir_after_change else "all" if given.print_ir_after_all else ""
-        base = Watch.from_knobs()
-        watch = Watch(
+        base = InstrumentationOptions.from_knobs()
+        watch = InstrumentationOptions(
             keep_text=given.emit is not None,
             dump_dir=given.dump_ir or base.dump_dir,
             printing=printing or base.printing,
@@ -311,7 +311,7 @@ def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.nd
     ]
     integers = [inputs[i.name] for i in graph.inputs if i.value is None]
     with _status(f"compiling {graph.name}", graph.name):
-        if request.watch == Watch():
+        if request.watch == InstrumentationOptions():
             executable = compiled(graph, packed(graph), request.options)
         else:
             executable = compile_graph(graph, request.options, watch=request.watch).executable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..cache.disk_cache import code_key, load_code, publish_code
-from ..call.facts import StrideFact, separate, stride_fact, walkable
+from ..call.facts import StrideClass, as_dense_strided, resolve_aliasing, stride_fact
 from ..call.signature import Signature
 from ..config.devices import device_here
 from .executable import Code, CodeSpec, Executable, Prepared
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from ..tools.autotune import Tuned
 
 __all__ = [
-    "GraphCall", "call_of", "compiled", "compiled_and_key", "evaluate_graph", "options_here", "packed", "stages_of",
+    "GraphCall",
+    "call_of",
+    "compile_cached",
+    "compiled",
+    "evaluate_graph",
+    "options_here",
+    "packed",
+    "stages_of",
     "strides_of",
 ]  # fmt: skip
 
@@ -30,13 +37,13 @@ _code: dict[Any, tuple[CodeSpec, Code, CodeKey | None]] = {}
 _code_lock = allocate_lock()
 
 
-def compiled(graph: Graph, facts: Sequence[StrideFact], options: Options) -> Executable:
+def compiled(graph: Graph, facts: Sequence[StrideClass], options: Options) -> Executable:
     """The graph's machine code, made or loaded once for equal graphs, facts and options."""
-    return compiled_and_key(graph, facts, options)[0]
+    return compile_cached(graph, facts, options)[0]
 
 
-def compiled_and_key(
-    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None = None,
+def compile_cached(
+    graph: Graph, facts: Sequence[StrideClass], options: Options, parameters: tuple[Parameter, ...] | None = None,
     found: Tuned | None = None,
 ) -> tuple[Executable, CodeKey | None]:  # fmt: skip
     """And what other processes look it up by.  With the Python function's `parameters` it may have an entry.
@@ -54,7 +61,7 @@ def compiled_and_key(
 
 
 def _loaded_or_made(
-    graph: Graph, facts: Sequence[StrideFact], options: Options, parameters: tuple[Parameter, ...] | None,
+    graph: Graph, facts: Sequence[StrideClass], options: Options, parameters: tuple[Parameter, ...] | None,
     found: Tuned | None,
 ) -> tuple[CodeSpec, Code, CodeKey | None]:  # fmt: skip
     key = code_key(graph, facts, options, parameters, found.figures if found else ())
@@ -70,11 +77,11 @@ def _loaded_or_made(
         return code, native, key
     from ..call.parameters import CallSignature
     from ..pipeline import compile_graph
-    from .gc_throttle import seldom_collected
+    from .gc_throttle import gc_throttled
 
     signature = None if parameters is None else CallSignature(parameters, tuple(facts))
     machine = found.machine() if found else None
-    with seldom_collected:
+    with gc_throttled:
         made = compile_graph(graph, options, strides=strides_of(graph, facts), signature=signature, machine=machine)
     executable, machine_code = made.executable, made.stages.object
     if key is not None and machine_code is not None:
@@ -83,7 +90,7 @@ def _loaded_or_made(
 
 
 def stages_of(
-    graph: Graph, facts: Sequence[StrideFact], options: Options, watch: Any, found: Tuned | None = None
+    graph: Graph, facts: Sequence[StrideClass], options: Options, watch: Any, found: Tuned | None = None
 ) -> Any:
     """The `pipeline.Stages` of a compilation that `watch` looks at; nothing is taken from a cache, nor kept."""
     from ..pipeline import run_stages
@@ -92,7 +99,7 @@ def stages_of(
     return run_stages(graph, options, strides=strides_of(graph, facts), watch=watch, machine=machine)
 
 
-def strides_of(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
+def strides_of(graph: Graph, facts: Sequence[StrideClass]) -> list[Any]:
     """The run-time strides of a graph's tensor inputs, as `pipeline.run_stages` takes them."""
     from ..call.strides import symbolic_strides
 
@@ -100,7 +107,7 @@ def strides_of(graph: Graph, facts: Sequence[StrideFact]) -> list[Any]:
     return [symbolic_strides(i.name, i.value.type.dims, f) for i, f in zip(inputs, facts, strict=True) if i.value]
 
 
-def packed(graph: Graph) -> list[StrideFact]:
+def packed(graph: Graph) -> list[StrideClass]:
     """The facts of arrays that are all row-major, for a graph."""
     return [("packed",) for i in graph.inputs if i.value is not None]
 
@@ -118,8 +125,10 @@ class GraphCall(NamedTuple):
         """Run it on walkable arrays of just these types, shapes and strides; what it writes is in them then."""
         written = self.executable.written
         if self.direct is not None:
-            return self.direct(separate(arrays, written) if written else arrays)
-        return self.executable.run(self.prepared, separate(arrays, written) if written else arrays, self.threads)
+            return self.direct(resolve_aliasing(arrays, written) if written else arrays)
+        return self.executable.run(
+            self.prepared, resolve_aliasing(arrays, written) if written else arrays, self.threads
+        )
 
 
 def options_here() -> Options:
@@ -144,7 +153,7 @@ def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndar
     What it writes to an input is in the input's own array when this returns.
     """
     originals = [i.source for i in graph.inputs if i.kind != "int"]
-    arrays = [walkable(np.asarray(a)) for a in originals]
+    arrays = [as_dense_strided(np.asarray(a)) for a in originals]
     call = call_of(graph, options or options_here(), arrays)
     outputs = call(arrays)
     for position in call.executable.written:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from .options import OptionError
 
 if TYPE_CHECKING:
-    from ..call.facts import StrideFact
+    from ..call.facts import StrideClass
     from ..call.signature import Signature
     from ..frontend.trace.graph import Graph
 
@@ -40,7 +40,7 @@ def is_donated(argument: str, names: Collection[str]) -> bool:
     return argument.partition(".")[0] in names
 
 
-def donate(graph: Graph, facts: Sequence[StrideFact], names: Collection[str]) -> Graph:
+def donate(graph: Graph, facts: Sequence[StrideClass], names: Collection[str]) -> Graph:
     """The graph, with results put into donated inputs of their type; each input is used once, in the order of results.
 
     An input with stride 0, several elements of which are one, is not used.

@@ -16,12 +16,20 @@ import numpy as np
 from ...runtime.buffers.buffer_pool import empties, empty
 from ...runtime.check_errors import unpacked
 from ...runtime.loader.loader import LoadedObject
-from ...runtime.native_function import NativeFunction, failure, worth_threads
+from ...runtime.native_function import NativeFunction, failure, should_parallelize
 from ..call.signature import ROOM, Signature
 
 __all__ = [
-    "BufferSpec", "Code", "CodeSpec", "Executable", "GuardFailure", "Prepared", "ShortOfRoom", "load_native",
-    "loaded_for_once", "named_dtype",
+    "BufferSpec",
+    "Code",
+    "CodeSpec",
+    "Executable",
+    "GuardFailure",
+    "Prepared",
+    "ShortOfRoom",
+    "load_lazily",
+    "load_native",
+    "named_dtype",
 ]  # fmt: skip
 
 
@@ -103,7 +111,7 @@ def load_native(loaded: Any, code: CodeSpec, whole: Callable[[], Any] | None = N
     return NativeFunction(address, len(code.buffers), len(code.symbols), loaded, given, code.checked)
 
 
-def loaded_for_once(machine_code: bytes, code: CodeSpec) -> NativeFunction:
+def load_lazily(machine_code: bytes, code: CodeSpec) -> NativeFunction:
     """The function of an ELF object, its entry to be linked when it is asked for.
 
     What an entry stands on costs more than a first call, which may stay the only one.
@@ -230,7 +238,7 @@ class Executable:
         else:
             fresh = [_empty(self.buffers[b].dtype, *form) for b, form in made]
         held = [*arrays, *fresh]
-        threads = threads if worth_threads(prepared.work) else 1
+        threads = threads if should_parallelize(prepared.work) else 1
         self.native.run(held, len(arrays), prepared, threads)
         outputs = [held[o] for o in self.outputs]
         if self.signature.checks:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
 
-__all__ = ["seldom_collected"]
+__all__ = ["gc_throttled"]
 
 #: New objects between two collections of the youngest.
 _YOUNG = 20_000
@@ -39,4 +39,4 @@ class _SeldomCollected:
                 gc.set_threshold(*self._before)
 
 
-seldom_collected = _SeldomCollected()
+gc_throttled = _SeldomCollected()

@@ -22,17 +22,17 @@ from ...runtime.stub.cpython_layout import problem
 from ...runtime.stub.native_call import NativeCallable, Record, callable_directly, install, remove_all
 from ..cache.disk_cache import SourceLookup, explain_miss
 from ..call.arguments import Call, take_apart
-from ..call.facts import StrideFact, describe, separate, stride_fact
+from ..call.facts import StrideClass, describe, resolve_aliasing, stride_fact
 from ..call.foreign_arrays import LeftToPython
 from ..call.results import Results
 from ..call.signature import GivenOutput, Signature, ViewOutput
 from ..config import knobs
-from .compile_cache import compiled_and_key, stages_of, strides_of
+from .compile_cache import compile_cached, stages_of, strides_of
 from .device_arguments import for_the_user, results_on
 from .executable import ShortOfRoom, named_dtype
 from .options import Options
 from .size_specialization import EVIDENCE, NO_LIMIT
-from .specializations import NONE_FIXED, Ready, Version, describe_versions, why_not
+from .specializations import NONE_FIXED, PreparedCall, Version, describe_versions, why_not
 
 if TYPE_CHECKING:
     from ..cache.captured_value import Captured
@@ -164,7 +164,7 @@ class Jitted(NativeCallable):
             call.bring_to(self.__wrapped__.__name__, self._options.device)
         return call
 
-    def _version(self, call: Call) -> tuple[Version, Ready]:
+    def _version(self, call: Call) -> tuple[Version, PreparedCall]:
         """The version for a call, and the call prepared for it.
 
         Arrays that share memory into which the function stores see each other's stores.
@@ -190,7 +190,7 @@ class Jitted(NativeCallable):
         except OpError as error:
             raise TxcError(error.message, head_of(self.__wrapped__), error.hint, error.code) from None
 
-    def _found(self, call: Call) -> tuple[Version, Ready]:
+    def _found(self, call: Call) -> tuple[Version, PreparedCall]:
         """The version whose guards hold, found or compiled now, and the call prepared for it."""
         key = (tuple(call.key), self._options.compiled)
         for version in self._versions.get(key, ()):
@@ -219,7 +219,7 @@ class Jitted(NativeCallable):
         found = [v for (_, options), vs in self._versions.items() if options == self._options.compiled for v in vs]
         return sorted(found, key=lambda v: v.number)
 
-    def _kept_or_compiled(self, call: Call) -> tuple[Version, Ready]:
+    def _kept_or_compiled(self, call: Call) -> tuple[Version, PreparedCall]:
         """A version of the persistent cache, else a new one, which is kept there."""
         lookup = SourceLookup(self.__wrapped__, call.key, self._options)
         for executable in lookup.executables():
@@ -236,16 +236,16 @@ class Jitted(NativeCallable):
 
     def _compiled_version(
         self, call: Call, fixed: Mapping[str, int] = NONE_FIXED
-    ) -> tuple[tuple[Version, Ready], CodeKey | None]:
+    ) -> tuple[tuple[Version, PreparedCall], CodeKey | None]:
         """A new version for a call, in which the `fixed` sizes are numbers; what its code is kept by."""
         from ..progress import reported
-        from .gc_throttle import seldom_collected
+        from .gc_throttle import gc_throttled
 
-        with seldom_collected, reported(self.__name__):
+        with gc_throttled, reported(self.__name__):
             graph, captured, facts = self._trace(call, fixed, self._write)
             parameters, reason = self._parameters(call, graph)
             tuned = self._tuned(call, graph, facts)
-            executable, code = compiled_and_key(graph, facts, self._options, parameters, tuned)
+            executable, code = compile_cached(graph, facts, self._options, parameters, tuned)
         if reason:
             executable.code = executable.code._replace(entry="", by_python=reason)
         version = Version(executable, captured, call, fixed)
@@ -256,7 +256,7 @@ class Jitted(NativeCallable):
 
     def _trace(
         self, call: Call, fixed: Mapping[str, int] = NONE_FIXED, write: Callable[[Call, Graph], None] | None = None
-    ) -> tuple[Graph, list[Captured], tuple[StrideFact, ...]]:
+    ) -> tuple[Graph, list[Captured], tuple[StrideClass, ...]]:
         """The graph for a call, what it took from outside, and the facts of its arrays.
 
         An error that the function raises is raised here, after `write` did what it had written until then.
@@ -293,7 +293,7 @@ class Jitted(NativeCallable):
         if not graph.aliases and not graph.checks:
             return
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(graph)))
-        version = Version(compiled_and_key(graph, facts, self._options)[0], (), call)
+        version = Version(compile_cached(graph, facts, self._options)[0], (), call)
         if self._shares(call, version):
             self._trace(call, write=self._write)  # which raises the function's error again
             return
@@ -301,7 +301,7 @@ class Jitted(NativeCallable):
         assert ready is not None
         self._run(version, call, ready, None)
 
-    def _tuned(self, call: Call, graph: Graph, facts: Sequence[StrideFact]) -> Tuned | None:
+    def _tuned(self, call: Call, graph: Graph, facts: Sequence[StrideClass]) -> Tuned | None:
         """By which constants the program is fastest, where that is asked for: known, or searched for with this call."""
         if not self._options.autotune:
             return None
@@ -328,7 +328,7 @@ class Jitted(NativeCallable):
         except NotNative as why:
             return None, str(why)
 
-    def _run(self, version: Version, call: Call, ready: Ready, out: Any) -> Any:
+    def _run(self, version: Version, call: Call, ready: PreparedCall, out: Any) -> Any:
         executable, arrays, signature = version.executable, ready.arrays, version.signature
         self._check_temporaries(version, call, ready)
         places = {} if out is None else _destinations(signature, out, self._options.device)
@@ -337,7 +337,7 @@ class Jitted(NativeCallable):
             direct = results_on(self._options.device, executable, ready.prepared, direct)
         if executable.written:
             call.check_written(signature, executable.written, self._options.donate)
-            arrays = separate(arrays, executable.written)
+            arrays = resolve_aliasing(arrays, executable.written)
         outputs = self._outputs(version, call, ready, arrays, direct)
         originals = call.write_back(signature, executable.written, arrays)
         outputs = [originals[b] if b < len(arrays) else made for b, made in zip(executable.outputs, outputs)]
@@ -350,7 +350,12 @@ class Jitted(NativeCallable):
         return Results(made, places, lazy, originals, ready.prepared.views, call.named()).of(signature.structure)
 
     def _outputs(
-        self, version: Version, call: Call, ready: Ready, arrays: list[np.ndarray], direct: Mapping[int, np.ndarray]
+        self,
+        version: Version,
+        call: Call,
+        ready: PreparedCall,
+        arrays: list[np.ndarray],
+        direct: Mapping[int, np.ndarray],
     ) -> list[Any]:
         """What the code gives.  Where it was short of memory for what has no bound, it is run again with more."""
         executable = version.executable
@@ -367,7 +372,7 @@ class Jitted(NativeCallable):
             ready = again
         return executable.run(ready.prepared, arrays, self._options.threads, direct)
 
-    def _check_temporaries(self, version: Version, call: Call, ready: Ready) -> None:
+    def _check_temporaries(self, version: Version, call: Call, ready: PreparedCall) -> None:
         """TxcError where the call needs more memory for temporaries than `max_temp_bytes`."""
         most = self._options.max_temp_bytes
         if most is None:
@@ -383,7 +388,7 @@ class Jitted(NativeCallable):
         check_temporaries(version.signature.name, version.executable.code, ready.prepared, most, loops)
 
     def _direct(
-        self, version: Version, call: Call, ready: Ready, places: Mapping[Any, np.ndarray]
+        self, version: Version, call: Call, ready: PreparedCall, places: Mapping[Any, np.ndarray]
     ) -> dict[int, np.ndarray]:
         """The user's arrays that compiled code can write to, by buffer; an error where one does not fit its result."""
         from .out_argument import check, takes_place
@@ -417,14 +422,14 @@ class Jitted(NativeCallable):
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Every stage of the compilation for these arguments, as text; nothing is run (but by a search: `autotune`)."""
-        from ..instrumentation import Watch
+        from ..instrumentation import InstrumentationOptions
 
         call = self._bind(args, kwargs)
         graph, _, facts = self._trace(call)
         found = self._tuned(call, graph, facts)
         if found is not None:
             found.remark(graph.name)
-        return Lowered(stages_of(graph, facts, self._options, Watch(keep_text=True), found))
+        return Lowered(stages_of(graph, facts, self._options, InstrumentationOptions(keep_text=True), found))
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The expression graph for these arguments."""

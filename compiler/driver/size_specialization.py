@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..call.arguments import Call
     from .specializations import Version
 
-__all__ = ["EVIDENCE", "MOST", "NO_LIMIT", "Evidence", "small_sizes"]
+__all__ = ["EVIDENCE", "MOST", "NO_LIMIT", "SizeStatistics", "small_sizes"]
 
 #: Iterations, about a quarter of a second of them, between two looks at the calls of a version.
 EVIDENCE = 1 << 28
@@ -33,7 +33,7 @@ def small_sizes(version: Version, call: Call) -> dict[str, int]:
     return {symbol: n for symbol, n in sizes.items() if symbol in symbols and 1 <= n <= LARGEST}
 
 
-class Evidence:
+class SizeStatistics:
     """What was seen of a version's calls when its budget was spent."""
 
     def __init__(self) -> None:

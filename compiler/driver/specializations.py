@@ -15,16 +15,16 @@ from ..call.arguments import Call
 from ..call.facts import describe, stride_fact
 from ..call.signature import Signature
 from .executable import Executable
-from .size_specialization import EVIDENCE, NO_LIMIT, Evidence
+from .size_specialization import EVIDENCE, NO_LIMIT, SizeStatistics
 
-__all__ = ["Ready", "Version", "describe_versions", "why_not"]
+__all__ = ["PreparedCall", "Version", "describe_versions", "why_not"]
 
 
 _numbers = itertools.count()
 NONE_FIXED: Mapping[str, int] = {}
 
 
-class Ready(NamedTuple):
+class PreparedCall(NamedTuple):
     """A call prepared for a version: arrays in the order of the graph's inputs, and what their shapes imply."""
 
     arrays: list[np.ndarray]
@@ -40,7 +40,7 @@ class Version:
         self.executable, self.captured = executable, tuple(captured)
         #: The sizes that it was made for, by symbol, and what is known of those of its calls
         #: (`size_specialization.py`).
-        self.fixed, self.evidence = fixed, Evidence()
+        self.fixed, self.evidence = fixed, SizeStatistics()
         self.key = tuple(call.key)
         self._objects = call.objects()
         #: How many arguments ``*name`` collects, by name, among other tuples.
@@ -62,7 +62,7 @@ class Version:
         unplaced = [c for c in self.captured if c.place is None]
         return f"{unplaced[0].text} is compared by value" if unplaced else ""
 
-    def ready(self, call: Call) -> Ready | None:
+    def ready(self, call: Call) -> PreparedCall | None:
         """The call prepared, where the version's guards hold for it."""
         arrays = call.arrays(self.signature)
         if self._facts_of_captured(arrays) != self._captured_facts:
@@ -71,9 +71,9 @@ class Version:
         prepared = self.executable.prepare(
             [a.shape for a in arrays], steps, call.integers(self.signature, self.executable.rooms)
         )
-        return None if prepared is None else Ready(arrays, prepared)
+        return None if prepared is None else PreparedCall(arrays, prepared)
 
-    def sees_memory(self, call: Call, ready: Ready) -> bool:
+    def sees_memory(self, call: Call, ready: PreparedCall) -> bool:
         """Whether compiled code has the caller's own arrays where results are views of them, not copies it can walk."""
         originals = call.originals(self.signature)
         return all(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...dialects.registry import OpError
 from ...runtime.gpu.device_array import OnDevice, is_device_array
-from ..call.facts import separate, stride_fact, walkable
+from ..call.facts import as_dense_strided, resolve_aliasing, stride_fact
 from ..call.foreign_arrays import refuse_foreign
 from ..call.results import Results
 from ..diagnostics import TxcError
@@ -64,7 +64,7 @@ class CompiledTx:
         arrays, integers = self._inputs(given)
         executable = compiled(self._checked, [stride_fact(a) for a in arrays], self._options)
         if executable.written:
-            arrays = separate(arrays, executable.written)
+            arrays = resolve_aliasing(arrays, executable.written)
         try:
             prepared = executable.prepared(arrays, integers)
         except ValueError as error:
@@ -111,9 +111,11 @@ class CompiledTx:
 
     def lower(self) -> Lowered:
         """Every stage of its compilation, for packed arguments."""
-        from ..instrumentation import Watch
+        from ..instrumentation import InstrumentationOptions
 
-        return Lowered(stages_of(self._checked, packed(self.graph), self._options, Watch(keep_text=True)))
+        return Lowered(
+            stages_of(self._checked, packed(self.graph), self._options, InstrumentationOptions(keep_text=True))
+        )
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, each of its declared type."""
@@ -136,7 +138,7 @@ class CompiledTx:
             return number.astype(p.type.dtype.numpy)
         if isinstance(value, np.ndarray):
             refuse_foreign(f"{p.name} of {self.__name__}", value)
-        array = self._there(p, value) if is_device_array(value) else walkable(np.asarray(value))
+        array = self._there(p, value) if is_device_array(value) else as_dense_strided(np.asarray(value))
         if array.dtype != p.type.dtype.numpy or array.ndim != len(p.type.dims):
             shape = "×".join(map(str, array.shape)) or "rank 0"
             raise TxcError(

@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from ..driver.executable import CodeSpec
     from ..driver.options import Options
     from ..frontend.trace.graph import Graph
-    from ..instrumentation import Watch
+    from ..instrumentation import InstrumentationOptions
 
 __all__ = ["compile_for_gpu"]
 
 
 def compile_for_gpu(
-    graph: Graph, options: Options, strides: Sequence[tuple[Dim, ...] | None] = (), watch: Watch | None = None
+    graph: Graph,
+    options: Options,
+    strides: Sequence[tuple[Dim, ...] | None] = (),
+    watch: InstrumentationOptions | None = None,
 ) -> tuple[CodeSpec, GpuCode]:
     """Compile for the options' device, and say how to call it.  Errors as of `run_stages`; nothing is loaded yet."""
     stages = run_stages(graph, options, strides=strides, watch=watch, stop_after="ptx")

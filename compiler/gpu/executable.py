@@ -16,7 +16,7 @@ from ...runtime.gpu.gpu_device import DeviceError, KernelLaunch, TensorMap
 from ..config import knobs
 from ..config.devices import device_lock, gpu_device
 from .graph_replay import Replays
-from .launch_plan import Bind, Compute, Describe, For, If, Launch, Load, Plan, Step, Temporary, While
+from .launch_plan import Allocate, Bind, Compute, EncodeTensorMap, For, If, Launch, Load, Plan, Step, While
 
 if TYPE_CHECKING:
     from ...runtime.gpu.gpu_device import GpuDevice, GpuModule
@@ -219,9 +219,9 @@ class _StepsWriter:
 
     def _step(self, step: Step, depth: int) -> None:
         match step:
-            case Temporary(name, offset):
+            case Allocate(name, offset):
                 self._line(depth, f"{name} = arena + {self._dim(offset)}")
-            case Describe(name, buffer, first, size, extents, between, box):
+            case EncodeTensorMap(name, buffer, first, size, extents, between, box):
                 counts = "".join(f"{self._dim(d)}, " for d in extents)
                 strides = "".join(f"{size} * {self._dim(d)}, " for d in between)
                 what = f"{buffer} + {size} * {self._dim(first)}, {size}, ({counts}), ({strides}), {box!r}"

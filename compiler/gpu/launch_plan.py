@@ -10,7 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Bind", "Compute", "Describe", "For", "If", "Kernel", "Launch", "Load", "Plan", "Step", "Temporary", "While"]
+__all__ = [
+    "Allocate",
+    "Bind",
+    "Compute",
+    "EncodeTensorMap",
+    "For",
+    "If",
+    "Kernel",
+    "Launch",
+    "Load",
+    "Plan",
+    "Step",
+    "While",
+]
 
 
 #: Of a multiprocessor: threads, blocks, bytes of block memory, and those of them that each block takes for itself.
@@ -38,14 +51,14 @@ class Kernel(NamedTuple):
         return min(_MOST_BLOCKS, _MOST_THREADS // (-(-self.threads // 32) * 32), _MOST_SHARED // memory)
 
 
-class Temporary(NamedTuple):
+class Allocate(NamedTuple):
     """A name for the place `offset` bytes behind the start of the arena."""
 
     name: str
     offset: str
 
 
-class Describe(NamedTuple):
+class EncodeTensorMap(NamedTuple):
     """Names a tensor map (`runtime.gpu_device.TensorMap`) of a buffer's memory from element `first` on.
 
     Of its elements, `size` bytes each, there are so many along each dim; `steps`, in elements, are those of all dims
@@ -127,10 +140,10 @@ class If(NamedTuple):
     otherwise: tuple[Step, ...]
 
 
-Step = Temporary | Describe | Launch | Load | Compute | Bind | For | While | If
+Step = Allocate | EncodeTensorMap | Launch | Load | Compute | Bind | For | While | If
 
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__.lower(): kind for kind in (Temporary, Describe, Launch, Load, Compute, Bind, For, While, If)
+    kind.__name__.lower(): kind for kind in (Allocate, EncodeTensorMap, Launch, Load, Compute, Bind, For, While, If)
 }
 #: The fields that are lists of steps.
 _NESTED = ("body", "condition", "then", "otherwise")
@@ -203,9 +216,9 @@ def _lines(steps: Sequence[Step], indent: str) -> list[str]:
     found: list[str] = []
     for step in steps:
         match step:
-            case Temporary(name, offset):
+            case Allocate(name, offset):
                 found.append(f"{indent}{name} = arena + {offset}")
-            case Describe(name, buffer, first, size, extents, steps_, box):
+            case EncodeTensorMap(name, buffer, first, size, extents, steps_, box):
                 sizes, by = ", ".join(extents), ", ".join((*steps_, "1"))
                 what = f"[{sizes}] elements of {size} bytes by [{by}] from {buffer}[{first}] on, in boxes of {[*box]}"
                 found.append(f"{indent}{name} = tensor map of {what}")

@@ -40,9 +40,9 @@ from ...dialects.loop import (
     YieldOp,
 )
 from ...dialects.loop.tensor_map import places_of_map
-from ...passes.schedule.gpu.builder import COMPARISONS, HOST_OPS, is_of_host
+from ...passes.schedule.gpu.builder import COMPARISONS, HOST_OPS, runs_on_host
 from ..codegen.emit.text import EmitError
-from .launch_plan import Bind, Compute, Describe, For, If, Kernel, Launch, Load, Plan, Step, Temporary, While
+from .launch_plan import Allocate, Bind, Compute, EncodeTensorMap, For, If, Kernel, Launch, Load, Plan, Step, While
 
 __all__ = ["outline"]
 
@@ -100,9 +100,9 @@ class _Outliner:
                 yield self._compute(op, "constant", str(from_attr(value)))
             case arith.ConstantOp(value=FloatAttr()):
                 pass  # only kernels compute with it, and each has its own
-            case arith.CmpiOp() if is_of_host(op):
+            case arith.CmpiOp() if runs_on_host(op):
                 yield self._compute(op, COMPARISONS[op.predicate.value.data])
-            case _ if is_of_host(op):
+            case _ if runs_on_host(op):
                 yield self._compute(op, HOST_OPS[op.name])
             case ForOp():
                 yield self._for(op)
@@ -116,20 +116,20 @@ class _Outliner:
             case _:
                 raise EmitError(f"{op.name} outside of a kernel: the host touches no elements")
 
-    def _temporary(self, op: AllocOp) -> Temporary:
+    def _temporary(self, op: AllocOp) -> Allocate:
         if op.scope.data != "arena":
             raise EmitError(f"memory of scope {op.scope.data!r} outside of a kernel")
         name = self.buffers[op.result] = f"t{len(self.buffers) - self.arguments}"
-        return Temporary(name, str(op.offset.data))
+        return Allocate(name, str(op.offset.data))
 
-    def _describe(self, op: TensorMapOp) -> Describe:
+    def _describe(self, op: TensorMapOp) -> EncodeTensorMap:
         places = places_of_map(op.info, op.index.data)
         assert places is not None
         first, steps = places
         name = self.tensor_maps[op.result] = f"m{len(self.tensor_maps)}"
         extents, between = (tuple(map(str, part)) for part in (op.index.data.extents, steps[:-1]))
         size = op.info.dtype.bytes
-        return Describe(name, self.buffers[op.source], str(first), size, extents, between, op.box.sizes)
+        return EncodeTensorMap(name, self.buffers[op.source], str(first), size, extents, between, op.box.sizes)
 
     def _load(self, op: LoadOp) -> Load:
         info = _info(op.buffer)
@@ -187,7 +187,7 @@ class _Outliner:
     def _again(self, value: SSAValue, body: Block) -> SSAValue:
         """A number of the host that a kernel uses, computed again in the kernel."""
         made = value.owner
-        if not isinstance(made, Operation) or not is_of_host(made):
+        if not isinstance(made, Operation) or not runs_on_host(made):
             raise EmitError(f"a kernel uses {value}, which the host has read: loop.bind makes it a symbol")
         copy = made.clone({operand: self._again(operand, body) for operand in made.operands})
         body.add_op(copy)

@@ -23,7 +23,7 @@ from ...dialects.loop import AllocOp, BindOp, ClockOp, IndexOp, LoadOp, Prefetch
 from .memory import Arena, Memory, evaluate
 from .scalar_ops import InterpretError, Scalars
 
-__all__ = ["Frame", "naming"]
+__all__ = ["Frame", "with_op_context"]
 
 Array = np.ndarray[Any, Any]
 #: As many as loops are told that there are: no result follows from it.
@@ -31,7 +31,7 @@ THREADS = 2
 
 
 @contextmanager
-def naming(op: Operation) -> Iterator[None]:
+def with_op_context(op: Operation) -> Iterator[None]:
     """Errors raised inside name the op."""
     try:
         yield
@@ -176,7 +176,7 @@ class Frame:
         for op in block.ops:
             if op is last:
                 break
-            with naming(op):
+            with with_op_context(op):
                 if not self.run_scalar(op):
                     raise InterpretError("does not belong in a scalar body")
         return tuple(self.values[v] for v in last.operands)

@@ -17,8 +17,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.dims.dims import Sym
 from ...dialects.kernel import EmptyOp, ForeignOp, ForOp, GenericOp, IfOp, RowsOp, ScatterOp, WhileOp, shape_of
 from .custom import run_foreign
-from .frame import Frame, naming
-from .memory import Arena, Memory, evaluate, poisoned
+from .frame import Frame, with_op_context
+from .memory import Arena, Memory, evaluate, uninitialized
 from .reduction_order import States, fold, scan
 from .scalar_ops import InterpretError, literal
 from .setup import enter, function_of
@@ -58,7 +58,7 @@ class _Kernels:
         for op in block.ops:
             if op is last:
                 break
-            with naming(op):
+            with with_op_context(op):
                 self.op(frame, op)
         return tuple(last.operands)
 
@@ -69,7 +69,7 @@ class _Kernels:
             case EmptyOp():
                 element, dims = shape_of(op.result.type)
                 shape = [int(evaluate(d, frame.env)) for d in dims]
-                self.memory[op.result] = Memory(poisoned(shape, element), element)
+                self.memory[op.result] = Memory(uninitialized(shape, element), element)
             case ScatterOp():
                 self.scatter(frame, op)
             case RowsOp():
@@ -136,7 +136,7 @@ class _Kernels:
             found = []
             for result in op.results_:
                 element, dims = shape_of(result.type)
-                found.append(Memory(poisoned([int(evaluate(d, frame.env)) for d in dims], element), element))
+                found.append(Memory(uninitialized([int(evaluate(d, frame.env)) for d in dims], element), element))
         self.memory.update(zip(op.results_, found))
         return found
 
@@ -175,7 +175,7 @@ class _Kernels:
         made = []
         for result in op.results_:
             element, dims = shape_of(result.type)
-            made.append(Memory(poisoned([int(evaluate(d, frame.env)) for d in dims], element), element))
+            made.append(Memory(uninitialized([int(evaluate(d, frame.env)) for d in dims], element), element))
         self.memory.update(zip(op.results_, made))
         outs = made or [frame.found(o) for o in op.outs]
         run_foreign(op, [frame.found(v).array for v in op.ins], [m.array for m in outs], frame.scalars.builder.has_fma)
@@ -194,7 +194,7 @@ class _Kernels:
             last = min(first + chunk, shared[0])
             inner = frame.fork(private=Arena(frame.private.size, (last - first) * points))
             for nest in op.body.block.ops:
-                with naming(nest):
+                with with_op_context(nest):
                     if isinstance(nest, GenericOp):
                         self.points(inner, nest, [inner.found(o) for o in nest.outs], (first, last), op.n_shared)
                     elif nest is not op.body.block.last_op:

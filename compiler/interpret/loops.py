@@ -17,27 +17,27 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.dims.dims import Dim, dim, sym
 from ...dialects.dims.index_map import unravel
 from ...dialects.loop import (
+    AmxOp,
     AsyncCopyOp,
     BarrierOp,
     BulkCopyOp,
     ForOp,
     IfOp,
-    MatrixFoldOp,
     MergeOp,
+    MmaOp,
     ParallelOp,
     PartitionOp,
     ReduceOp,
     ScanOp,
     ShuffleOp,
     TensorMapOp,
-    TileFoldOp,
     WhileOp,
 )
 from ...dialects.loop.amx import ELEMENT, TILE
 from ...dialects.loop.base import Ranged
 from ...dialects.matrix_units import GRANULE, LINE, Piece
 from ...dialects.types import DTYPES
-from .frame import Frame, naming
+from .frame import Frame, with_op_context
 from .memory import Arena, evaluate
 from .reduction_order import fold, scan, unit_sum
 from .scalar_ops import InterpretError, literal
@@ -70,7 +70,7 @@ def _block(frame: Frame, block: Block) -> Sequence[SSAValue]:
     for op in block.ops:
         if op is last:
             break
-        with naming(op):
+        with with_op_context(op):
             _op(frame, op)
     return last.operands
 
@@ -97,9 +97,9 @@ def _op(frame: Frame, op: Operation) -> None:
                     _block(inner, region.block)
         case WhileOp():
             _while(frame, op)
-        case MatrixFoldOp():
+        case MmaOp():
             _matrix_fold(frame, op)
-        case TileFoldOp():
+        case AmxOp():
             _tile_fold(frame, op)
         case AsyncCopyOp():
             _async_copy(frame, op)
@@ -256,7 +256,7 @@ def _fold(frame: Frame, op: ReduceOp, lower: Any, count: int) -> tuple[Array, ..
     return fold(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
 
 
-def _matrix_fold(frame: Frame, op: MatrixFoldOp) -> None:
+def _matrix_fold(frame: Frame, op: MmaOp) -> None:
     """Pieces are filled when they are needed, so a copy beside its thread arrives at once."""
     lower, upper, step = _bounds(frame, op)
     rows, columns = op.shape
@@ -280,7 +280,7 @@ def _matrix_fold(frame: Frame, op: MatrixFoldOp) -> None:
     inner.store(op.sums, (row, column), total)
 
 
-def _tile_fold(frame: Frame, op: TileFoldOp) -> None:
+def _tile_fold(frame: Frame, op: AmxOp) -> None:
     lower, upper, step = _bounds(frame, op)
     rows, columns = (TILE * tiles for tiles in op.tiles)
     depth, factor = op.unit.depth, DTYPES[ELEMENT].numpy

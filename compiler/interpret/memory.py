@@ -17,7 +17,7 @@ from ...dialects.dims.dims import Dim, Sym
 from ...dialects.types import DType
 from .scalar_ops import InterpretError
 
-__all__ = ["Arena", "Memory", "argument_memory", "bind_symbols", "evaluate", "poisoned"]
+__all__ = ["Arena", "Memory", "argument_memory", "bind_symbols", "evaluate", "uninitialized"]
 
 Array = np.ndarray[Any, Any]
 Env = Mapping[Sym, Any]
@@ -34,7 +34,7 @@ def evaluate(expr: Dim, env: Env) -> Any:
         raise InterpretError(f"{expr}: division by zero") from None
 
 
-def poisoned(shape: Sequence[int], element: DType) -> Array:
+def uninitialized(shape: Sequence[int], element: DType) -> Array:
     """An array of a fresh result: every byte 255 (true where it is of bools)."""
     if element.kind == "bool":
         return np.ones(tuple(shape), np.bool_)

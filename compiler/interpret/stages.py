@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.attributes import BufferInfo, BufferType, from_attr
 from . import kernel, loops, tensor
-from .memory import bind_symbols, evaluate, poisoned
+from .memory import bind_symbols, evaluate, uninitialized
 from .setup import function_of
 
 __all__ = ["run_stage"]
@@ -47,5 +47,5 @@ def _fresh(info: BufferInfo, env: Mapping[Any, Any]) -> Array:
     if 0 in dims:
         return np.empty(dims, info.dtype.numpy)
     size = 1 + sum(s * (d - 1) for s, d in zip(strides, dims))
-    flat = poisoned([size], info.dtype)
+    flat = uninitialized([size], info.dtype)
     return np.ndarray(dims, flat.dtype, flat, 0, [s * flat.itemsize for s in strides])

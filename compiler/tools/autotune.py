@@ -29,14 +29,14 @@ from .profile import copy_with_strides
 
 if TYPE_CHECKING:
     from ...dialects.dims.dims import Dim
-    from ..call.facts import StrideFact
+    from ..call.facts import StrideClass
     from ..frontend.trace.graph import Graph
 
 __all__ = ["SCALES", "Trial", "Tuned", "tuned"]
 
 #: Constants in the order in which they are tried, by what factors, and what of the loops they decide.
 SCALES: dict[str, tuple[str, tuple[float, ...]]] = {
-    "handover": ("pieces of work for threads", (0.25, 4.0)),
+    "dispatch_ns": ("pieces of work for threads", (0.25, 4.0)),
     "registers": ("copies of bodies, sums side by side", (0.5, 2.0)),
     "near_rate": ("what is kept, what is computed again", (0.1, 10.0)),
     "cache1": ("sides of tiles", (0.25, 4.0)),
@@ -82,7 +82,7 @@ class Tuned(NamedTuple):
 
 
 def tuned(
-    graph: Graph, facts: Sequence[StrideFact], strides: Sequence[tuple[Dim, ...] | None], options: Options,
+    graph: Graph, facts: Sequence[StrideClass], strides: Sequence[tuple[Dim, ...] | None], options: Options,
     arrays: Sequence[np.ndarray], integers: Sequence[int],
 ) -> Tuned:  # fmt: skip
     """What is known of a program, or is found now by calls with these arguments, which are left as they are."""

@@ -52,7 +52,7 @@ def _measured(quick: bool) -> dict[str, float]:
         "far_rate": copy_bandwidth(1, far, samples) / 1e9,
         "arithmetic": fma_peak(1, 32, rounds, samples) / 2e9,
         "division": division_peak(rounds // 10, samples) / 1e9,
-        "handover": _handover(2 if quick else _SAMPLES),
+        "dispatch_ns": _handover(2 if quick else _SAMPLES),
     }
     return {**found, **{name: float(f"{value:.2g}") for name, value in rates.items()}}
 

@@ -19,10 +19,10 @@ from xdsl.ir import Operation
 
 from ...dialects.dims.dims import Sym
 from ...passes.cost.instrument import InstrumentPass, kernels_of
-from ...passes.cost.kernel_stats import float_bits, kernel_figures, kernel_label
+from ...passes.cost.kernel_stats import float_bits, kernel_label, kernel_stats
 from ...runtime.loader.loader import library_symbols
 from ...runtime.native_function import NativeFunction, usual_threads
-from ..call.facts import StrideFact
+from ..call.facts import StrideClass
 from ..call.signature import Signature
 from ..codegen.target.llvm_backend import load_object
 from ..driver.compile_cache import compiled, strides_of
@@ -157,7 +157,7 @@ class _Measured(NamedTuple):
 
 def profile_graph(
     graph: Graph,
-    facts: Sequence[StrideFact],
+    facts: Sequence[StrideClass],
     options: Options,
     arrays: Sequence[np.ndarray],
     integers: Sequence[int],
@@ -194,7 +194,7 @@ def checked_repeats(repeats: int) -> int:
 
 
 def _row(op: Operation, seconds: float, env: dict[Sym, int]) -> KernelProfile:
-    known = kernel_figures(op, env)
+    known = kernel_stats(op, env)
     figures = (None, None, None) if known is None else (known.bytes_read, known.bytes_written, known.flops)
     return KernelProfile(kernel_label(op), _places(op), seconds, *figures, float_bits(op))
 

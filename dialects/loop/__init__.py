@@ -45,9 +45,9 @@ from ..attributes import (
 )
 from ..dims.dims import Dim, dim
 from ..order import Order
-from .amx import TileFoldOp
+from .amx import AmxOp
 from .base import Ranged, YieldOp, expect_yield, parallel_around, range_attributes
-from .gpu_matrix import AsyncCopyOp, BulkCopyOp, MatrixFoldOp
+from .gpu_matrix import AsyncCopyOp, BulkCopyOp, MmaOp
 from .merge import MergeOp
 from .partition import PartitionOp
 from .prefetch import PrefetchOp
@@ -56,9 +56,32 @@ from .tensor_map import TensorMapOp
 from .threads import ThreadsOp
 
 __all__ = [
-    "LOOP", "AllocOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "BulkCopyOp", "ClockOp", "ForOp", "IfOp",
-    "IndexOp", "LoadOp", "MatrixFoldOp", "MergeOp", "ParallelOp", "PartitionOp", "PrefetchOp", "ReduceOp", "ScanOp",
-    "ShuffleOp", "StoreOp", "TensorMapOp", "ThreadsOp", "TileFoldOp", "WhileOp", "YieldOp",
+    "LOOP",
+    "AllocOp",
+    "AmxOp",
+    "AsyncCopyOp",
+    "BarrierOp",
+    "BindOp",
+    "BufferInfo",
+    "BulkCopyOp",
+    "ClockOp",
+    "ForOp",
+    "IfOp",
+    "IndexOp",
+    "LoadOp",
+    "MergeOp",
+    "MmaOp",
+    "ParallelOp",
+    "PartitionOp",
+    "PrefetchOp",
+    "ReduceOp",
+    "ScanOp",
+    "ShuffleOp",
+    "StoreOp",
+    "TensorMapOp",
+    "ThreadsOp",
+    "WhileOp",
+    "YieldOp",
 ]  # fmt: skip
 
 
@@ -532,9 +555,9 @@ class ClockOp(IRDLOperation):
 LOOP = Dialect(
     "loop",
     [
-        AllocOp, AsyncCopyOp, BarrierOp, BindOp, BulkCopyOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MatrixFoldOp,
+        AllocOp, AsyncCopyOp, BarrierOp, BindOp, BulkCopyOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MmaOp,
         MergeOp, ParallelOp, PartitionOp, PrefetchOp, ReduceOp, ScanOp, ShuffleOp, StoreOp, TensorMapOp, ThreadsOp,
-        TileFoldOp, WhileOp, YieldOp,
+        AmxOp, WhileOp, YieldOp,
     ],
     [BufferType, TensorMapType],
 )  # fmt: skip

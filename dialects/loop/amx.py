@@ -19,7 +19,7 @@ from ..dims.dims import Dim, packed_strides
 from ..matrix_units import UNITS, MatrixUnit
 from .base import Ranged, expect_yield, parallel_around, range_attributes
 
-__all__ = ["ELEMENT", "TILE", "TILES", "TileFoldOp"]
+__all__ = ["ELEMENT", "TILE", "TILES", "AmxOp"]
 
 #: Rows of a tile, columns of sums, and words of a row.
 TILE = 16
@@ -30,7 +30,7 @@ ELEMENT = "bf16"
 
 
 @irdl_op_definition
-class TileFoldOp(Ranged):
+class AmxOp(Ranged):
     """Sums of products of tiles by a CPU's matrix unit, in the order of the `unit`, into all of `sums`.
 
     ``left`` is of elements, ``[…, pieces, row tiles, 16, depth]``, and ``right`` of words that hold two of them each,

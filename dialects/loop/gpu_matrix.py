@@ -16,7 +16,7 @@ from ..dims.dims import Dim, dim
 from ..matrix_units import GRANULE, LINE, UNITS, MatrixUnit, Piece
 from .base import Ranged, expect_yield, parallel_around, range_attributes
 
-__all__ = ["MBARRIER", "AsyncCopyOp", "BulkCopyOp", "MatrixFoldOp"]
+__all__ = ["MBARRIER", "AsyncCopyOp", "BulkCopyOp", "MmaOp"]
 
 #: Bytes of an mbarrier.
 MBARRIER = 8
@@ -64,7 +64,7 @@ class AsyncCopyOp(IRDLOperation):
         if self.bytes not in (4, 8, 16):
             raise VerifyException(f"4, 8 or 16 bytes are copied at once, not {self.bytes}")
         parent = self.parent_op()
-        while parent is not None and not isinstance(parent, MatrixFoldOp):
+        while parent is not None and not isinstance(parent, MmaOp):
             parent = parent.parent_op()
         if parent is None:
             raise VerifyException("a copy beside its thread stands in a matrix fold, which waits for it")
@@ -111,12 +111,12 @@ class BulkCopyOp(IRDLOperation):
             raise VerifyException(f"boxes of {box} do not fit into {info}")
         if [len(self.at.data), len(self.to.data)] != [len(box.sizes), info.rank - 3]:
             raise VerifyException(f"{len(box.sizes)} places in the map and {info.rank - 3} in block memory are needed")
-        if not isinstance(self.parent_op(), MatrixFoldOp):
+        if not isinstance(self.parent_op(), MmaOp):
             raise VerifyException("a bulk copy stands in a matrix fold, which waits for it, and in no loop in there")
 
 
 @irdl_op_definition
-class MatrixFoldOp(Ranged):
+class MmaOp(Ranged):
     """Sums of products by the matrix units of a gpu_block's warps, in the order of the `unit`.
 
     The region fills, for the iteration that the iterator says, the pieces (`matrix_unit.Piece`) number
@@ -138,7 +138,7 @@ class MatrixFoldOp(Ranged):
     columns = attr_def(IntegerAttr)
     tile_rows = attr_def(IntegerAttr)
     tile_columns = attr_def(IntegerAttr)
-    left_turned = opt_attr_def(UnitAttr)
+    left_transposed = opt_attr_def(UnitAttr)
     right_turned = opt_attr_def(UnitAttr)
     warpgroup = opt_attr_def(UnitAttr)
     body = region_def("single_block")
@@ -166,7 +166,7 @@ class MatrixFoldOp(Ranged):
     @property
     def pieces(self) -> tuple[Piece, Piece]:
         rows, columns = self.shape
-        turned = self.left_turned is not None, self.right_turned is not None
+        turned = self.left_transposed is not None, self.right_turned is not None
         return Piece(self.unit, rows, turned[0]), Piece(self.unit, columns, turned[1])
 
     @property

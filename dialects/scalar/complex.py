@@ -58,14 +58,14 @@ def is_infinite(*values: Value) -> Value:
     return first
 
 
-def is_wild(x: Value) -> Value:
+def is_non_finite(x: Value) -> Value:
     """Whether `x` has no cosine: it is infinite or no number."""
     return (x - x).differs(0.0)
 
 
 def exp_directions(b: ScalarBuilder, x: Value, y: Value) -> tuple[Value, Value]:
     """cos(y) and sin(y); where `y` has none, what ``e**x`` times them is anyway: 0 far left, an infinity far right."""
-    wild = is_wild(y)
+    wild = is_non_finite(y)
     cosine = b.select(wild & is_infinite(x), 1.0, b.op("cos", y))
     return cosine, b.select(wild & x.equals(-np.inf), 0.0, b.op("sin", y))
 
@@ -141,13 +141,13 @@ def sinh(b: ScalarBuilder, z: Value) -> Value:
     x, y = parts(z)
     # Where the cosine does not exist, zeros and infinities of sinh(x) stay all the same.
     sized = b.op("sinh", x)
-    re = b.select(is_wild(y) & (x.equals(0.0) | is_infinite(x)), x, sized * b.op("cos", y))
+    re = b.select(is_non_finite(y) & (x.equals(0.0) | is_infinite(x)), x, sized * b.op("cos", y))
     return b.complex_of(re, b.select(y.equals(0.0), y, b.op("cosh", x) * b.op("sin", y)))
 
 
 def cosh(b: ScalarBuilder, z: Value) -> Value:
     x, y = parts(z)
-    wild = is_wild(y)
+    wild = is_non_finite(y)
     re = b.select(wild & is_infinite(x), np.inf, b.op("cosh", x) * b.op("cos", y))
     im = b.select(wild & x.equals(0.0), x, b.op("sinh", x) * b.op("sin", y))
     return b.complex_of(re, b.select(y.equals(0.0), y * b.copysign(b.constant(1.0, x.dtype), x), im))
@@ -157,7 +157,7 @@ def tanh(b: ScalarBuilder, z: Value) -> Value:
     """``(sinh x cosh x + i sin y cos y) / (sinh² x + cos² y)``, whose sums are of positive terms."""
     x, y = parts(z)
     limit = 20.0 if x.dtype.bits == 64 else 10.0
-    far, wild = abs(x) > limit, is_wild(y)
+    far, wild = abs(x) > limit, is_non_finite(y)
     one = b.constant(1.0, x.dtype)
     near = b.select(far, 0.0, x)
     angle = b.select(wild & is_infinite(x), 0.0, y)
@@ -166,7 +166,7 @@ def tanh(b: ScalarBuilder, z: Value) -> Value:
     re = hyperbolic * b.sqrt(b.fma(hyperbolic, hyperbolic, 1.0)) / below
     im = sine * cosine / below
     tail = b.op("exp", -2.0 * abs(x))
-    re = b.select(far, b.copysign(b.select(is_wild(angle), np.nan, one), x), b.select(x.equals(0.0), x, re))
+    re = b.select(far, b.copysign(b.select(is_non_finite(angle), np.nan, one), x), b.select(x.equals(0.0), x, re))
     im = b.select(far, 4.0 * (sine * cosine) * tail, im)
     return b.complex_of(re, b.select(y.equals(0.0), y, im))
 

@@ -53,10 +53,10 @@ DECIDES = {
     "far_rate": "what whole tensors cost, bytes a ns",
     "shared_rate": "what blocks of a GPU read that others read too, bytes a ns",
     "ahead": "how far in front of a loop lines are asked for",
-    "ahead_from": "whether they are: 0, or from how many bytes on for an operand beside stores past the caches",
+    "prefetch_min_bytes": "whether they are: 0, or from how many bytes on for an operand beside stores past the caches",
     "arithmetic": "what computing again costs, f32 operations a ns",
     "division": "the same of divisions and square roots, which have a port of their own",
-    "handover": "pieces of parallel work: each takes as many ns as giving it to another thread",
+    "dispatch_ns": "pieces of parallel work: each takes as many ns as giving it to another thread",
     "block_memory": "which rows stay with a block of a GPU",
 }
 
@@ -157,7 +157,7 @@ SECTIONS = (
         Nests that hand each other one row at a time run row by row: the sum of a row is used in that row only,
         so `x` is read from memory once. A sum of all elements needs all rows, and what comes behind it goes over
         whole tensors. As LLVM's time grows faster than a long kernel, a group ends where the next nest would
-        make it too long (`Costs.fits_kernel`). Off: `tx-fuse{rows=false}`. Rows that one contraction makes and
+        make it too long (`CostModel.fits_kernel`). Off: `tx-fuse{rows=false}`. Rows that one contraction makes and
         another uses, attention's, take both along, unless `tx-fuse{panels="none"}`, and go by panels of several rows
         (`passes/schedule/rows/attention_rows.py`); next to one contraction only, reading its other operand for so few
         rows at a time costs more than the rows' way through memory.
@@ -278,8 +278,8 @@ SECTIONS = (
         """
         An innermost loop asks for a line of each row that it goes along, so far in front of it that all of them
         together are what memory sends while it answers; not for what the first cache holds, and not for what goes
-        past the caches. Processors that are known to foresee lines (`ahead_from`) are asked for one operand beside
-        stores past the caches only. Off: `tx-schedule-cpu{ahead=false}`.
+        past the caches. Processors that are known to foresee lines (`prefetch_min_bytes`) are asked for one operand
+        beside stores past the caches only. Off: `tx-schedule-cpu{ahead=false}`.
         """,
         """
         def f(x: f32[n], y: f32[n]) -> f32[n]:

@@ -19,7 +19,7 @@ from ...dialects.dims.dims import Dim, Sym
 from ...dialects.dims.index_map import IndexMap
 from ...dialects.loop import AllocOp, LoadOp
 
-__all__ = ["Figures", "float_bits", "kernel_figures", "kernel_label"]
+__all__ = ["KernelStats", "float_bits", "kernel_label", "kernel_stats"]
 
 Env = Mapping[Sym, int]
 
@@ -30,24 +30,24 @@ _CONVERSIONS = frozenset({"arith.bitcast", "arith.extf", "arith.sitofp", "arith.
 
 
 @dataclass(frozen=True)
-class Figures:
+class KernelStats:
     """Bytes and floating-point operations.  An elementary function counts as one operation, a fused one as two."""
 
     bytes_read: int = 0
     bytes_written: int = 0
     flops: int = 0
 
-    def __add__(self, other: Figures) -> Figures:
-        return Figures(
+    def __add__(self, other: KernelStats) -> KernelStats:
+        return KernelStats(
             self.bytes_read + other.bytes_read, self.bytes_written + other.bytes_written, self.flops + other.flops
         )
 
-    def times(self, count: int) -> Figures:
+    def times(self, count: int) -> KernelStats:
         """Those of `count` such kernels."""
-        return Figures(self.bytes_read * count, self.bytes_written * count, self.flops * count)
+        return KernelStats(self.bytes_read * count, self.bytes_written * count, self.flops * count)
 
 
-def kernel_figures(op: Operation, env: Env) -> Figures | None:
+def kernel_stats(op: Operation, env: Env) -> KernelStats | None:
     """What a kernel does for these sizes; None where a condition at run time decides it.
 
     A buffer counts as far as its index maps can reach and once for each kernel that reads and each that writes it: the
@@ -58,7 +58,7 @@ def kernel_figures(op: Operation, env: Env) -> Figures | None:
     if isinstance(op, kernel.RowsOp):
         return _nests(op.nests, env)
     if isinstance(op, kernel.ForeignOp):
-        return Figures(_whole_bytes(op.ins, env), _whole_bytes(op.outs, env), 0)
+        return KernelStats(_whole_bytes(op.ins, env), _whole_bytes(op.outs, env), 0)
     if isinstance(op, kernel.ForOp):
         return _for(op, env)
     return None
@@ -70,7 +70,7 @@ def _whole_bytes(values: Sequence[SSAValue], env: Env) -> int:
     return sum(math.prod(d.evaluate(env) for d in info.dims) * info.dtype.bytes for info in infos)
 
 
-def _for(op: kernel.ForOp, env: Env) -> Figures | None:
+def _for(op: kernel.ForOp, env: Env) -> KernelStats | None:
     bounds = (op.lower.data, op.upper.data, op.step.data)
     if op.until is not None or op.only is not None:
         return None
@@ -78,7 +78,7 @@ def _for(op: kernel.ForOp, env: Env) -> Figures | None:
     if op.symbol not in set().union(*map(_sizes, _inside(op))):  # every iteration does the same
         one = _block(op.body.block, env)
         return None if one is None else one.times(len(trips))
-    total = Figures()
+    total = KernelStats()
     for value in trips:
         one = _block(op.body.block, {**env, op.symbol: value})
         if one is None:
@@ -87,11 +87,11 @@ def _for(op: kernel.ForOp, env: Env) -> Figures | None:
     return total
 
 
-def _block(block: Block, env: Env) -> Figures | None:
-    total = Figures()
+def _block(block: Block, env: Env) -> KernelStats | None:
+    total = KernelStats()
     for op in block.ops:
         if op.regions or isinstance(op, kernel.ForeignOp):
-            one = kernel_figures(op, env)
+            one = kernel_stats(op, env)
             if one is None:
                 return None
             total = total + one
@@ -122,7 +122,7 @@ def _inside(op: Operation) -> Iterator[Operation]:
 # Nests ----------------------------------------------------------------------------------------------------------------
 
 
-def _nests(nests: Iterable[kernel.GenericOp], env: Env) -> Figures:
+def _nests(nests: Iterable[kernel.GenericOp], env: Env) -> KernelStats:
     """Nests that share what they read."""
     read: dict[SSAValue, int] = {}
     written: dict[SSAValue, int] = {}
@@ -133,7 +133,7 @@ def _nests(nests: Iterable[kernel.GenericOp], env: Env) -> Figures:
             read[value] = read.get(value, 0) + count
         for value, index in zip(nest.outs, nest.maps_out(), strict=True):
             written[value] = written.get(value, 0) + _reach(index, env)
-    return Figures(_bytes(read, env), _bytes(written, env), flops)
+    return KernelStats(_bytes(read, env), _bytes(written, env), flops)
 
 
 def _reads(nest: kernel.GenericOp, env: Env) -> Iterator[tuple[SSAValue, int]]:

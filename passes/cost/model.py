@@ -1,9 +1,9 @@
 """The cost model: what every decision about speed asks, in nanoseconds of one core.
 
-`Machine` is what is known of the machine; `Costs` answers the questions of passes: what arithmetic and traffic take,
-how much work is worth a thread, which sizes of tiles and bands fit a cache, from where on stores go past the caches.
-No threshold stands anywhere else.  A module says which machine it is compiled for (``tx.machine``, what differs from
-the defaults), as MLIR's DLTI does, so that a dump is compiled the same way by ``tx-opt``.
+`Machine` is what is known of the machine; `CostModel` answers the questions of passes: what arithmetic and traffic
+take, how much work is worth a thread, which sizes of tiles and bands fit a cache, from where on stores go past the
+caches. No threshold stands anywhere else.  A module says which machine it is compiled for (``tx.machine``, what differs
+from the defaults), as MLIR's DLTI does, so that a dump is compiled the same way by ``tx-opt``.
 
 Sizes known only at run time are taken to be `ASSUMED`.  The model decides between forms of one program: nothing that
 it says may change a result.
@@ -22,10 +22,10 @@ from xdsl.ir import Operation
 from ...dialects.dims.dims import Dim, dim, maximum, minimum
 from ...dialects.types import DType, TensorType
 
-__all__ = ["ASSUMED", "WORK_UNITS", "Costs", "Machine", "Work", "assumed_number", "assumed_size"]
+__all__ = ["ASSUMED", "WORK_UNITS", "CostModel", "Machine", "Work", "assumed_number", "assumed_size"]
 
 ASSUMED = 512
-#: Units of work that are worth a second thread: `Costs.weight`, and what native entries compare with (`LIGHT`).
+#: Units of work that are worth a second thread: `CostModel.weight`, and what native entries compare with (`LIGHT`).
 WORK_UNITS = 1 << 14
 #: The bytes of the elements that tiles and bands are laid out for.
 _ELEMENT = 4
@@ -51,7 +51,7 @@ _FEW_TILES = 8
 _FEMTO = 1e6
 _ATTRIBUTE = "tx.machine"
 #: Figures of processors that differ from those of their kind, as they were measured (`benchmarks/NOTES.md`).
-_PROCESSORS: Mapping[str, Mapping[str, float]] = {"znver4": {"ahead_from": 32 << 20, "division": 8.6}}
+_PROCESSORS: Mapping[str, Mapping[str, float]] = {"znver4": {"prefetch_min_bytes": 32 << 20, "division": 8.6}}
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class Machine:
     * `near_rate`, `far_rate`: bytes that a copy reads and writes where the second cache holds them (block memory does),
       where none does; `shared_rate`: bytes that are read of what many read at the same time (of the second cache).
     * `ahead`: bytes that memory sends while it answers.
-    * `ahead_from`: 0 where a processor gains from being asked for lines ahead of it; else it foresees them, but for one
-      operand beside stores past the caches, of so many bytes together.
+    * `prefetch_min_bytes`: 0 where a processor gains from software prefetch; else it prefetches by itself, but
+      for one operand beside stores past the caches, of so many bytes together.
     * `arithmetic`: f32 additions and multiplications; `division`: f32 divisions and square roots, on a port of theirs.
-    * `handover`: nanoseconds until another thread works and is done, so often asleep as awake (a launch).
+    * `dispatch_ns`: nanoseconds until another thread works and is done, so often asleep as awake (a launch).
     * `block_memory`: bytes that threads can share (of a GPU, those of a block).
     """
 
@@ -82,10 +82,10 @@ class Machine:
     far_rate: float = 16.0
     shared_rate: float = 80.0
     ahead: float = 4 << 10
-    ahead_from: float = 0
+    prefetch_min_bytes: float = 0
     arithmetic: float = 40.0
     division: float = 5.0
-    handover: float = 2048.0
+    dispatch_ns: float = 2048.0
     block_memory: float = 48 << 10
 
     @staticmethod
@@ -166,14 +166,14 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Costs:
+class CostModel:
     """The questions that passes ask."""
 
     machine: Machine = Machine()
 
     @staticmethod
-    def of(op: Operation) -> Costs:
-        return Costs(Machine.of(op))
+    def of(op: Operation) -> CostModel:
+        return CostModel(Machine.of(op))
 
     # Time
 
@@ -181,7 +181,7 @@ class Costs:
         """Arithmetic on elements of so many bits; an op counts as many as its declaration's `cost` says."""
         return operations * max(32, bits) / 32 / self.machine.arithmetic
 
-    def dividing(self, work: Work) -> float:
+    def div_ns(self, work: Work) -> float:
         """The divisions and square roots of a point."""
         return work.divisions * max(32, work.bits) / 32 / self.machine.division
 
@@ -191,7 +191,7 @@ class Costs:
 
     def point(self, work: Work) -> float:
         """A point of a nest: ports and memory work side by side, so the slowest of them."""
-        return max(self.computing(work.arithmetic, work.bits), self.dividing(work), self.moving(work.bytes))
+        return max(self.computing(work.arithmetic, work.bits), self.div_ns(work), self.moving(work.bytes))
 
     def vector_bits(self, work: Work, most: int) -> int:
         """The widest vectors that a point is worth, of at most so many bits.
@@ -199,11 +199,15 @@ class Costs:
         Vectors as long as a line cross two lines wherever arrays are not aligned to whole ones, and they divide as fast
         as two halves: half a line is enough for what waits for a cache or for divisions.
         """
-        computing = self.computing(work.arithmetic, work.bits) * most / self.half_line
-        return most if computing > max(self.dividing(work), self.moving(work.bytes)) else min(most, self.half_line)
+        computing = self.computing(work.arithmetic, work.bits) * most / self.half_cache_line_bits
+        return (
+            most
+            if computing > max(self.div_ns(work), self.moving(work.bytes))
+            else min(most, self.half_cache_line_bits)
+        )
 
     @property
-    def half_line(self) -> int:
+    def half_cache_line_bits(self) -> int:
         """Bits of half a line."""
         return int(self.machine.line) * 4
 
@@ -219,7 +223,7 @@ class Costs:
                 best, chosen = less, every
         return best, chosen
 
-    def by_inverses(self, work: Work, quotients: int) -> Work:
+    def reciprocal_cost(self, work: Work, quotients: int) -> Work:
         """What a point takes when so many of its divisions go by inverses; `work` where that is no less.
 
         For vectors as long as a line.
@@ -239,29 +243,29 @@ class Costs:
         divided = self.machine.arithmetic / self.machine.division * _DIVIDED[work.bits] * work.divisions
         return max(work.arithmetic, divided, self.moving(work.bytes) / self.computing(1, work.bits))
 
-    def of_steps(self, bits: int) -> int:
+    def newton_extra_ops(self, bits: int) -> int:
         """Operations that a root of so many bits takes by steps besides itself."""
         return _STEPS[bits] - 1
 
-    def of_inverse(self, bits: int) -> int:
+    def reciprocal_extra_ops(self, bits: int) -> int:
         """Operations that a quotient of so many bits takes by an inverse besides itself."""
         return _BY_INVERSE[bits] - 1
 
-    def waits_for_memory(self, work: Work) -> bool:
+    def is_memory_bound(self, work: Work) -> bool:
         """Whether a point waits for operands that no cache holds, rather than for arithmetic."""
         return self.computing(work.arithmetic, work.bits) <= self.moving(work.bytes, near=False)
 
     # Panels of a GPU, in femtoseconds: what depends on sizes is decided when they are known
 
-    def of_launches(self, count: int) -> Dim:
+    def gpu_launch_cost(self, count: int) -> Dim:
         """So many kernels more."""
-        return dim(round(self.machine.handover * count * _FEMTO))
+        return dim(round(self.machine.dispatch_ns * count * _FEMTO))
 
-    def of_traffic(self, size: Dim) -> Dim:
+    def gpu_traffic_cost(self, size: Dim) -> Dim:
         """Bytes that go to memory, or come from there."""
         return size * round(self.moving(1, near=False) * _FEMTO)
 
-    def of_panels(self, products: Dim, element: DType, rows: int) -> Dim:
+    def gpu_panel_cost(self, products: Dim, element: DType, rows: int) -> Dim:
         """What a contraction waits for an operand of which so many `rows` share what comes from the second cache.
 
         Most of that hides behind its arithmetic.
@@ -276,7 +280,7 @@ class Costs:
 
         A power of two, so that pieces of packed arrays begin at lines.
         """
-        points = self.machine.handover / max(nanoseconds, 1e-3)
+        points = self.machine.dispatch_ns / max(nanoseconds, 1e-3)
         return max(self.side_by_side, 1 << round(math.log2(max(1.0, points))))
 
     def grain(self, inner: Dim, nanoseconds: float) -> Dim:
@@ -291,27 +295,27 @@ class Costs:
     @property
     def unit(self) -> float:
         """Nanoseconds of a unit of work."""
-        return self.machine.handover / WORK_UNITS
+        return self.machine.dispatch_ns / WORK_UNITS
 
     # Sizes
 
     @property
     def side_by_side(self) -> int:
         """Neighbouring results that are computed side by side: four lines of them."""
-        return 4 * self.in_line
+        return 4 * self.elements_per_line
 
     @property
-    def in_line(self) -> int:
+    def elements_per_line(self) -> int:
         """Neighbouring results of a line."""
         return int(self.machine.line) // _ELEMENT
 
     @property
-    def shared_step(self) -> int:
+    def min_shared_columns(self) -> int:
         """Neighbouring results, for each of several threads, from which on they share a step that writes all of them.
 
         Of fewer, lines at the ends of what a thread writes, which go from core to core, take longer than is saved.
         """
-        return 32 * self.in_line
+        return 32 * self.elements_per_line
 
     @property
     def tile(self) -> int:
@@ -332,7 +336,7 @@ class Costs:
         """Results of a scan or fold along an outer dim that go along it side by side: a page of them."""
         return int(self.machine.page) // _ELEMENT
 
-    def lanes_band(self, lane_bytes: int) -> int:
+    def l2_column_tile(self, lane_bytes: int) -> int:
         """Results whose lanes, of so many bytes a result in all, fill half of the second cache; a line of them or more.
 
         A power of two, so that bands of packed arrays begin at lines.
@@ -350,7 +354,7 @@ class Costs:
         return int(2 * self.machine.cache2) // _ELEMENT
 
     @property
-    def streaming_bytes(self) -> int:
+    def nontemporal_threshold(self) -> int:
         """From which size on a buffer that is only written goes past the caches.
 
         A quarter of the last cache, where both kinds of stores take the same time (`benchmarks/NOTES.md`).
@@ -358,7 +362,7 @@ class Costs:
         return int(self.machine.cache3) // 4
 
     @property
-    def shared_lines(self) -> int:
+    def min_nontemporal_lines(self) -> int:
         """Lines of a row from which on it is worth to go past the caches although it shares those of its ends."""
         return 8
 
@@ -371,13 +375,13 @@ class Costs:
         return max(4, int(self.machine.ahead) // max(2, streams) // line) * line
 
     @property
-    def foresees(self) -> bool:
+    def has_hw_prefetch(self) -> bool:
         """Whether the processor has the lines that loops go along in time without being asked."""
-        return self.machine.ahead_from > 0
+        return self.machine.prefetch_min_bytes > 0
 
-    def asks_beside(self, moved: Dim) -> Dim:
+    def prefetch_beside_nontemporal(self, moved: Dim) -> Dim:
         """1 where one operand beside stores past the caches is worth asking for nevertheless, of so many bytes."""
-        return minimum(1, maximum(0, moved - int(self.machine.ahead_from)))
+        return minimum(1, maximum(0, moved - int(self.machine.prefetch_min_bytes)))
 
     def streams(self, operations: float) -> bool:
         """Whether what a body of so many operations writes may go past the caches.
@@ -404,7 +408,7 @@ class Costs:
         fitting = 2 if operations <= registers * 3 / 4 else 1
         return max(fitting, min(_MOST_COPIES, round(chain / _CHAINED)))
 
-    def fits_kernel(self, loops: int, operations: float) -> bool:
+    def kernel_size_ok(self, loops: int, operations: float) -> bool:
         """Whether a kernel may have so many loops with so many operations in all.
 
         What the loops exchange moves through memory instead where they are two kernels.
@@ -430,7 +434,7 @@ class Costs:
             return max(1, (registers - kept) // states)
         return max(1, min(int(self.machine.registers) // 2, self.side_by_side // width))
 
-    def rows_in_tiles(self, merge: float, states: int, turned: int, along: int, across: int) -> int:
+    def max_transposed_row(self, merge: float, states: int, turned: int, along: int, across: int) -> int:
         """Elements of the longest rows that are folded by vectors of `across` rows instead of `along` each.
 
         At a row's end its lanes, of four vectors, come together by halves: each moves the states and merges them, with
@@ -444,7 +448,7 @@ class Costs:
         longest = int(ends * across / (2 * math.log2(across) * turned))
         return longest if longest >= _FEW_TILES * across else 0
 
-    def lanes_together(self, operations: int) -> int:
+    def lanes_per_pass(self, operations: int) -> int:
         """Lanes of an order that fold together across a band of results: four of a light fold.
 
         Their sums, of some vectors, fill the registers, and a quarter of them is kept (`benchmarks/NOTES.md`).

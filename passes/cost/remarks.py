@@ -14,7 +14,7 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
-__all__ = ["Remark", "listening", "recorded", "remark"]
+__all__ = ["Remark", "enabled", "recorded", "remark"]
 
 
 class Remark(NamedTuple):
@@ -51,7 +51,7 @@ def recorded() -> Iterator[list[Remark]]:
         _listener.reset(token)
 
 
-def listening() -> bool:
+def enabled() -> bool:
     """Whether remarks are wanted: figures that serve nothing else need not be computed otherwise."""
     return _listener.get() is not None
 

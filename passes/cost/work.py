@@ -14,9 +14,9 @@ from ...dialects.dims.dims import Dim, Sym, dim
 from ...dialects.dims.index_map import IndexMap
 from ...dialects.kernel import CallOp, ForeignOp, ForOp, GenericOp, ReadOp, ScatterOp, WhileOp, shape_of
 from ...dialects.registry import OPS, Map
-from .model import Costs, Work, assumed_number
+from .model import CostModel, Work, assumed_number
 
-__all__ = ["FOREIGN_WORK", "bytes_of", "operations_and_chain", "operations_of", "time_of", "work_at_point", "work_of"]
+__all__ = ["FOREIGN_WORK", "bytes_of", "operations_and_chain", "operations_of", "point_time", "point_work", "work_of"]
 
 #: An estimate with more terms would cost a small call too much.
 _MOST_TERMS = 6
@@ -29,15 +29,15 @@ _DIVISION_WAITS = 4
 
 
 def work_of(function: func.FuncOp) -> Dim | None:
-    """The points of all loop nests of a function with `kernel` ops, each with its weight (`Costs.weight`).
+    """The points of all loop nests of a function with `kernel` ops, each with its weight (`CostModel.weight`).
 
     None where no bound is known or the estimate is long.
     """
-    total = _block(function.body.block, {}, Costs.of(function))
+    total = _block(function.body.block, {}, CostModel.of(function))
     return total if total is not None and len(total.terms) <= _MOST_TERMS else None
 
 
-def _block(block: Block, first: Mapping[Sym, Dim], costs: Costs) -> Dim | None:
+def _block(block: Block, first: Mapping[Sym, Dim], costs: CostModel) -> Dim | None:
     """The work of a block inside loops whose iterators begin at `first`."""
     total = dim(0)
     for op in block.ops:
@@ -48,14 +48,14 @@ def _block(block: Block, first: Mapping[Sym, Dim], costs: Costs) -> Dim | None:
     return total
 
 
-def _operation(op: Operation, first: Mapping[Sym, Dim], costs: Costs) -> Dim | None:
+def _operation(op: Operation, first: Mapping[Sym, Dim], costs: CostModel) -> Dim | None:
     if isinstance(op, WhileOp) or any(isinstance(inner, scf.WhileOp) for inner in op.walk()):
         return None
     if isinstance(op, (GenericOp, ScatterOp)):
         points = dim(1)
         for extent in op.extents.data:
             points = points * extent.substitute(first)
-        return points * (costs.weight(time_of(op, costs)) if isinstance(op, GenericOp) else 1)
+        return points * (costs.weight(point_time(op, costs)) if isinstance(op, GenericOp) else 1)
     if isinstance(op, ForeignOp):
         points = dim(1)
         for extent in shape_of((list(op.results) or list(op.outs))[0].type)[1]:
@@ -81,12 +81,12 @@ def bytes_of(value: SSAValue) -> float:
     return total
 
 
-def time_of(nest: GenericOp, costs: Costs) -> float:
+def point_time(nest: GenericOp, costs: CostModel) -> float:
     """Nanoseconds that one point of a nest takes."""
-    return costs.point(work_at_point(nest, costs))
+    return costs.point(point_work(nest, costs))
 
 
-def work_at_point(nest: GenericOp, costs: Costs) -> Work:
+def point_work(nest: GenericOp, costs: CostModel) -> Work:
     """What one point of a nest over buffers takes."""
     arithmetic = divisions = 0.0
     for region in (nest.body, nest.merge) if nest.is_reduction else (nest.body,):
@@ -94,11 +94,11 @@ def work_at_point(nest: GenericOp, costs: Costs) -> Work:
         arithmetic, divisions = arithmetic + done[0], divisions + done[1]
     operands = [*zip(nest.ins, nest.maps_in()), *zip(nest.outs, nest.maps_out())]
     dtypes = [shape_of(v.type)[0] for v, _ in operands]
-    distinct = {(v, _movement(m)): (v, m.exprs) for v, m in operands if _is_everywhere(nest, m)}
+    distinct = {(v, _movement(m)): (v, m.exprs) for v, m in operands if _is_dense(nest, m)}
     reads = [(op.source, op.index.data) for op in nest.body.block.ops if isinstance(op, ReadOp)]
     if nest.order is not None and nest.order.data.product:
         reads = []  # tiles of a contraction read each element many times while it is at hand
-    moved = sum(_brought(v, exprs, nest, costs.machine.line) for v, exprs in (*distinct.values(), *reads))
+    moved = sum(_bytes_per_access(v, exprs, nest, costs.machine.line) for v, exprs in (*distinct.values(), *reads))
     bits = max((d.part.bits for d in dtypes), default=32)
     return Work(arithmetic, divisions, moved, bits)
 
@@ -109,7 +109,7 @@ def _movement(index: IndexMap) -> tuple[Dim, ...]:
     return tuple(e - e.substitute(start) for e in index.exprs)
 
 
-def _brought(value: SSAValue, exprs: Sequence[Dim], nest: GenericOp, line: float) -> float:
+def _bytes_per_access(value: SSAValue, exprs: Sequence[Dim], nest: GenericOp, line: float) -> float:
     """The bytes that move for an element: with it comes what lies between it and the next one, up to a line."""
     assert isinstance(value.type, BufferType)
     info, iterators = value.type.data, {Sym(f"d{i}") for i in range(len(nest.extents.data))}
@@ -122,7 +122,7 @@ def _brought(value: SSAValue, exprs: Sequence[Dim], nest: GenericOp, line: float
     return min([line, *(info.dtype.bytes * step for step in steps)])
 
 
-def _is_everywhere(nest: GenericOp, index: IndexMap) -> bool:
+def _is_dense(nest: GenericOp, index: IndexMap) -> bool:
     """Whether an operand has an element of its own at each point of a nest."""
     mentioned = set[Sym]().union(*(e.symbols() for e in index.exprs))
     return all(Sym(f"d{i}") in mentioned for i in range(len(nest.extents.data)))

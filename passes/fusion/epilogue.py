@@ -7,10 +7,10 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects import tx
 
-__all__ = ["end_of_epilogue", "is_stored", "turned"]
+__all__ = ["epilogue_root", "is_materialized", "turned"]
 
 
-def is_stored(value: SSAValue) -> bool:
+def is_materialized(value: SSAValue) -> bool:
     """Whether the value goes to memory as it is: every use returns it, yields it or materialises it."""
     return all(isinstance(u.operation, (func.ReturnOp, tx.YieldOp, tx.EvalOp)) for u in value.uses)
 
@@ -33,7 +33,7 @@ def turned(value: SSAValue) -> tx.ViewOp | None:
     return view if isinstance(op, tx.ReductionOp) and not isinstance(op, tx.ScanOp) else None
 
 
-def end_of_epilogue(value: SSAValue) -> SSAValue | None:
+def epilogue_root(value: SSAValue) -> SSAValue | None:
     """The one value at the end of all maps that follow from this one, if it is stored once and nothing else leaves.
 
     What is between may be used many times: one body computes it once.  First may come a permutation (`turned`).
@@ -43,12 +43,12 @@ def end_of_epilogue(value: SSAValue) -> SSAValue | None:
     view = turned(value)
     if view is not None:
         value = view.results[0]
-        if is_stored(value) and value.uses.get_length() == 1:
+        if is_materialized(value) and value.uses.get_length() == 1:
             return value
     waiting, seen, ends = [value], {value}, []
     while waiting:
         current = waiting.pop()
-        if current is not value and is_stored(current) and current.uses.get_length() == 1:
+        if current is not value and is_materialized(current) and current.uses.get_length() == 1:
             ends.append(current)
             continue
         for use in current.uses:

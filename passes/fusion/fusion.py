@@ -30,13 +30,13 @@ from ...dialects.scalar.builder import BodyBuilder
 from ...dialects.scalar.language import Value
 from ...dialects.tx import TxOp
 from ...dialects.types import DTYPES, DType
-from ..cost.model import Costs
-from ..tensor.tensor_cores import use_matrix_units
-from .epilogue import end_of_epilogue, turned
+from ..cost.model import CostModel
+from ..tensor.tensor_cores import select_mma
+from .epilogue import epilogue_root, turned
 from .nest_builder import NestBuilder, is_inlined
-from .row_fusion import Panels, group_rows
+from .row_fusion import Panels, fuse_rows
 from .sibling_fusion import merge_siblings
-from .topological_order import demand_order
+from .topological_order import topological_order
 
 __all__ = ["FusionPass", "fuse"]
 
@@ -73,7 +73,7 @@ def fuse(function: func.FuncOp, options: FusionPass) -> None:
     new = Block(arg_types=[a.type for a in old.args])
     for before, after in zip(old.args, new.args):
         after.name_hint = before.name_hint
-    scope = _Scope(options, Costs.of(function), new, dict(zip(old.args, new.args)))
+    scope = _Scope(options, CostModel.of(function), new, dict(zip(old.args, new.args)))
     scope.run(old)
     function.detach_region(function.body)
     function.add_region(Region(new))
@@ -82,20 +82,20 @@ def fuse(function: func.FuncOp, options: FusionPass) -> None:
 class _Scope:
     """One block being rebuilt: `values` maps tx values to the kernel-level tensors that hold them."""
 
-    def __init__(self, options: FusionPass, costs: Costs, block: Block, values: dict[SSAValue, SSAValue]):
+    def __init__(self, options: FusionPass, costs: CostModel, block: Block, values: dict[SSAValue, SSAValue]):
         self.options, self.costs, self.block, self.values = options, costs, block, values
         #: Where the epilogues end that folds wait for.
         self.ends: set[SSAValue] = set()
 
     def run(self, old: Block) -> None:
-        for op in demand_order(old):
+        for op in topological_order(old):
             self._visit(op)
         if self.options.siblings:
             merge_siblings(self.block, self.costs)
         if self.options.matrix_units:
-            use_matrix_units(self.block, self.options.matrix_units)
+            select_mma(self.block, self.options.matrix_units)
         if self.options.rows:
-            group_rows(self.block, self.costs, self.options.panels, self.options.across)
+            fuse_rows(self.block, self.costs, self.options.panels, self.options.across)
 
     def inner(self, old: Block) -> Block:
         """The kernel form of a region's block, which may use outer values."""
@@ -121,7 +121,7 @@ class _Scope:
                 self.tensor(op.results[0])
             elif is_inlined(op):
                 return
-            elif (end := self._awaited(op)) is not None:
+            elif (end := self._deferred_into(op)) is not None:
                 self.ends.add(end)
             else:
                 handler = getattr(self, f"_visit_{op.decl.name}", None) or getattr(self, f"_visit_{op.decl.family}")
@@ -139,10 +139,10 @@ class _Scope:
         self._emit(op, reduction_nest(self, op))
 
     def _visit_scan(self, op: tx.ScanOp) -> None:
-        self._emit(op, scan_nest(self, op))
+        self._emit(op, build_scan(self, op))
 
     def _visit_contract(self, op: tx.ContractOp) -> None:
-        self._emit(op, contraction_nest(self, op))
+        self._emit(op, build_contraction(self, op))
 
     def _visit_structural(self, op: TxOp) -> None:
         """What is no nest: its operands in memory, and a loop generator of its own."""
@@ -194,7 +194,7 @@ class _Scope:
         self._emit(op, kernel.IfOp(condition, then, otherwise, [r.type for r in op.results]))
 
     def _emit(self, op: Operation, made: Operation) -> None:
-        made.attributes.update(_kept_attributes(op))
+        made.attributes.update(_preserved_attributes(op))
         self.block.add_op(made)
         self.values.update(zip(op.results, made.results))
 
@@ -215,7 +215,7 @@ class _Scope:
             self._emit(op, fold_nest(self, op))
             return self.values[value]
         made = self._epilogue(value) or self._map_nest(value)
-        made.attributes.update(_kept_attributes(op))
+        made.attributes.update(_preserved_attributes(op))
         self.block.add_op(made)
         self.values[value] = made.results[0]
         return made.results[0]
@@ -237,7 +237,7 @@ class _Scope:
         while waiting:
             op = waiting.pop().owner
             if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
-                if self._awaited(op) is value:
+                if self._deferred_into(op) is value:
                     return op
             elif isinstance(op, tx.MapOp | tx.ViewOp):
                 new = [v for v in reversed(op.operands) if v not in seen and v not in self.values]
@@ -245,14 +245,14 @@ class _Scope:
                 waiting += new
         return None
 
-    def _awaited(self, op: TxOp) -> SSAValue | None:
+    def _deferred_into(self, op: TxOp) -> SSAValue | None:
         """What a fold waits for: the end, in memory, of the maps after it."""
         if not self.options.maps or not isinstance(op, (tx.ReductionOp, tx.ContractOp)) or len(op.results) != 1:
             return None
-        return end_of_epilogue(op.results[0])
+        return epilogue_root(op.results[0])
 
 
-def _kept_attributes(op: Operation) -> dict[str, Attribute]:
+def _preserved_attributes(op: Operation) -> dict[str, Attribute]:
     """What a kernel takes over from an op: where it is from, and how its result is stored."""
     return {k: op.attributes[k] for k in ("loc", "layout") if k in op.attributes}
 
@@ -260,9 +260,9 @@ def _kept_attributes(op: Operation) -> dict[str, Attribute]:
 def fold_nest(scope: _Scope, op: tx.ReductionOp | tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:
     """The nest of a reduction, scan or contraction."""
     if isinstance(op, tx.ContractOp):
-        return contraction_nest(scope, op, epilogue)
+        return build_contraction(scope, op, epilogue)
     if isinstance(op, tx.ScanOp):
-        return scan_nest(scope, op, epilogue)
+        return build_scan(scope, op, epilogue)
     return reduction_nest(scope, op, epilogue)
 
 
@@ -297,7 +297,7 @@ def _results(
     return view.map.extents, view.map.exprs
 
 
-def scan_nest(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) -> Operation:
+def build_scan(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) -> Operation:
     """``tx.cumsum`` and kin: parallel iterators for the other dims, the last one along the axis."""
     decl = op.bound
     assert issubclass(decl, Scan)
@@ -315,7 +315,7 @@ def scan_nest(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) ->
     )  # fmt: skip
 
 
-def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:
+def build_contraction(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:
     """``tx.contract``: dims of both, free dims of the left, of the right operand, one linear contracted iterator."""
     left, right = (tensor_of(v.type) for v in op.operands)
     pairs, batch = op.pairs, op.batch
@@ -323,7 +323,9 @@ def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None
     right_free = [i for i in range(right.rank) if i not in [p[1] for p in (*batch, *pairs)]]
     contracted = [left.dims[i] for i, _ in pairs]
     kept = [*[left.dims[i] for i, _ in batch], *[left.dims[i] for i in left_free], *[right.dims[i] for i in right_free]]
-    columns = _columns_first(op if epilogue is None else epilogue.owner, len(batch), len(left_free), len(kept))
+    columns = _transposed_result_order(
+        op if epilogue is None else epilogue.owner, len(batch), len(left_free), len(kept)
+    )
     results, free = _results(op, kept, epilogue) if columns is None else _in_order(kept, columns)
     nest = scope.nest((*results, product(contracted)), op)
     ks = unravel(sym(f"d{len(kept)}"), contracted)
@@ -349,7 +351,7 @@ def contraction_nest(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | None
     )  # fmt: skip
 
 
-def _columns_first(stored: Operation | Block, batch: int, left: int, rank: int) -> tuple[int, ...] | None:
+def _transposed_result_order(stored: Operation | Block, batch: int, left: int, rank: int) -> tuple[int, ...] | None:
     """The order in which a product is stored, where that is with rows, of the left operand's dims, as the fastest.
 
     Then the factors change places: of the transposed operands the product is the transpose, element by element.

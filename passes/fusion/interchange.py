@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from ...dialects.dims.dims import iterator, iterators
 from ...dialects.dims.index_map import IndexMap
 from ...dialects.kernel import GenericOp
-from .reindex import count_by
+from .reindex import reindex
 
-__all__ = ["inverse", "of_one_row", "order_to_read", "turn"]
+__all__ = ["inverse", "read_permutation", "shared_leading_dims", "turn"]
 
 
 def turn(nest: GenericOp, order: Sequence[int]) -> None:
     """Count the iterators of a nest in another order: the new one of number `i` is what ``order[i]`` was."""
     extents = tuple(nest.extents.data[old] for old in order)
-    count_by(nest, IndexMap(extents, tuple(iterator(new) for new in inverse(order))))
+    reindex(nest, IndexMap(extents, tuple(iterator(new) for new in inverse(order))))
 
 
 def inverse(order: Sequence[int]) -> tuple[int, ...]:
@@ -27,7 +27,7 @@ def inverse(order: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
-def order_to_read(index: IndexMap, written: IndexMap) -> tuple[int, ...] | None:
+def read_permutation(index: IndexMap, written: IndexMap) -> tuple[int, ...] | None:
     """In which order a nest that has `index` meets the dims of an operand as the leading iterators of `written` do.
 
     None where these are not dims of the operand, each alone in both.
@@ -46,7 +46,7 @@ def order_to_read(index: IndexMap, written: IndexMap) -> tuple[int, ...] | None:
     return (*leading, *(i for i in range(index.rank) if i not in leading))
 
 
-def of_one_row(read: IndexMap, written: IndexMap) -> int:
+def shared_leading_dims(read: IndexMap, written: IndexMap) -> int:
     """How many leading iterators index the same dims of a value where it is read and where it was written, alone."""
     count = 0
     for it in iterators(min(read.rank, written.rank)):

@@ -85,14 +85,14 @@ class NestBuilder:
             key, ready = waiting.pop()
             if key in self._pulled:
                 continue
-            under = [] if ready else [k for k in self._under(*key) if k not in self._pulled]
+            under = [] if ready else [k for k in self._dependencies(*key) if k not in self._pulled]
             if under:
                 waiting += [(key, True), *((k, False) for k in reversed(under))]
             else:
                 self._pulled[key] = self._located(*key) if self.locations else self._compute(*key)
         return self._pulled[value, index]
 
-    def _under(self, value: SSAValue, index: IndexMap) -> list[tuple[SSAValue, IndexMap]]:
+    def _dependencies(self, value: SSAValue, index: IndexMap) -> list[tuple[SSAValue, IndexMap]]:
         """What `_compute` will pull for a map or a view."""
         op = value.owner
         if not isinstance(op, TxOp) or self.materialised(value) is not None:

@@ -9,10 +9,10 @@ from ...dialects.dims.analysis import linear_in
 from ...dialects.dims.dims import Dim, iterator, maximum
 from ...dialects.dims.index_map import IndexMap
 
-__all__ = ["padding_of"]
+__all__ = ["split_padding"]
 
 
-def padding_of(index: IndexMap) -> tuple[IndexMap, IndexMap] | None:
+def split_padding(index: IndexMap) -> tuple[IndexMap, IndexMap] | None:
     """Two maps whose composition is `index`: the first pads, the second has no guards.
 
     The padded dims are as long as what is read of them.  None where a guard asks for more than one index.

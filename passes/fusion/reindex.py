@@ -9,10 +9,10 @@ from ...dialects.attributes import dim_attr, dims_attr, map_attr
 from ...dialects.dims.dims import Dim
 from ...dialects.dims.index_map import IndexMap
 
-__all__ = ["count_by"]
+__all__ = ["reindex"]
 
 
-def count_by(nest: kernel.GenericOp, places: IndexMap) -> None:
+def reindex(nest: kernel.GenericOp, places: IndexMap) -> None:
     """Let a nest run over the iterators of `places`, which says for each of its own where that stands, in place.
 
     How many of them are parallel is left to the caller.

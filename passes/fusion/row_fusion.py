@@ -8,7 +8,7 @@ and end with one that uses theirs, as attention does (`Panels`).
 Where folds go across memory, so that maps would have to go so with them, bands of rows go side by side, by a schedule
 that has such (`across`); else whole tensors are passed over along memory instead.
 Maps are turned (`interchange.py`) where only the order of their iterators keeps them from going by rows.
-A group has no more nests than make a kernel of reasonable length (`Costs.fits_kernel`); the next ones make another.
+A group has no more nests than make a kernel of reasonable length (`CostModel.fits_kernel`); the next ones make another.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from ...dialects.dims.dims import Dim
 from ...dialects.dims.index_map import IndexMap
 from ...dialects.kernel import GenericOp, ReadOp, RowsOp, YieldOp
 from ..cost.kernel_stats import kernel_label
-from ..cost.model import Costs
-from ..cost.remarks import listening, remark
+from ..cost.model import CostModel
+from ..cost.remarks import enabled, remark
 from ..cost.work import bytes_of, operations_of
-from ..schedule.matmul.match import Factors, factors_of
-from .interchange import inverse, of_one_row, order_to_read, turn
+from ..schedule.matmul.match import MatmulOperands, match_matmul
+from .interchange import inverse, read_permutation, shared_leading_dims, turn
 
-__all__ = ["Panels", "group_rows", "lie_across"]
+__all__ = ["Panels", "fuse_rows", "is_column_major"]
 
 #: Where contractions may stand in rows: nowhere, at either end, or at both ends and not at one alone.
 Panels = Literal["none", "either", "both"]
 
 
-def group_rows(block: Block, costs: Costs, panels: Panels = "none", across: bool = False) -> None:
+def fuse_rows(block: Block, costs: CostModel, panels: Panels = "none", across: bool = False) -> None:
     """Group runs of adjacent nests of a block into rows, in place."""
     group = _Group(costs, panels, across)
     for op in list(block.ops):
-        factors = factors_of(op) if isinstance(op, GenericOp) else None
+        factors = match_matmul(op) if isinstance(op, GenericOp) else None
         if not isinstance(op, GenericOp) or op.outs or _is_chain(op) or (factors is not None and panels == "none"):
             group.close()
             group = _Group(costs, panels, across)
@@ -53,21 +53,21 @@ def group_rows(block: Block, costs: Costs, panels: Panels = "none", across: bool
             if not ends:
                 group.add(op, factors)
             continue
-        if group.is_half and not group.takes(op):
+        if group.has_producer_only and not group.takes(op):
             group = group.without_first()
         if group.nests:
-            group = group.turned_to_take(op) or group
+            group = group.accepts_interchanged(op) or group
         if group.nests and not group.takes(op):
-            if not group.gives_to(op) and group.folds:
+            if not group.consumes_from(op) and group.folds:
                 op.detach()  # nothing to do with the group: out of its way, so that the group can go on
                 _block_of(group.nests[0]).insert_op_before(op, group.nests[0])
                 continue
-            if listening():
+            if enabled():
                 _remark(costs, [*group.nests, op], "whole tensors", "a value is needed beyond its row")
             group.close()
             group = _Group(costs, panels, across)
         elif group.nests and not group.has_room_for(op):
-            if listening():
+            if enabled():
                 _remark(costs, [group.nests[-1], op], "whole tensors", "the kernel would become too long")
             group.close()
             group = _Group(costs, panels, across)
@@ -83,7 +83,7 @@ class _Group:
     `first` has the factors of a contraction that makes the rows, `last` those of one that uses them.
     """
 
-    def __init__(self, costs: Costs, panels: Panels, across: bool):
+    def __init__(self, costs: CostModel, panels: Panels, across: bool):
         self.costs = costs
         self.panels: Panels = panels
         self.across = across
@@ -93,13 +93,13 @@ class _Group:
         self.written: dict[SSAValue, IndexMap] = {}
         self.given: set[SSAValue] = set()
         self.operations = 0.0
-        self.first: Factors | None = None
-        self.last: Factors | None = None
+        self.first: MatmulOperands | None = None
+        self.last: MatmulOperands | None = None
         #: What turns nests back, the last one first.
         self.turned: list[tuple[GenericOp, tuple[int, ...]]] = []
 
     @property
-    def is_half(self) -> bool:
+    def has_producer_only(self) -> bool:
         """Whether there is a contraction at the first end only, which is not enough."""
         return self.panels == "both" and self.first is not None and self.last is None
 
@@ -110,10 +110,10 @@ class _Group:
 
     def takes(self, op: GenericOp) -> bool:
         """Whether a nest has to do with the others, and only row by row."""
-        related = self.given.intersection(op.ins) if self.folds else self.gives_to(op)
+        related = self.given.intersection(op.ins) if self.folds else self.consumes_from(op)
         return bool(related) and self.shared_with(op) > 0
 
-    def turned_to_take(self, op: GenericOp) -> _Group | None:
+    def accepts_interchanged(self, op: GenericOp) -> _Group | None:
         """The group that takes a nest where maps are turned: itself, the nest turned, or that of its maps, turned.
 
         None where there is nothing to gain: where all iterators that can be shared are.
@@ -127,9 +127,9 @@ class _Group:
             if value not in self.written:
                 continue
             if not op.is_reduction:
-                order, turning = order_to_read(index, self.written[value]), [op]
+                order, turning = read_permutation(index, self.written[value]), [op]
             elif maps_only and len({nest.extents for nest in self.nests}) == 1:
-                order, turning = order_to_read(self.written[value], index), self.nests
+                order, turning = read_permutation(self.written[value], index), self.nests
             else:
                 continue
             if order is None:
@@ -152,13 +152,13 @@ class _Group:
         made.turned = list(self.turned)
         return made
 
-    def ends_with(self, op: GenericOp, factors: Factors) -> bool:
+    def ends_with(self, op: GenericOp, factors: MatmulOperands) -> bool:
         """Whether a contraction uses the rows that others have made, row by row."""
         whole = self.shared_with(op) == self.shared and _goes_along_rows(op, factors, self.shared)
         same = self.panels == "either" or (self.first is not None and self.first.batch == factors.batch)
-        return same and self.folds and self.gives_to(op) and whole and self.has_room_for(op)
+        return same and self.folds and self.consumes_from(op) and whole and self.has_room_for(op)
 
-    def add(self, op: GenericOp, factors: Factors | None = None) -> None:
+    def add(self, op: GenericOp, factors: MatmulOperands | None = None) -> None:
         first = not self.nests
         if first:
             self.first = factors
@@ -180,16 +180,16 @@ class _Group:
         count = len(self._leading_with(op))
         for value, index in zip(op.ins, op.maps_in()):
             if value in self.written:
-                count = min(count, of_one_row(index, self.written[value]))
+                count = min(count, shared_leading_dims(index, self.written[value]))
         if self.first is not None and not _goes_along_rows(self.nests[0], self.first, count):
             return 0
         return 0 if any(v in self.written for v in _read_inside(op)) else count
 
     def has_room_for(self, op: GenericOp) -> bool:
         """Whether the kernel does not become too long by a nest."""
-        return self.costs.fits_kernel(len(self.nests) + 1, self.operations + operations_of(op))
+        return self.costs.kernel_size_ok(len(self.nests) + 1, self.operations + operations_of(op))
 
-    def gives_to(self, op: GenericOp) -> bool:
+    def consumes_from(self, op: GenericOp) -> bool:
         """Whether a nest reads what one of these produces."""
         return any(v in self.written for v in (*op.operands, *_read_inside(op)))
 
@@ -202,7 +202,7 @@ class _Group:
 
     def close(self) -> None:
         """Make a rows op of the nests where that is worth it."""
-        if self.is_half:
+        if self.has_producer_only:
             return self.without_first().close()
         if not _close(self.nests, self.shared, self.costs, self.across):
             for nest, back in reversed(self.turned):
@@ -214,7 +214,7 @@ def _is_chain(op: GenericOp) -> bool:
     return op.is_scan and op.order is not None and op.order.data.kind == "serial"
 
 
-def _goes_along_rows(nest: GenericOp, factors: Factors, shared: int) -> bool:
+def _goes_along_rows(nest: GenericOp, factors: MatmulOperands, shared: int) -> bool:
     """Whether a contraction's left factor has one row where the first `shared` iterators stand, and the right one is
     the same for neighbouring rows."""
     along = {*factors.batch, *factors.left} == set(range(shared)) and shared - 1 in factors.left
@@ -232,7 +232,7 @@ def _read_inside(op: GenericOp) -> Iterator[SSAValue]:
     return (v for region in op.regions for b in region.blocks for inner in b.ops for v in inner.operands)
 
 
-def _remark(costs: Costs, group: list[GenericOp], chosen: str, why: str) -> None:
+def _remark(costs: CostModel, group: list[GenericOp], chosen: str, why: str) -> None:
     """What the values that nests exchange, and inputs of several, take: moved once, or by each nest."""
     produced = {r for nest in group for r in nest.results}
     read = [v for nest in group for v in nest.ins]
@@ -242,7 +242,7 @@ def _remark(costs: Costs, group: list[GenericOp], chosen: str, why: str) -> None
     remark("rows", "; ".join(kernel_label(nest) for nest in group), chosen, why, choices, group[-1])
 
 
-def _close(group: list[GenericOp], shared: int, costs: Costs, across: bool) -> bool:
+def _close(group: list[GenericOp], shared: int, costs: CostModel, across: bool) -> bool:
     """Make a rows op of the group where a row holds a reduction and every nest is at most one row; whether it is."""
     if len(group) < 2 or shared < 1:
         return False
@@ -251,9 +251,9 @@ def _close(group: list[GenericOp], shared: int, costs: Costs, across: bool) -> b
         reason = "no fold along a row"
     elif all(len(nest.extents.data) == shared for nest in group):
         reason = "rows of one element"
-    elif lie_across(group, shared) and not (across and _go_side_by_side(group)):
+    elif is_column_major(group, shared) and not (across and _go_side_by_side(group)):
         reason = "rows lie across memory"
-    if listening():
+    if enabled():
         _remark(
             costs, group, "whole tensors" if reason else "row by row", reason or "what they exchange stays in a cache"
         )
@@ -279,7 +279,7 @@ def _close(group: list[GenericOp], shared: int, costs: Costs, across: bool) -> b
     return True
 
 
-def lie_across(group: Sequence[GenericOp], shared: int) -> bool:
+def is_column_major(group: Sequence[GenericOp], shared: int) -> bool:
     """Whether all folds along rows go across memory, which their orders say, and maps would have to go so with them.
 
     Folds alone, as those of a mean and a variance, go along many rows at a time.
@@ -291,5 +291,5 @@ def lie_across(group: Sequence[GenericOp], shared: int) -> bool:
 
 def _go_side_by_side(group: list[GenericOp]) -> bool:
     """Whether many rows that lie across memory can go at once: of folds and maps that compute no index."""
-    plain = all(not nest.is_scan and factors_of(nest) is None for nest in group)
+    plain = all(not nest.is_scan and match_matmul(nest) is None for nest in group)
     return plain and not any(isinstance(op, ReadOp) for nest in group for op in nest.walk())

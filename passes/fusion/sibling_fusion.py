@@ -18,11 +18,11 @@ from ...dialects.kernel import GenericOp, YieldOp
 from ...dialects.loop import BindOp
 from ...dialects.order import FREE
 from ..cost.kernel_stats import kernel_label
-from ..cost.model import Costs
-from ..cost.remarks import listening, remark
+from ..cost.model import CostModel
+from ..cost.remarks import enabled, remark
 from ..cost.work import bytes_of
-from ..schedule.body import slice_of
-from ..schedule.matmul.match import factors_of
+from ..schedule.body import backward_slice
+from ..schedule.matmul.match import match_matmul
 
 __all__ = ["merge_siblings"]
 
@@ -36,7 +36,7 @@ KEPT = ("loc", "layout")
 MOST_STATES = 4
 
 
-def merge_siblings(block: Block, costs: Costs) -> None:
+def merge_siblings(block: Block, costs: CostModel) -> None:
     """Merge nests of a block, in place: each with the first one behind it that fits, and what comes of it again."""
     op = block.first_op
     while op is not None:
@@ -45,7 +45,7 @@ def merge_siblings(block: Block, costs: Costs) -> None:
         op = op.next_op
 
 
-def _grown(nest: GenericOp, costs: Costs) -> GenericOp:
+def _grown(nest: GenericOp, costs: CostModel) -> GenericOp:
     """A nest with all that can be merged with it."""
     group = _Group(nest)
     while (found := _sibling(group, costs)) is not None:
@@ -53,7 +53,7 @@ def _grown(nest: GenericOp, costs: Costs) -> GenericOp:
     return group.finished()
 
 
-class _Growing:
+class RegionMerger:
     """A region of a nest that takes in other nests' regions; `ins` are what its last arguments are elements of.
 
     `values` are what it yields, from `open` on.
@@ -112,9 +112,9 @@ class _Group:
         self.order = None if nest.order is None else nest.order.data
         self.identity = _identity(nest)
         entering, posts = _operands(nest)
-        self.body = _Growing(nest.body.block, *entering)
-        self.merge = _Growing(nest.merge.block, (), ()) if nest.is_reduction else None
-        self.finish = _Growing(nest.finish.block, *posts) if nest.is_reduction else None
+        self.body = RegionMerger(nest.body.block, *entering)
+        self.merge = RegionMerger(nest.merge.block, (), ()) if nest.is_reduction else None
+        self.finish = RegionMerger(nest.finish.block, *posts) if nest.is_reduction else None
 
     @property
     def ins(self) -> list[SSAValue]:
@@ -137,7 +137,7 @@ class _Group:
         self._drop_unused()
 
     @property
-    def _last(self) -> _Growing:
+    def _last(self) -> RegionMerger:
         """The region that yields results."""
         return self.body if self.finish is None else self.finish
 
@@ -146,7 +146,7 @@ class _Group:
         more = second.body.block
         self.body.take(more, self._given(self.body, *entering, more.args))
 
-    def _take_fold(self, second: GenericOp, merge: _Growing, finish: _Growing) -> None:
+    def _take_fold(self, second: GenericOp, merge: RegionMerger, finish: RegionMerger) -> None:
         """Add a fold's states: behind the others, in both halves of what `merge` takes and in what `finish` does."""
         count, more = len(self.identity), second.finish.block
         types = [a.type for a in more.args[: len(_identity(second))]]
@@ -162,7 +162,7 @@ class _Group:
             self.order = second.order.data
 
     def _given(
-        self, region: _Growing, ins: Sequence[SSAValue], maps: Sequence[IndexMap], arguments: Sequence[SSAValue]
+        self, region: RegionMerger, ins: Sequence[SSAValue], maps: Sequence[IndexMap], arguments: Sequence[SSAValue]
     ) -> list[SSAValue]:
         """What stands in a region for a nest's inputs: results so far, or arguments."""
         produced = dict(zip(self.results, self._last.values))
@@ -223,7 +223,7 @@ def _without_yield(body: Block) -> list[SSAValue]:
     return values
 
 
-def _sibling(group: _Group, costs: Costs) -> GenericOp | None:
+def _sibling(group: _Group, costs: CostModel) -> GenericOp | None:
     """The next nest that can be merged with these; those between may not give it anything."""
     given: set[SSAValue] = set()
     first = group.nest
@@ -232,7 +232,7 @@ def _sibling(group: _Group, costs: Costs) -> GenericOp | None:
     while isinstance(op, GenericOp) and not (alone and given):
         if not given or not _reads(op, given):
             reason = _apart(group, op)
-            if listening() and (not reason or op is first.next_op):
+            if enabled() and (not reason or op is first.next_op):
                 _remark(costs, group, op, reason)
             if not reason:
                 return op
@@ -297,7 +297,7 @@ def _folds_apart(group: _Group, second: GenericOp) -> str:
 
 
 def _is_contraction(nest: GenericOp) -> bool:
-    return bool(nest.order is not None and nest.order.data.product) or factors_of(nest) is not None
+    return bool(nest.order is not None and nest.order.data.product) or match_matmul(nest) is not None
 
 
 def _has_separate_states(nest: GenericOp) -> bool:
@@ -306,11 +306,11 @@ def _has_separate_states(nest: GenericOp) -> bool:
     assert isinstance(last, YieldOp)
     count = len(last.values)
     args = [(block.args[i], block.args[count + i]) for i in range(count)]
-    needed = [slice_of(value).intersection(block.args) for value in last.values]
+    needed = [backward_slice(value).intersection(block.args) for value in last.values]
     return all(found <= {*own} for found, own in zip(needed, args))
 
 
-def _remark(costs: Costs, group: _Group, second: GenericOp, reason: str) -> None:
+def _remark(costs: CostModel, group: _Group, second: GenericOp, reason: str) -> None:
     """Both ways' traffic: one pass reads what both use once, and what flows between them not at all."""
     between = [v for v in second.ins if v in group.results]
     both = [v for v in second.ins if v in group.ins]

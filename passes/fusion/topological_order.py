@@ -16,10 +16,10 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from ...dialects import tx
 from ...dialects.registry import Map
 
-__all__ = ["demand_order"]
+__all__ = ["topological_order"]
 
 
-def demand_order(block: Block) -> list[Operation]:
+def topological_order(block: Block) -> list[Operation]:
     """The ops of a block that its terminator or an update needs, in the order of demand; the terminator is the last."""
     ops = list(block.ops)
     keys = _keys(ops)

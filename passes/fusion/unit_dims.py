@@ -6,12 +6,12 @@ from ...dialects import kernel
 from ...dialects.attributes import integer_attr
 from ...dialects.dims.dims import dim, iterator
 from ...dialects.dims.index_map import IndexMap
-from .reindex import count_by
+from .reindex import reindex
 
-__all__ = ["drop_unit_iterators"]
+__all__ = ["drop_unit_dims"]
 
 
-def drop_unit_iterators(nest: kernel.GenericOp) -> None:
+def drop_unit_dims(nest: kernel.GenericOp) -> None:
     """Take the parallel iterators whose extent is known to be 1 out of a nest, in place."""
     extents, parallel = nest.extents.data, nest.n_parallel
     kept = [i for i, extent in enumerate(extents) if i >= parallel or extent.const != 1]
@@ -20,5 +20,5 @@ def drop_unit_iterators(nest: kernel.GenericOp) -> None:
     places = {old: iterator(new) for new, old in enumerate(kept)}
     left = tuple(extents[i] for i in kept)
     here = IndexMap(left, tuple(places.get(i, dim(0)) for i in range(len(extents))))
-    count_by(nest, here)
+    reindex(nest, here)
     nest.attributes["parallel"] = integer_attr(sum(i < parallel for i in kept))

@@ -11,13 +11,13 @@ from ...dialects.attributes import BufferInfo
 from ...dialects.dims.analysis import bounds_over, linear_in
 from ...dialects.dims.dims import Dim, Sym, dim, maximum
 
-__all__ = ["ALIGNMENT", "Arena", "LoopRange", "aligned_bytes"]
+__all__ = ["ALIGNMENT", "Arena", "IvRange", "aligned_bytes"]
 
 ALIGNMENT = 64
 
 
 @dataclass(frozen=True)
-class LoopRange:
+class IvRange:
     """The values an enclosing loop's iterator takes: ``first`` to ``last``."""
 
     symbol: Sym
@@ -25,7 +25,7 @@ class LoopRange:
     last: Dim
 
 
-def aligned_bytes(info: BufferInfo, ranges: list[LoopRange]) -> Dim:
+def aligned_bytes(info: BufferInfo, ranges: list[IvRange]) -> Dim:
     """The bytes a buffer needs at most, whatever the iterators of the loops around it, rounded up to a cache line.
 
     Raises ValueError for a size of which no bound over such an iterator is known.
@@ -39,7 +39,7 @@ def aligned_bytes(info: BufferInfo, ranges: list[LoopRange]) -> Dim:
     return (elements * info.dtype.bytes + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
 
 
-def _largest(elements: Dim, loop: LoopRange) -> Dim:
+def _largest(elements: Dim, loop: IvRange) -> Dim:
     """A bound over all iterations."""
     if linear_in(elements, [loop.symbol]) is not None:  # a coefficient's sign need not be known
         ends = (elements.substitute({loop.symbol: loop.first}), elements.substitute({loop.symbol: loop.last}))

@@ -33,10 +33,10 @@ from ...dialects.attributes import (
 )
 from ...dialects.dims.dims import Dim, dim, iterators, maximum, packed_strides
 from ...dialects.dims.index_map import IndexMap, identity_map
-from ..locations import carry_loc
-from .arena import Arena, LoopRange, aligned_bytes
+from ..locations import copy_loc
+from .arena import Arena, IvRange, aligned_bytes
 from .liveness import Liveness, uses_inside
-from .row_buffers import drop_shared, inside, overwrites, reads
+from .row_buffers import clobbers, drop_outer_dims, inside, reads
 
 __all__ = ["BufferizePass", "bufferize"]
 
@@ -79,7 +79,7 @@ def bufferize(function: func.FuncOp, in_place: bool = True) -> None:
             state.writable.add(argument)
             targets.append(argument)
     walk = _Walk(state, new, [])
-    walk.wish(returned.operands, targets, old)
+    walk.prefer_buffer(returned.operands, targets, old)
     for op in list(old.ops):
         if op is not returned:
             walk.visit(op)
@@ -142,7 +142,7 @@ class _Function:
         self.holds.setdefault(buffer, []).append(value)
 
     @contextmanager
-    def handing_on(self, buffers: Sequence[SSAValue]) -> Iterator[None]:
+    def yielding_buffers(self, buffers: Sequence[SSAValue]) -> Iterator[None]:
         """While a region is walked that hands its values on in these buffers."""
         added = set(buffers) - self.handed_on
         self.handed_on |= added
@@ -167,15 +167,15 @@ class _Function:
 class _Walk:
     """Rewrites one block; `ranges` are the iterators of the loops around it."""
 
-    def __init__(self, state: _Function, block: Block, ranges: list[LoopRange]):
+    def __init__(self, state: _Function, block: Block, ranges: list[IvRange]):
         self.state, self.block, self.ranges = state, block, ranges
 
     def visit(self, op: Operation) -> None:
         name, before = op.name.split(".")[1], self.block.last_op
         getattr(self, f"_visit_{name}")(op)
-        carry_loc(op, self.block, before)
+        copy_loc(op, self.block, before)
 
-    def wish(self, values: Sequence[SSAValue], targets: Sequence[SSAValue], block: Block) -> None:
+    def prefer_buffer(self, values: Sequence[SSAValue], targets: Sequence[SSAValue], block: Block) -> None:
         """Ask that values computed in `block`, and what they update or start from, be computed in the targets."""
         for value, target in zip(values, targets):
             wished: SSAValue | None = value
@@ -253,7 +253,7 @@ class _Walk:
             return True
         held = self.state.held(target, op)
         if isinstance(op, kernel.RowsOp):
-            return overwrites(op, value, held)
+            return clobbers(op, value, held)
         if not isinstance(op, kernel.GenericOp) or op.is_reduction:
             used = uses_inside(op) - set(_replaced(op) if self.state.in_place else ())
             return any(v in used for v in held)
@@ -383,11 +383,11 @@ class _Walk:
                 offset = offset + aligned_bytes(info, self.ranges)
                 of_row[made.result] = own
                 targets.append(made.result)
-            carry_loc(nest, self.block, before)
+            copy_loc(nest, self.block, before)
             made_nest = walk._emit_nest(nest, targets)
             for value, target in zip(nest.results, targets):
                 self.state.bind(value, target)
-            drop_shared(made_nest, of_row)
+            drop_outer_dims(made_nest, of_row)
         body.add_op(kernel.YieldOp())
         rows = kernel.RowsOp(op.n_shared, body, [])
         self.block.add_op(rows)
@@ -404,8 +404,8 @@ class _Walk:
             number = [read.result]
         carried = self._enter_loop(op, op.inits)
         body = Block()
-        walk = _Walk(self.state, body, [*self.ranges, LoopRange(op.symbol, lower, upper - 1)])
-        with self.state.handing_on(carried):
+        walk = _Walk(self.state, body, [*self.ranges, IvRange(op.symbol, lower, upper - 1)])
+        with self.state.yielding_buffers(carried):
             walk._loop_body(op.body.block, carried, op.ends_at)
         until = None if op.ends_at is None else 0
         only = None if op.alone is None else 0
@@ -424,7 +424,7 @@ class _Walk:
         kept = self.state.writable & set(carried)
         self.state.writable -= kept
         body = Block()
-        with self.state.handing_on(carried):
+        with self.state.yielding_buffers(carried):
             for inner in op.condition.block.ops:
                 if inner is not last:
                     test.visit(inner)
@@ -444,7 +444,7 @@ class _Walk:
         branches: list[Block] = []
         for region in op.regions:
             block = Block()
-            with self.state.handing_on(targets):
+            with self.state.yielding_buffers(targets):
                 _Walk(self.state, block, self.ranges)._branch(region.block, targets)
             branches.append(block)
         self.block.add_op(kernel.IfOp(flag.result, branches[0], branches[1], []))
@@ -462,7 +462,7 @@ class _Walk:
     def _branch(self, old: Block, targets: Sequence[SSAValue]) -> None:
         last = old.last_op
         assert isinstance(last, kernel.YieldOp)
-        self.wish(last.values, targets, old)
+        self.prefer_buffer(last.values, targets, old)
         for op in old.ops:
             if op is not last:
                 self.visit(op)
@@ -505,7 +505,7 @@ class _Walk:
             self.state.bind(argument, buffer)
         last = old.last_op
         assert isinstance(last, kernel.YieldOp)
-        self.wish(last.values, carried, old)
+        self.prefer_buffer(last.values, carried, old)
         for op in old.ops:
             if op is not last:
                 self.visit(op)

@@ -11,9 +11,9 @@ from xdsl.ir import SSAValue
 from ...dialects import kernel
 from ...dialects.attributes import MapAttr, map_attr
 from ...dialects.dims.index_map import IndexMap
-from ..fusion.interchange import of_one_row
+from ..fusion.interchange import shared_leading_dims
 
-__all__ = ["drop_shared", "inside", "overwrites", "reads"]
+__all__ = ["clobbers", "drop_outer_dims", "inside", "reads"]
 
 
 def inside(rows: kernel.RowsOp, result: SSAValue) -> SSAValue:
@@ -23,7 +23,7 @@ def inside(rows: kernel.RowsOp, result: SSAValue) -> SSAValue:
     return last.values[list(rows.results).index(result)]  # pyright: ignore[reportArgumentType]
 
 
-def overwrites(rows: kernel.RowsOp, value: SSAValue, held: Collection[SSAValue]) -> bool:
+def clobbers(rows: kernel.RowsOp, value: SSAValue, held: Collection[SSAValue]) -> bool:
     """Whether a result of rows in the memory of such values would destroy what they still read.
 
     Rows go in any order, the nests of a row one after another: those before may read the row, the one that makes the
@@ -35,7 +35,7 @@ def overwrites(rows: kernel.RowsOp, value: SSAValue, held: Collection[SSAValue])
     written = maker.maps_out()[list(maker.results).index(inner)]  # pyright: ignore[reportArgumentType]
     for nest in rows.nests:
         for read in (index for v, index in reads(nest) if v in held):
-            if stored or read is None or of_one_row(read, written) < rows.n_shared:
+            if stored or read is None or shared_leading_dims(read, written) < rows.n_shared:
                 return True
             if nest is maker and (nest.is_reduction or read != written):
                 return True
@@ -52,7 +52,7 @@ def reads(op: kernel.GenericOp) -> list[tuple[SSAValue, IndexMap | None]]:
     return found
 
 
-def drop_shared(nest: kernel.GenericOp, of_row: Mapping[SSAValue, Sequence[int]]) -> None:
+def drop_outer_dims(nest: kernel.GenericOp, of_row: Mapping[SSAValue, Sequence[int]]) -> None:
     """Values that live within one row have these dims of the whole ones: leave the others out of their index maps."""
 
     def fit(index: IndexMap, value: SSAValue) -> MapAttr:

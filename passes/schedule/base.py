@@ -8,8 +8,8 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation, Region
 
 from ...dialects import kernel, loop
-from ..locations import carry_loc
-from ..memory.arena import LoopRange
+from ..locations import copy_loc
+from ..memory.arena import IvRange
 from .body import LoopWriter
 
 __all__ = ["ScheduleWalk"]
@@ -42,7 +42,7 @@ class ScheduleWalk:
         for op in list(old.ops):
             before = new.last_op
             self._visit(op, new)
-            carry_loc(op, new, before)
+            copy_loc(op, new, before)
 
     def _visit(self, op: Operation, block: Block) -> None:
         if isinstance(op, KERNELS):
@@ -72,7 +72,7 @@ class ScheduleWalk:
 
     def _for(self, op: kernel.ForOp, block: Block) -> None:
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
-        self.writer.ranges.append(LoopRange(op.symbol, lower, upper - 1))
+        self.writer.ranges.append(IvRange(op.symbol, lower, upper - 1))
         body = self._inner(op.body.block)
         self.writer.ranges.pop()
         if op.only is not None:

@@ -19,14 +19,14 @@ from ...dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ...dialects.dims.index_map import IndexMap
 from ...dialects.scalar.builder import BodyBuilder
 from ..cost.kernel_stats import kernel_label
-from ..cost.model import Costs
-from ..cost.remarks import listening, remark
-from ..cost.work import bytes_of, operations_and_chain, time_of
-from ..locations import carry_loc
-from ..memory.arena import LoopRange, aligned_bytes
-from .cpu.newton_sqrt import BY_STEPS
+from ..cost.model import CostModel
+from ..cost.remarks import enabled, remark
+from ..cost.work import bytes_of, operations_and_chain, point_time
+from ..locations import copy_loc
+from ..memory.arena import IvRange, aligned_bytes
+from .cpu.newton_sqrt import NEWTON
 
-__all__ = ["Access", "LoopWriter", "Point", "accesses", "body_cost", "bound", "buffer_info", "either", "slice_of"]
+__all__ = ["Access", "LoopWriter", "Point", "accesses", "backward_slice", "body_cost", "bound", "buffer_info", "either"]
 
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
@@ -105,7 +105,7 @@ class LoopWriter:
 
     function: func.FuncOp
     counter: itertools.count[int] = field(default_factory=itertools.count)
-    ranges: list[LoopRange] = field(default_factory=list)
+    ranges: list[IvRange] = field(default_factory=list)
     #: What must not be negative where the nest's stores, and the loads of its `finish`, have places.
     within: tuple[Dim, ...] = ()
     #: Buffers of one element that is kept as a value from its store on, and these values.
@@ -117,7 +117,7 @@ class LoopWriter:
     joined: Mapping[kernel.GenericOp, kernel.GenericOp] = field(default_factory=dict)
     #: Expressions over a nest's iterators that are not negative anywhere in the loops being written.
     holds: frozenset[Dim] = frozenset()
-    costs: Costs = field(default_factory=Costs)
+    costs: CostModel = field(default_factory=CostModel)
     #: Whether stores may go past the caches.
     streams: bool = True
     #: Whether folds make the rows that they read.
@@ -135,7 +135,7 @@ class LoopWriter:
 
     def grain(self, inner: Dim, nest: kernel.GenericOp) -> Dim:
         """Iterations of an outer loop that make one piece of parallel work, when each does `inner` points of a nest."""
-        return self.costs.grain(inner, time_of(nest, self.costs))
+        return self.costs.grain(inner, point_time(nest, self.costs))
 
     def chunk(self, nest: kernel.GenericOp) -> int:
         """Points of a nest that make one piece of parallel work.
@@ -144,7 +144,7 @@ class LoopWriter:
         nest more than sharing saves is lost when the other half comes from another core, about as from memory.  So is
         what it reads for that, as far as the last cache holds it: the other threads sleep meanwhile.
         """
-        time, machine = time_of(nest, self.costs), self.costs.machine
+        time, machine = point_time(nest, self.costs), self.costs.machine
         chunk = self.costs.chunk(time)
         for held, values, reads in ((machine.cache2, nest.outs, False), (machine.cache3, nest.ins, True)):
             for value in values:
@@ -162,12 +162,12 @@ class LoopWriter:
         listed = list(ops)
         operations, chain = operations_and_chain(listed)
         for op in listed:
-            if isinstance(every := op.attributes.get(BY_STEPS), IntegerAttr):
-                operations += self.costs.of_steps(scalar_dtype(op.results[0].type).bits) / every.value.data
+            if isinstance(every := op.attributes.get(NEWTON), IntegerAttr):
+                operations += self.costs.newton_extra_ops(scalar_dtype(op.results[0].type).bits) / every.value.data
         return operations, chain
 
     @contextmanager
-    def only_where(self, excess: Dim) -> Iterator[None]:
+    def workspace_when(self, excess: Dim) -> Iterator[None]:
         """Temporaries that are allocated meanwhile take no memory in calls in which an expression is not positive.
 
         They do where the expression has symbols that are known only later in a call.
@@ -187,11 +187,11 @@ class LoopWriter:
         """One of two ways, each with temporaries that the other does without."""
 
         def one(inner: Block) -> None:
-            with self.only_where(excess):
+            with self.workspace_when(excess):
                 where(inner)
 
         def other(inner: Block) -> None:
-            with self.only_where(1 - excess):
+            with self.workspace_when(1 - excess):
                 otherwise(inner)
 
         either(block, excess, one, other)
@@ -241,7 +241,7 @@ class LoopWriter:
 
     def factor(self, nest: kernel.GenericOp, scalar: SSAValue, point: Point, block: Block) -> SSAValue:
         """One of the scalars of the body, with only the ops and loads that it needs."""
-        needed = slice_of(scalar)
+        needed = backward_slice(scalar)
         args: list[SSAValue] = []
         for argument, (value, index) in zip(nest.body.block.args, zip(nest.ins, nest.maps_in())):
             args.append(self._load(value, index, point, block) if argument in needed else argument)
@@ -263,8 +263,8 @@ class LoopWriter:
         """
         past = in_order and self.may_stream(nest)
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            streaming = self.costs.streaming_bytes if past else 0
-            if past and listening():
+            streaming = self.costs.nontemporal_threshold if past else 0
+            if past and enabled():
                 self._remark_streaming(nest, out)
             if out in self.kept:
                 self.registers[out] = value
@@ -288,7 +288,7 @@ class LoopWriter:
         size = bytes_of(out)
         past = size + sum(map(bytes_of, set(nest.ins)))
         ways = {"past the caches": past, "through them": past + size}
-        chosen = f"past the caches from {self.costs.streaming_bytes >> 20} MiB on"
+        chosen = f"past the caches from {self.costs.nontemporal_threshold >> 20} MiB on"
         why = "a line written is not read before, but a reader finds less in a cache"
         choices = {name: self.costs.moving(moved, near=False) for name, moved in ways.items()}
         remark("stores", kernel_label(nest), chosen, why, choices, nest)
@@ -386,7 +386,7 @@ class LoopWriter:
                 continue
             made = self._copied(op, values, where)
             block.add_op(made)
-            carry_loc(op, block, made.prev_op)
+            copy_loc(op, block, made.prev_op)
         return [values.get(v, v) for v in wanted]
 
     def _is_certain(self, op: arith.CmpiOp) -> bool:
@@ -445,7 +445,7 @@ def _yielded(region: Region) -> Sequence[SSAValue]:
     return last.values
 
 
-def slice_of(value: SSAValue) -> set[SSAValue]:
+def backward_slice(value: SSAValue) -> set[SSAValue]:
     """A scalar and all that it is computed from (values bound to symbols excepted: factors have none)."""
     found: set[SSAValue] = set()
     stack = [value]

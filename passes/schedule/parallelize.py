@@ -18,14 +18,14 @@ from ...dialects.dims.dims import Dim, dim, maximum, minimum
 from ...dialects.dims.index_map import product, unravel
 from .body import LoopWriter, bound
 
-__all__ = ["Level", "add_loops", "band_for_all"]
+__all__ = ["LoopSpec", "balanced_tile", "parallel_loops"]
 
 #: Tasks that make the shares of many threads even; fewer where there is not so much work.
 PIECES = 256
 
 
 @dataclass(frozen=True)
-class Level:
+class LoopSpec:
     """A loop that counts from 0 to an extent, by steps; so many iterations of it run `together`, side by side."""
 
     iterator: Dim
@@ -46,13 +46,13 @@ class Level:
         return Block([loop.ForOp(str(self.iterator), lower, upper, body, step=self.step, unroll=self.together)])
 
 
-def band_for_all(writer: LoopWriter, block: Block, results: Dim, most: int | Dim, others: Dim, least: int = 1) -> Dim:
+def balanced_tile(writer: LoopWriter, block: Block, results: Dim, most: int | Dim, others: Dim, least: int = 1) -> Dim:
     """How many of some results go together: at most so many, and fewer where threads would be left without work.
 
     Bands are cut that often by `others` besides.  Each is whole lines of results, but for the last one, all are as long
     as that allows, and no thread is given fewer results than `least`.
     """
-    unit, total, threads = writer.costs.in_line, results * others, writer.threads(block)
+    unit, total, threads = writer.costs.elements_per_line, results * others, writer.threads(block)
     if least > 1:
         threads = bound(writer, block, minimum(threads, total // least))
     threads = maximum(1, threads)
@@ -62,8 +62,14 @@ def band_for_all(writer: LoopWriter, block: Block, results: Dim, most: int | Dim
     return bound(writer, block, minimum(band, (maximum(0, results - 1) // (bands * unit) + 1) * unit))
 
 
-def add_loops(
-    writer: LoopWriter, block: Block, levels: Sequence[Level], body: Block, work: Dim, nanoseconds: float, serial: bool
+def parallel_loops(
+    writer: LoopWriter,
+    block: Block,
+    levels: Sequence[LoopSpec],
+    body: Block,
+    work: Dim,
+    nanoseconds: float,
+    serial: bool,
 ) -> None:
     """Add loops, outermost first, around a body that does `work` points of so many nanoseconds each.
 
@@ -89,7 +95,7 @@ def add_loops(
     return block.add_op(loop.ParallelOp(str(number), 0, trips, body, step=step, grain=grain))
 
 
-def _cut(writer: LoopWriter, block: Block, levels: Sequence[Level], wanted: Dim) -> tuple[list[Dim], list[Dim]]:
+def _cut(writer: LoopWriter, block: Block, levels: Sequence[LoopSpec], wanted: Dim) -> tuple[list[Dim], list[Dim]]:
     """Of each loop the iterations in a piece of it, and how many pieces there are, for about as many tasks as `wanted`.
 
     There is at least one for each iteration of the outermost loop, unless these run together, and of each of the
@@ -112,7 +118,8 @@ def _cut(writer: LoopWriter, block: Block, levels: Sequence[Level], wanted: Dim)
 
 
 def _task(
-    writer: LoopWriter, levels: Sequence[Level], body: Block, number: Dim, sizes: Sequence[Dim], pieces: Sequence[Dim]
+    writer: LoopWriter, levels: Sequence[LoopSpec], body: Block, number: Dim, sizes: Sequence[Dim],
+    pieces: Sequence[Dim],
 ) -> Block:  # fmt: skip
     """The loops of task `number`."""
     task = Block()

@@ -7,12 +7,12 @@ from xdsl.ir import Block, Operation
 from ...dialects import kernel, loop
 from ...dialects.dims.dims import Sym, minimum
 from .body import LoopWriter
-from .map.schedule import Lanes
+from .map.schedule import VectorConfig
 
 __all__ = ["schedule_scatter"]
 
 
-def schedule_scatter(writer: LoopWriter, op: kernel.ScatterOp, block: Block, lanes: Lanes) -> None:
+def schedule_scatter(writer: LoopWriter, op: kernel.ScatterOp, block: Block, lanes: VectorConfig) -> None:
     """Loops of a scatter.
 
     Threads divide what has no order, so each element is stored by one thread, in order: a band of those along the

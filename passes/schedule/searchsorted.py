@@ -12,7 +12,7 @@ from ...dialects.scalar.language import Value
 from ...dialects.types import DTYPES
 from .body import LoopWriter, buffer_info
 from .builder import Code
-from .map.schedule import Lanes
+from .map.schedule import VectorConfig
 from .sort.keys import keys_of
 
 __all__ = ["schedule_search"]
@@ -22,13 +22,13 @@ I64 = DTYPES["i64"]
 SPAN = 1024
 
 
-def schedule_search(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+def schedule_search(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``searchsorted``: parameter ``side``."""
     _Search(writer, op, lanes).emit(block)
 
 
 class _Search:
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
+    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: VectorConfig):
         self.writer, self.op = writer, op
         self.sorted, self.values = op.ins
         info = buffer_info(self.values)

@@ -17,11 +17,11 @@ from ...dialects.dims.analysis import expand_mods, linear_in, quotients, simplif
 from ...dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from .body import LoopWriter, Point, buffer_info
 
-__all__ = ["Runs", "runs_along"]
+__all__ = ["Segments", "match_segments"]
 
 
 @dataclass(frozen=True)
-class Runs:
+class Segments:
     """Elements for which ``symbol + offset`` has one quotient by `extent`; the symbol is in neither of these."""
 
     symbol: Sym
@@ -50,7 +50,7 @@ class Runs:
         return loop.ForOp(str(number), (lower + offset) // extent, (upper + offset + (extent - 1)) // extent, inner)
 
 
-def runs_along(nest: kernel.GenericOp, symbol: Sym, least: int) -> Runs | None:
+def match_segments(nest: kernel.GenericOp, symbol: Sym, least: int) -> Segments | None:
     """The runs of an iterator in which all inputs are linear, of `least` elements at least where that is known.
 
     None where they are linear anyway, or in no runs.
@@ -69,7 +69,7 @@ def runs_along(nest: kernel.GenericOp, symbol: Sym, least: int) -> Runs | None:
         parts = linear_in(divided, [symbol])
         if parts is None or parts[0].get(symbol) is not dim(1) or extent.symbols() & set(extents):
             continue
-        runs = Runs(symbol, extent, parts[1])
+        runs = Segments(symbol, extent, parts[1])
         if (extent.const is None or extent.const >= least) and all(_linear(a, runs) for a in found):
             return runs
     return None
@@ -80,7 +80,7 @@ def _divisions(addresses: list[Dim], symbol: Sym) -> Iterator[tuple[Dim, Dim]]:
         yield from quotients(address, symbol)
 
 
-def _linear(address: Dim, runs: Runs) -> bool:
+def _linear(address: Dim, runs: Segments) -> bool:
     """Whether an address is linear in the place within a run."""
     number, place = sym("..run."), sym("..place.")
     where = number * runs.extent + place - runs.offset

@@ -218,7 +218,7 @@ def concatenate_to_inserts(op: tx.ConcatenateOp, sweep: _Sweep) -> SSAValue | No
 
 def reshape_of_inserts(op: tx.ViewOp, sweep: _Sweep) -> SSAValue | None:
     """What is put together and given out under other dims: each part is stored where it ends up."""
-    if op.decl.name != "reshape" or not issubclass(op.decl, View) or not _is_given_out(op.results[0]):
+    if op.decl.name != "reshape" or not issubclass(op.decl, View) or not _is_function_result(op.results[0]):
         return None
     parts, value = list[tx.InsertOp](), op.operands[0]
     while isinstance(value.owner, tx.InsertOp) and value.has_one_use():
@@ -234,18 +234,18 @@ def reshape_of_inserts(op: tx.ViewOp, sweep: _Sweep) -> SSAValue | None:
     return joined
 
 
-def _is_given_out(value: SSAValue) -> bool:
+def _is_function_result(value: SSAValue) -> bool:
     """Whether a value is a result of the function and nothing else."""
     return value.has_one_use() and all(isinstance(use.operation, func.ReturnOp) for use in value.uses)
 
 
-def store_of_all(op: tx.InsertOp, sweep: _Sweep) -> SSAValue | None:
+def full_overwrite(op: tx.InsertOp, sweep: _Sweep) -> SSAValue | None:
     """A store into every element of what no caller has: the elements before do not matter, nor does their memory."""
     is_own = isinstance(op.base.owner, tx.TxOp) and not op.base.owner.regions
     return op.value if is_own and op.value.type == op.base.type and op.map.is_identity else None
 
 
-def eval_twice(op: tx.EvalOp, sweep: _Sweep) -> SSAValue | None:
+def redundant_materialize(op: tx.EvalOp, sweep: _Sweep) -> SSAValue | None:
     """What is in memory already needs no eval."""
     return op.operand if isinstance(op.operand.owner, tx.EvalOp | tx.InsertOp | Block) else None
 
@@ -281,8 +281,8 @@ RULES: tuple[tuple[type[tx.TxOp], Rule], ...] = (
     (tx.MapOp, fold_constants),
     (tx.ConcatenateOp, concatenate_to_inserts),
     (tx.ViewOp, reshape_of_inserts),
-    (tx.InsertOp, store_of_all),
-    (tx.EvalOp, eval_twice),
+    (tx.InsertOp, full_overwrite),
+    (tx.EvalOp, redundant_materialize),
 )
 
 

@@ -28,11 +28,11 @@ from ...dialects import tx
 from ...dialects.attributes import integer_attr, string_attr, tensor_of
 from ...dialects.registry import Map
 from ...dialects.types import tensor_type
-from ..cost.model import Costs, assumed_size
+from ..cost.model import CostModel, assumed_size
 from ..cost.remarks import remark
-from ..fusion.epilogue import end_of_epilogue, is_stored
+from ..fusion.epilogue import epilogue_root, is_materialized
 from ..fusion.nest_builder import is_inlined
-from ..fusion.paddings import padding_of
+from ..fusion.paddings import split_padding
 
 __all__ = ["EvalInsertionPass"]
 
@@ -53,12 +53,12 @@ class EvalInsertionPass(ModulePass):
     maps: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        costs = Costs.of(op)
+        costs = CostModel.of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             _keep_what_is_overwritten(function)
             insertion, blocks = _Insertion(costs, self.maps), _blocks(function)
             for block in reversed(blocks):
-                insertion.follow_uses(block)
+                insertion.count_evaluations(block)
             for block in blocks:
                 insertion.block(block)
 
@@ -70,12 +70,12 @@ class _Insertion:
     uses a map's or view's result evaluates it, in elements: by each use in turn, and by the one that does most.
     """
 
-    def __init__(self, costs: Costs, maps: bool):
+    def __init__(self, costs: CostModel, maps: bool):
         self.costs, self.maps = costs, maps
         self.inlined: dict[SSAValue, float] = {}
         self.read: dict[SSAValue, tuple[float, float]] = {}
 
-    def follow_uses(self, block: Block) -> None:
+    def count_evaluations(self, block: Block) -> None:
         """Note of each value how often it would be evaluated; those that use it come first."""
         for op in reversed(list(block.ops)):
             if isinstance(op, (tx.MapOp, tx.ViewOp, tx.TakeOp)):
@@ -101,7 +101,7 @@ class _Insertion:
 
     def _fold(self, op: tx.TxOp, value: SSAValue) -> None:
         """A fold is kept unless it ends there, or all that follows are maps of its own size that end in one value."""
-        if is_stored(value) or end_of_epilogue(value) is not None:
+        if is_materialized(value) or epilogue_root(value) is not None:
             return
         uses = value.uses.get_length()
         kind = "contraction" if isinstance(op, tx.ContractOp) else "reduction"
@@ -142,7 +142,7 @@ class _Insertion:
 
         A contraction packs what it reads, and asks then.
         """
-        parts = padding_of(op.map)
+        parts = split_padding(op.map)
         if parts is None or not _is_folded(op.results[0]):
             return
         padded, windows = parts

@@ -16,7 +16,7 @@ from ...dialects.attributes import DimsAttr, tensor_of
 from ...dialects.dims.dims import Dim, Sym
 from ...dialects.dims.index_map import IndexMap
 
-__all__ = ["Order", "argument_orders", "is_read_in_full", "order_of_product", "order_through", "row_major"]
+__all__ = ["Order", "argument_layouts", "contraction_layout", "is_dense_read", "row_major", "view_layout"]
 
 Order = tuple[int, ...]
 
@@ -25,7 +25,7 @@ def row_major(rank: int) -> Order:
     return tuple(range(rank))
 
 
-def argument_orders(function: func.FuncOp) -> dict[SSAValue, Order]:
+def argument_layouts(function: func.FuncOp) -> dict[SSAValue, Order]:
     """The orders of inputs that are packed in some other order than row-major."""
     found: dict[SSAValue, Order] = {}
     given = function.attributes.get("tx.strides")
@@ -57,13 +57,13 @@ def _packed_order(dims: tuple[Dim, ...], strides: tuple[Dim, ...]) -> Order | No
     return tuple(reversed(order))
 
 
-def order_through(view: tx.ViewOp, order: Order) -> Order | None:
+def view_layout(view: tx.ViewOp, order: Order) -> Order | None:
     """The order of a view whose dims are dims of its operand, which has the given one; None of any other view."""
     walkers = _walkers(view.map)
     return None if walkers is None else tuple(i for i in (walkers[d] for d in order) if i is not None)
 
 
-def order_of_product(op: tx.ContractOp, orders: Sequence[Order]) -> Order | None:
+def contraction_layout(op: tx.ContractOp, orders: Sequence[Order]) -> Order | None:
     """How a product is stored whose columns lie together, of operands of the given orders; None of any other.
 
     So where the left operand's dims that are not summed lie together, and those of the right one do not.  Then it is
@@ -96,7 +96,7 @@ def _walkers(index: IndexMap) -> tuple[int | None, ...] | None:
     return tuple(found) if sorted(i for i in found if i is not None) == list(range(index.rank)) else None
 
 
-def is_read_in_full(value: SSAValue) -> bool:
+def is_dense_read(value: SSAValue) -> bool:
     """Whether a map reads as many elements of memory as it has points: not a broadcast value, not a constant."""
     while True:
         owner = value.owner

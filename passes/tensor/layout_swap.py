@@ -22,9 +22,9 @@ from xdsl.passes import ModulePass
 
 from ...dialects import tx
 from ...dialects.attributes import integer_attr, tensor_of, to_attr
-from ..cost.model import Costs, assumed_size
+from ..cost.model import CostModel, assumed_size
 from ..cost.remarks import remark
-from .layout_inference import Order, argument_orders, is_read_in_full, order_of_product, order_through, row_major
+from .layout_inference import Order, argument_layouts, contraction_layout, is_dense_read, row_major, view_layout
 
 __all__ = ["LayoutSwapPass"]
 
@@ -43,13 +43,13 @@ class LayoutSwapPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not self.swap:
             return
-        costs = Costs.of(op)
+        costs = CostModel.of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            _Walk(costs, self.keep_results, argument_orders(function)).block(function.body.block)
+            _Walk(costs, self.keep_results, argument_layouts(function)).block(function.body.block)
 
 
 class _Walk:
-    def __init__(self, costs: Costs, keep_results: bool, orders: dict[SSAValue, Order]):
+    def __init__(self, costs: CostModel, keep_results: bool, orders: dict[SSAValue, Order]):
         self.costs, self.keep_results, self.orders = costs, keep_results, orders
 
     def block(self, block: Block) -> None:
@@ -73,7 +73,7 @@ class _Walk:
 
     def _view(self, op: tx.ViewOp) -> None:
         """A view whose dims are dims of its operand carries the operand's order over; any other is row-major."""
-        order = order_through(op, self._order(op.operands[0]))
+        order = view_layout(op, self._order(op.operands[0]))
         if order is not None:
             self.orders[op.results[0]] = order
 
@@ -83,7 +83,7 @@ class _Walk:
         self._choose(op, {self._order(op.operand): assumed_size(tensor) * tensor.dtype.bytes})
 
     def _contract(self, op: tx.ContractOp) -> None:
-        order = order_of_product(op, [self._order(v) for v in op.operands])
+        order = contraction_layout(op, [self._order(v) for v in op.operands])
         if order is not None:
             tensor = tensor_of(op.results[0].type)
             self._choose(op, {order: assumed_size(tensor) * tensor.dtype.bytes})
@@ -91,7 +91,7 @@ class _Walk:
     def _map(self, op: tx.MapOp) -> None:
         votes: dict[Order, float] = {}
         for operand in op.operands:
-            if is_read_in_full(operand):
+            if is_dense_read(operand):
                 order = self._order(operand)
                 tensor = tensor_of(operand.type)
                 votes[order] = votes.get(order, 0.0) + assumed_size(tensor) * tensor.dtype.bytes

@@ -22,13 +22,13 @@ from ...dialects import tx
 from ...dialects.attributes import order_attr, tensor_of, to_attr
 from ...dialects.registry import Reduction, Scan
 from ...dialects.types import TensorType
-from .layout_inference import Order, argument_orders, is_read_in_full, order_of_product, order_through, row_major
+from .layout_inference import Order, argument_layouts, contraction_layout, is_dense_read, row_major, view_layout
 
-__all__ = ["FoldOrderPass"]
+__all__ = ["ReductionOrderPass"]
 
 
 @dataclass(frozen=True)
-class FoldOrderPass(ModulePass):
+class ReductionOrderPass(ModulePass):
     """Give folds of operands that are not row-major the order in which memory has them.
 
     With ``along-memory=false`` all go as the program counts dims, so that no layout of arguments changes a bit.
@@ -41,7 +41,7 @@ class FoldOrderPass(ModulePass):
         if not self.along_memory:
             return
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            given = argument_orders(function)
+            given = argument_layouts(function)
             _Walk({value: order for value, order in given.items() if order != row_major(len(order))}).block(
                 function.body.block
             )
@@ -81,13 +81,13 @@ class _Walk:
     def _order_of(self, op: tx.TxOp) -> Order | None:
         """The order of a result, where operands say anything about it."""
         if isinstance(op, tx.ViewOp):
-            return order_through(op, self._of(op.operands[0]))
+            return view_layout(op, self._of(op.operands[0]))
         if isinstance(op, tx.ScanOp):
             return self._of(op.operands[0])
         if isinstance(op, tx.ContractOp):
-            return order_of_product(op, [self._of(v) for v in op.operands])
+            return contraction_layout(op, [self._of(v) for v in op.operands])
         if isinstance(op, tx.MapOp):
-            found = {self._of(value) for value in op.operands if is_read_in_full(value)}
+            found = {self._of(value) for value in op.operands if is_dense_read(value)}
             return found.pop() if len(found) == 1 else None
         return None
 

@@ -13,9 +13,9 @@ from ...dialects.attributes import order_attr, scalar_dtype
 from ...dialects.dims.index_map import product
 from ...dialects.matrix_units import UNITS, MatrixUnit, unit_of
 from ...dialects.order import Order
-from ..schedule.matmul.match import factors_of
+from ..schedule.matmul.match import match_matmul
 
-__all__ = ["FEW", "HeldFactors", "held_factors", "use_matrix_units"]
+__all__ = ["FEW", "NarrowOperands", "narrow_operands", "select_mma"]
 
 
 #: No more rows or columns than this: packing an operand for tiles costs more than they save.
@@ -23,7 +23,7 @@ FEW = 8
 
 
 @dataclass(frozen=True)
-class HeldFactors:
+class NarrowOperands:
     """The factors of a contraction as a unit takes them, before they are widened, and their types."""
 
     values: tuple[SSAValue, SSAValue]
@@ -33,10 +33,10 @@ class HeldFactors:
         return unit_of(self.types, order)
 
 
-def use_matrix_units(block: Block, names: Collection[str]) -> None:
+def select_mma(block: Block, names: Collection[str]) -> None:
     """Give contractions of a block that one of the named units takes its order, in place."""
     for nest in [op for op in block.ops if isinstance(op, kernel.GenericOp)]:
-        held = held_factors(nest)
+        held = narrow_operands(nest)
         units = [u for u in UNITS if u.name in names and held is not None and u.factors == held.types]
         if units and not (units[-1].feature and _has_few(nest)):
             nest.attributes["order"] = order_attr(units[-1].order)
@@ -44,22 +44,22 @@ def use_matrix_units(block: Block, names: Collection[str]) -> None:
 
 def _has_few(nest: kernel.GenericOp) -> bool:
     """Whether the rows or the columns of a contraction are known to be few."""
-    factors, extents = factors_of(nest), nest.extents.data
+    factors, extents = match_matmul(nest), nest.extents.data
     assert factors is not None
     sizes = [product([extents[i] for i in own]).const for own in (factors.left, factors.right)]
     return any(size is not None and size <= FEW for size in sizes)
 
 
-def held_factors(nest: kernel.GenericOp) -> HeldFactors | None:
+def narrow_operands(nest: kernel.GenericOp) -> NarrowOperands | None:
     """The factors of a contraction with sums as some unit has them; None for other nests."""
-    factors = factors_of(nest)
+    factors = match_matmul(nest)
     if factors is None:
         return None
     sums = scalar_dtype(nest.merge.block.args[0].type).name
     for held in ([_held(v) for v in factors.values], [(v, scalar_dtype(v.type).name) for v in factors.values]):
         (a, of_a), (b, of_b) = held
         if any(u.factors == (of_a, of_b) and u.sums == sums for u in UNITS):
-            return HeldFactors((a, b), (of_a, of_b))
+            return NarrowOperands((a, b), (of_a, of_b))
     return None
 
 

@@ -83,11 +83,11 @@ class BufferHandler:
     """The handler: `address` of NumPy's struct, `capsule` that NumPy takes.  It lives as long as the process."""
 
     def __init__(self) -> None:
-        from ..loader.code_cache import load_kept
+        from ..loader.code_cache import load_cached
 
         names = (*(f"txc_buffer_{name}" for name in _FUNCTIONS), "txc_buffers")
         needed = library_symbols(("aligned_alloc", "free", "madvise", "memcpy", "memset"))
-        addresses = load_kept("txc_buffers", _source, names, needed)
+        addresses = load_cached("txc_buffers", _source, names, needed)
         self._state = addresses["txc_buffers"]
         functions = [addresses[name] for name in names[:-1]]
         self._struct = _Handler(b"txc", 1, _Allocator(self._state, *functions))

@@ -9,10 +9,10 @@ from ..file_store import open_store
 from ..fingerprint import digest, environment
 from .loader import LoadedObject, can_load
 
-__all__ = ["load_kept"]
+__all__ = ["load_cached"]
 
 
-def load_kept(
+def load_cached(
     name: str, source: Callable[[], str], names: Iterable[str], symbols: Mapping[str, int], **facts: str
 ) -> Mapping[str, int]:
     """Addresses of `names` in the machine code of `source()`, linked to `symbols`; a new copy with each call.

@@ -13,7 +13,7 @@ from _thread import get_ident
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..loader.code_cache import load_kept
+from ..loader.code_cache import load_cached
 from ..loader.loader import library_symbols
 from .layout import EXPORTED, NEEDED, NEVER, UNKNOWN_WORK
 
@@ -38,7 +38,7 @@ def signal_symbols() -> Mapping[str, int]:
     python, system = NEEDED
     needed = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in python}
     needed |= library_symbols() | library_symbols(system) | {"txc_never": ctypes.addressof(NEVER)}
-    found = load_kept("txc_signals", _source, EXPORTED, needed)
+    found = load_cached("txc_signals", _source, EXPORTED, needed)
     forked: Any = ctypes.CFUNCTYPE(None, ctypes.c_int64)(found["txc_signals_forked"])
     forked(_main_thread())
     os.register_at_fork(after_in_child=lambda: forked(get_ident()))

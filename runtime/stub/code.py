@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..loader.code_cache import load_kept
+from ..loader.code_cache import load_cached
 from ..loader.loader import library_symbols
 from .layout import EXPORTED
 
@@ -13,7 +13,7 @@ __all__ = ["shared_half"]
 
 def shared_half(symbols: Mapping[str, int]) -> Mapping[str, int]:
     """Addresses of the functions of `entry_ir`, linked to `symbols`; never unmapped."""
-    return load_kept("txc_vectorcall", _source, EXPORTED, {**library_symbols(), **symbols})
+    return load_cached("txc_vectorcall", _source, EXPORTED, {**library_symbols(), **symbols})
 
 
 def _source() -> str:

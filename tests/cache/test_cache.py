@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.cache.source_key import Undigestible, digest_function
-from txc.compiler.call.signature import InputSpec, Literal, NotPlain, Signature, plain_structure, structure_of_plain
+from txc.compiler.cache.source_key import NotHashable, digest_function
+from txc.compiler.call.signature import (
+    InputSpec,
+    Literal,
+    NotSerializable,
+    Signature,
+    plain_structure,
+    structure_of_plain,
+)
 from txc.compiler.codegen.target.llvm_backend import host_target
 from txc.compiler.driver.executable import BufferSpec, CodeSpec
 
@@ -229,7 +236,7 @@ def test_what_cannot_be_judged_is_staged_in_every_process(processes, define, sou
     ],
 )
 def test_what_does_not_follow_from_the_program_has_no_digest(define, source, reason):
-    with pytest.raises(Undigestible, match=reason):
+    with pytest.raises(NotHashable, match=reason):
         digest_function(define(source)["f"])
 
 
@@ -346,14 +353,16 @@ def test_named_tuples_are_read_back_by_where_their_class_is(monkeypatch):
     found = structure_of_plain(plain)
     assert found == structure and type(found) is InputSpec
     monkeypatch.delattr("txc.compiler.call.signature.InputSpec")
-    with pytest.raises(NotPlain, match=r"the class txc.compiler.call.signature.InputSpec of a result is not there"):
+    with pytest.raises(
+        NotSerializable, match=r"the class txc.compiler.call.signature.InputSpec of a result is not there"
+    ):
         structure_of_plain(plain)
-    with pytest.raises(NotPlain, match="a result of type InputSpec is not kept"):
+    with pytest.raises(NotSerializable, match="a result of type InputSpec is not kept"):
         plain_structure(structure)
 
 
 def test_a_result_that_json_does_not_hold_is_not_kept():
-    with pytest.raises(NotPlain, match=r"the value \(1, 2j\) in the result, of type tuple"):
+    with pytest.raises(NotSerializable, match=r"the value \(1, 2j\) in the result, of type tuple"):
         plain_structure(Literal((1, 2j)))
 
 

@@ -70,7 +70,7 @@ def test_what_is_found_changes_loops_and_no_bit(function: Callable[..., Any], mo
     assert tuned.lower(X).as_text("loops") != txc.jit(function).lower(X).as_text("loops")
     (found,) = autotune._found.values()
     assert found.figures and all(trial.taken for trial in found.trials)
-    assert "handover" in dict(found.figures)
+    assert "dispatch_ns" in dict(found.figures)
 
 
 def test_nothing_is_taken_that_is_not_faster(monkeypatch: pytest.MonkeyPatch):
@@ -97,7 +97,7 @@ def test_what_was_found_is_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr(autotune._Search, "run", search)
     text = txc.jit(softmax, autotune=True).explain(X)
     assert list(autotune._found.values()) == [before]
-    taken = r"handover 512 taken: pieces of work for threads \(a call 1 ms, before 2 ms\)"
+    taken = r"dispatch_ns 512 taken: pieces of work for threads \(a call 1 ms, before 2 ms\)"
     assert re.search(taken, text)
 
 

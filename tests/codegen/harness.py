@@ -25,8 +25,8 @@ from txc.compiler.codegen.target.llvm_backend import (
     LoadedObject,
     compile_llvm,
     host_target,
+    libcalls,
     load_object,
-    unexpected_symbols,
 )
 from txc.compiler.codegen.target.target import Target
 from txc.dialects.attributes import BufferInfo, BufferType, DimAttr, DimsAttr, OrderAttr
@@ -81,7 +81,7 @@ def compiled(text: str, target: Target) -> Program:
 
 def _loaded(module: ModuleOp, target: Target) -> Program:
     data = compile_llvm(emit_llvm(module, target), target)
-    assert not unexpected_symbols(data)
+    assert not libcalls(data)
     (f,) = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
     buffers = tuple(a.type.data for a in f.body.block.args if isinstance(a.type, BufferType))
     sizes = [f.attributes.get(name) for name in ("tx.arena", "tx.thread_arena")]

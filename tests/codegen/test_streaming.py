@@ -7,12 +7,12 @@ import pytest
 
 from txc.compiler.codegen.emit.module import emit_llvm
 from txc.compiler.codegen.target.llvm_backend import emit_asm, host_target, make_target
-from txc.passes.cost.model import Costs
+from txc.passes.cost.model import CostModel
 
 from .harness import function, load, loop, parallel, parse, run, store
 
 F32 = "f32[n] by [1]"
-LEAST = Costs().streaming_bytes
+LEAST = CostModel().nontemporal_threshold
 LARGE = LEAST // 4 if host_target().has_streaming_stores else 0
 
 

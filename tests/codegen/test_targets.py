@@ -67,7 +67,7 @@ def test_lanes_without_masks(vector: int) -> None:
 @pytest.mark.skipif(not host_target().is_x86, reason="the levels are x86's")
 def test_a_knob_names_a_lower_level_for_this_machines_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TXC_TARGET", "x86-64-v2")
-    assert host_target() == llvm_backend.host_with_tiles() == make_target(cpu="x86-64-v2") == make_target(cpu="native")
+    assert host_target() == llvm_backend.host_with_amx() == make_target(cpu="x86-64-v2") == make_target(cpu="native")
     assert machine_of(host_target()) == Machine.of_cpu(128, 16)
     f = txc.jit(lambda x: np.sqrt(x) + 1)
     x = np.arange(40, dtype=np.float32)

@@ -10,7 +10,7 @@ import pytest
 
 import txc
 from txc.compiler.aot.export import write_export
-from txc.compiler.codegen.target.llvm_backend import unexpected_symbols
+from txc.compiler.codegen.target.llvm_backend import libcalls
 from txc.dialects.types import DTYPES
 
 from .examples import CASES, EXAMPLES, case
@@ -70,7 +70,7 @@ def test_object_and_shared_library(name: str, tmp_path: Path):
     HERE.require()
     function, arguments = case(name)
     made = exported(function)
-    assert unexpected_symbols(made.object) == set()
+    assert libcalls(made.object) == set()
     expected = reference(function, arguments)
     got = call_from_c(made, arguments, tmp_path, HERE, threaded=name in THREADED)
     assert len(got) == len(expected) and all(map(same_bits, got, expected))

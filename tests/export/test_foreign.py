@@ -14,8 +14,8 @@ from txc.compiler.aot.export import Exported, export_graph
 from txc.compiler.codegen.target.llvm_backend import (
     compile_llvm,
     host_target,
+    libcalls,
     undefined_symbols,
-    unexpected_symbols,
 )
 from txc.compiler.codegen.target.names import named_target
 from txc.compiler.codegen.target.target import TargetError
@@ -45,7 +45,7 @@ def test_examples(name: str, target: str, tmp_path: Path):
     machine = EMULATED[target].require()
     function, arguments = case(name)
     made = exported(function, target)
-    assert unexpected_symbols(made.object) == set()
+    assert libcalls(made.object) == set()
     got = call_from_c(made, arguments, tmp_path, machine)
     assert all(map(same_bits, got, reference(function, arguments)))
 
@@ -56,7 +56,7 @@ def test_examples_without_fma(name: str, tmp_path: Path):
     function, arguments = case(name)
     expected = without_fma(exported(function, "x86-64"), arguments, tmp_path)
     made = exported(function, "wasm32")
-    assert unexpected_symbols(made.object) == set()
+    assert libcalls(made.object) == set()
     assert all(map(same_bits, call_from_node(made, arguments, tmp_path), expected))
 
 
@@ -64,7 +64,7 @@ def without_fma(made: Exported, arguments: Sequence[Any], folder: Path) -> list[
     """What an object for an old x86 gives here; it needs nothing from outside."""
     if not host_target().is_x86:
         pytest.skip("the reference without FMA is x86-64's")
-    assert unexpected_symbols(made.object) == set()
+    assert libcalls(made.object) == set()
     return call_from_c(made, arguments, folder, Machine().require())
 
 
@@ -114,7 +114,7 @@ def test_every_op(name: str, target: str, tmp_path: Path):
     arguments = special_values(name)
     expected = compiled(graph, [("packed",)] * 4, Options.of())(arguments)
     made = export_graph(every_op(name), named_target(target))
-    assert unexpected_symbols(made.object) == set()
+    assert libcalls(made.object) == set()
     got = call_from_c(made, arguments, tmp_path, machine)
     assert differing(got, expected) == []
 
@@ -124,7 +124,7 @@ def test_every_op_without_fma(name: str, tmp_path: Path):
     arguments = special_values(name)
     expected = without_fma(export_graph(every_op(name), named_target("x86-64")), arguments, tmp_path)
     made = export_graph(every_op(name), named_target("wasm32"))
-    assert unexpected_symbols(made.object) == set()
+    assert libcalls(made.object) == set()
     assert differing(call_from_node(made, arguments, tmp_path), expected) == []
 
 

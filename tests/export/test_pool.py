@@ -10,7 +10,7 @@ import pytest
 from txc.compiler.aot.c_signature import ExportError
 from txc.compiler.aot.export import Exported, export_graph
 from txc.compiler.codegen.call.c_pool import POOL_SYMBOLS
-from txc.compiler.codegen.target.llvm_backend import TargetError, unexpected_symbols
+from txc.compiler.codegen.target.llvm_backend import TargetError, libcalls
 from txc.compiler.codegen.target.names import named_target
 
 from .examples import case
@@ -82,7 +82,7 @@ def with_pool(target: str) -> Exported:
 def test_threads_start_work_and_end(target: str, machine: Machine, tmp_path: Path):
     machine.require()
     made = with_pool(target)
-    assert unexpected_symbols(made.object) == POOL_SYMBOLS
+    assert libcalls(made.object) == POOL_SYMBOLS
     (tmp_path / "softmax.o").write_bytes(made.object)
     (tmp_path / "softmax.h").write_text(made.header)
     # An emulator has threads of its own.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from txc.compiler.codegen.target.llvm_backend import host_target, unexpected_symbols
+from txc.compiler.codegen.target.llvm_backend import host_target, libcalls
 
 from .examples import case
 from .harness import Machine, call_from_c, exported, reference, same_bits
@@ -26,7 +26,7 @@ def emulated(processor: str) -> Machine:
 def test_the_best_version_that_runs_is_taken(processor: str, tmp_path: Path):
     function, arguments = case(NAME)
     made = exported(function, "x86-64+v2+v3+v4")
-    assert unexpected_symbols(made.object) == set()
+    assert libcalls(made.object) == set()
     (got,) = call_from_c(made, arguments, tmp_path, emulated(processor))
     (alone,) = call_from_c(exported(function, PROCESSORS[processor]), arguments, tmp_path, emulated(processor))
     assert same_bits(got, alone)

@@ -13,7 +13,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.staging.break_lowering import stop_of, structured
+from txc.compiler.frontend.staging.break_lowering import rebuild_result, stop_of
 
 from .control import every_stage, same
 
@@ -369,7 +369,7 @@ def test_the_rewritten_function_is_plain_python(f: Callable[..., Any]):
     """Run by Python, with the flags obeyed, it does what the original does."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(f))).body
     assert isinstance(definition, ast.FunctionDef)
-    definition.body = structured(definition)
+    definition.body = rebuild_result(definition)
     for loop in [n for n in ast.walk(definition) if isinstance(n, (ast.For, ast.While))]:
         assert not loop.orelse
         inside = [n for s in loop.body for n in ast.walk(s)]

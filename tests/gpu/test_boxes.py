@@ -24,7 +24,7 @@ from txc.compiler.interpret import loops
 from txc.compiler.pipeline import run_stages
 from txc.dialects.dims.dims import iterators
 from txc.dialects.dims.index_map import IndexMap, identity_map
-from txc.dialects.loop import BulkCopyOp, MatrixFoldOp, TensorMapOp
+from txc.dialects.loop import BulkCopyOp, MmaOp, TensorMapOp
 from txc.runtime.gpu.gpu_device import DeviceError
 
 from .devices import ON_HOPPER
@@ -98,7 +98,7 @@ def test_what_tensor_maps_and_copies_are_checked_for() -> None:
     module = at_loops(product, drawn(40, 72), drawn(72, 24))
     copy = next(op for op in module.walk() if isinstance(op, BulkCopyOp))
     tensor, fold = copy.tensor.owner, copy.parent_op()
-    assert isinstance(tensor, TensorMapOp) and isinstance(fold, MatrixFoldOp)
+    assert isinstance(tensor, TensorMapOp) and isinstance(fold, MmaOp)
     for op in (tensor, copy, fold):
         op.verify_()
     source, (m, k) = tensor.source, tensor.index.data.extents

@@ -21,7 +21,7 @@ from txc.compiler.interpret import loops
 from txc.compiler.interpret.kernel import run as run_kernels
 from txc.compiler.pipeline import Stages, run_stages
 from txc.dialects.attributes import integer_attr
-from txc.dialects.loop import AsyncCopyOp, MatrixFoldOp, ParallelOp
+from txc.dialects.loop import AsyncCopyOp, MmaOp, ParallelOp
 from txc.dialects.order import Order, parse_order
 from txc.runtime.ptx_simulator import PtxSimulator
 from txc.runtime.ptx_simulator.execution.perf_counters import SECTOR, KernelCounts
@@ -206,9 +206,9 @@ def test_every_stage_gives_the_bits_of_the_simulator() -> None:
         np.testing.assert_array_equal(out.view(np.uint16), expected.view(np.uint16), err_msg=stop)
 
 
-def folds(module: ModuleOp | None) -> list[MatrixFoldOp]:
+def folds(module: ModuleOp | None) -> list[MmaOp]:
     assert module is not None
-    return [op for op in module.walk() if isinstance(op, MatrixFoldOp)]
+    return [op for op in module.walk() if isinstance(op, MmaOp)]
 
 
 def test_only_where_it_is_allowed() -> None:

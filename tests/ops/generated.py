@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from txc.compiler.call.facts import StrideFact
+from txc.compiler.call.facts import StrideClass
 from txc.compiler.driver.compile_cache import compiled
 from txc.compiler.driver.executable import Executable
 from txc.compiler.driver.options import Options
@@ -27,7 +27,7 @@ RANKS = range(7)
 SHAPES: tuple[tuple[int, ...], ...] = (
     (), (131,), (3, 37), (4, 2, 17), (2, 3, 1, 19), (2, 1, 3, 2, 9), (2, 3, 1, 2, 2, 5)
 )  # fmt: skip
-PACKED: StrideFact = ("packed",)
+PACKED: StrideClass = ("packed",)
 #: Vectors of few lanes and no copies of loops: code that is made fast.
 NARROW = "tx-schedule-cpu{vector-bits=128 unroll=1}"
 #: As narrow as vectors are.
@@ -57,7 +57,7 @@ def cases(op: str, name: str) -> Iterator[Case]:
     return (Case(op, name, layout, kind, rank) for layout in LAYOUTS for rank in RANKS for kind in kinds(rank))
 
 
-def any_strides(rank: int) -> StrideFact:
+def any_strides(rank: int) -> StrideClass:
     return ("strides", *"s" * rank)
 
 
@@ -144,7 +144,7 @@ class Slot(NamedTuple):
     packed: bool
 
     @property
-    def fact(self) -> StrideFact:
+    def fact(self) -> StrideClass:
         return PACKED if self.packed else any_strides(self.rank)
 
     def kind(self, call: int) -> str:
@@ -187,7 +187,7 @@ class Program:
     def __init__(self, name: str):
         self.trace = Trace(name)
         self.outputs: list[Any] = []
-        self.facts: list[StrideFact] = []
+        self.facts: list[StrideClass] = []
 
     def __enter__(self) -> Program:
         self.trace.__enter__()
@@ -199,7 +199,7 @@ class Program:
             self.graph = self.trace.finish(tuple(self.outputs), declared=True)
         self.trace.__exit__()
 
-    def input(self, example: np.ndarray, fact: StrideFact, layout: str = "row", like: Any = None) -> Any:
+    def input(self, example: np.ndarray, fact: StrideClass, layout: str = "row", like: Any = None) -> Any:
         """An operand like `example`, which is in the graph's order of dims; column-major it has them reversed.
 
         Its sizes are those of the operand `like`: so both layouts have one graph, and its code is made once.

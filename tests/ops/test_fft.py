@@ -11,7 +11,7 @@ import scipy.fft
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.passes.schedule.fft.plan import by_powers, passes_take, primitive_root
+from txc.passes.schedule.fft.plan import has_small_primes, primitive_root, uses_rader
 
 from ..codegen.harness import chunks_of
 
@@ -289,12 +289,12 @@ def test_a_rough_length_known_or_not_gives_the_same_bits(n: int) -> None:
 
 def test_which_lengths_have_passes() -> None:
     """Rows need vectors before their large primes, and by powers a first pass of whole vectors."""
-    rows = {n for n in range(1, 400) if passes_take(n, True)}
-    columns = {n for n in range(1, 400) if passes_take(n, False)}
+    rows = {n for n in range(1, 400) if has_small_primes(n, True)}
+    columns = {n for n in range(1, 400) if has_small_primes(n, False)}
     assert {8, 31, 88, 8 * 31}.issubset(rows) and not {37, 44, 121, 131, 286} & rows
     assert {37, 44, 121, 127, 286} <= columns and not {131, 2 * 131} & columns
-    assert [n for n in range(100, 400) if by_powers(n, True)] == [137, 193, 233, 241, 257, 281, 313, 337, 353]
-    assert by_powers(131, False) and not by_powers(133, False) and not by_powers(131, True)
+    assert [n for n in range(100, 400) if uses_rader(n, True)] == [137, 193, 233, 241, 257, 281, 313, 337, 353]
+    assert uses_rader(131, False) and not uses_rader(133, False) and not uses_rader(131, True)
 
 
 @pytest.mark.parametrize("n", [131, 137, 1009])

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from txc.compiler.call.facts import StrideFact, stride_fact
+from txc.compiler.call.facts import StrideClass, stride_fact
 from txc.compiler.driver.options import Options
 from txc.compiler.frontend.tensor.apply import apply
 from txc.compiler.tools.bisect import differing
@@ -129,7 +129,7 @@ def resolved(given: dict[str, Any], shape: Sequence[Any]) -> dict[str, Any]:
     return {**given, "dims": tuple({"rows": shape[0], "columns": shape[1]}.get(d, d) for d in given["dims"])}
 
 
-def view_cases(op: type[View]) -> list[tuple[str, dict[str, Any], StrideFact]]:
+def view_cases(op: type[View]) -> list[tuple[str, dict[str, Any], StrideClass]]:
     """All parameters for one dtype of each width, which is all a view sees of it."""
     names = ("bool", "i16", "f32", "f64", "c128")
     return [(n, p, f) for n in names for p in VIEW_PARAMETERS[op.name] for f in (PACKED, ANY_STRIDES)]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.passes.cost.model import Costs, Machine
+from txc.passes.cost.model import CostModel, Machine
 
 
 def neighbours(x: Any) -> Any:
@@ -54,13 +54,13 @@ def test_results_have_the_same_bits(program: Callable[..., Any], shape: tuple[in
 @pytest.mark.parametrize("processor", ["znver4"], indirect=True)
 def test_of_one_operand_beside_stores_past_the_caches_a_foreseeing_processor_is_asked(processor: str):
     machine = Machine.of_cpu(512, 32, processor)
-    assert Costs(machine).foresees
+    assert CostModel(machine).has_hw_prefetch
 
     def asked(program: Callable[..., Any], operands: int = 1) -> list[str]:
         return asked_lines(txc.jit(program).lower(*[np.ones(10, "f4")] * operands))
 
     (line,) = asked(lambda x: x.copy())
-    assert "loop.prefetch %x" in line and f"8*x.0 - {machine.ahead_from:.0f}" in line
+    assert "loop.prefetch %x" in line and f"8*x.0 - {machine.prefetch_min_bytes:.0f}" in line
     assert not asked(lambda x, y: x + y, 2)
     assert not asked(lambda x: np.sum(x))  # no stores
     assert not asked(lambda x: np.exp(x) * np.tanh(x))  # through the caches

@@ -19,9 +19,9 @@ from txc.compiler.pipeline import compile_graph, run_stages
 from txc.compiler.tools import calibrate
 from txc.dialects.dims.dims import dim, sym
 from txc.dialects.kernel import GenericOp
-from txc.passes.cost.model import WORK_UNITS, Costs, Machine, Work
+from txc.passes.cost.model import WORK_UNITS, CostModel, Machine, Work
 from txc.passes.cost.remarks import recorded
-from txc.passes.cost.work import operations_and_chain, work_at_point
+from txc.passes.cost.work import operations_and_chain, point_work
 from txc.runtime.loader.loader import can_load
 from txc.runtime.native_function import LIGHT
 
@@ -40,9 +40,9 @@ def stage(function: Any, name: str, machine: Machine | None = None, **options: A
 
 
 def test_the_usual_machine_has_the_sizes_that_were_measured_best():
-    costs = Costs()
+    costs = CostModel()
     assert (costs.tile, costs.band, costs.stretch, costs.side_by_side) == (64, 1024, 1 << 18, 64)
-    assert costs.streaming_bytes == 8 << 20 and costs.rows == 8
+    assert costs.nontemporal_threshold == 8 << 20 and costs.rows == 8
     assert costs.chunk(costs.point(Work(arithmetic=1, bytes=12))) == 16384  # a + b
     assert [costs.copies(n, 1) for n in (8, 9, 12, 13)] == [4, 2, 2, 1]
     assert [costs.sharing(5, n) for n in (1, 2, 4, 8, 16)] == [5, 4, 4, 8, 5]
@@ -63,7 +63,7 @@ def test_a_quotient_is_waited_for_as_long_as_four_operations():
 
 
 def test_the_slowest_port_decides():
-    costs = Costs(Machine(arithmetic=10.0, division=2.0, near_rate=100.0))
+    costs = CostModel(Machine(arithmetic=10.0, division=2.0, near_rate=100.0))
     assert costs.point(Work(arithmetic=20, divisions=1, bytes=40)) == 2.0
     assert costs.point(Work(arithmetic=1, divisions=10, bytes=40)) == 5.0
     assert costs.point(Work(arithmetic=1, divisions=0, bytes=800)) == 8.0
@@ -85,7 +85,7 @@ def test_an_element_brings_what_lies_before_the_next(function: Any, bytes_: int)
     module = run_stages(txc.jit(function).graph(X), Options.of(), stop_after="buffers").module
     assert module is not None
     (nest,) = (op for op in module.walk() if isinstance(op, GenericOp))
-    assert work_at_point(nest, Costs()).bytes == bytes_
+    assert point_work(nest, CostModel()).bytes == bytes_
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_places_that_are_computed_bring_lines(function: Any, bytes_: int):
     module = run_stages(graph, Options.of(), stop_after="buffers").module
     assert module is not None
     *_, nest = (op for op in module.walk() if isinstance(op, GenericOp) and not op.is_reduction)
-    assert work_at_point(nest, Costs()).bytes == bytes_
+    assert point_work(nest, CostModel()).bytes == bytes_
 
 
 @pytest.mark.parametrize(("columns", "bytes_"), [(None, 4), (3, 0)])
@@ -110,7 +110,7 @@ def test_a_contraction_brings_what_it_reads_once(columns: int | None, bytes_: in
     module = run_stages(txc.jit(lambda a, b: a @ b).graph(X, right), stop_after="buffers").module
     assert module is not None
     (nest,) = (op for op in module.walk() if isinstance(op, GenericOp))
-    assert work_at_point(nest, Costs()).bytes == bytes_
+    assert point_work(nest, CostModel()).bytes == bytes_
 
 
 def test_contractions_have_the_longest_vectors():
@@ -121,8 +121,8 @@ def test_contractions_have_the_longest_vectors():
 
 
 def test_vectors_are_as_long_as_a_line_where_arithmetic_decides():
-    costs = Costs(Machine.of_cpu(512, 32))
-    assert costs.computing(20) == Costs().computing(10)
+    costs = CostModel(Machine.of_cpu(512, 32))
+    assert costs.computing(20) == CostModel().computing(10)
     assert costs.vector_bits(Work(arithmetic=10, bytes=8), 512) == 512
     assert costs.vector_bits(Work(arithmetic=1, bytes=8), 512) == 256  # a cache decides
     assert costs.vector_bits(Work(arithmetic=10, divisions=4, bytes=8), 512) == 256  # the divider
@@ -152,7 +152,7 @@ def test_the_length_of_vectors_is_told():
 
 
 def test_roots_go_by_steps_where_the_divider_is_what_takes_longest():
-    costs = Costs(Machine.of_cpu(512, 32))
+    costs = CostModel(Machine.of_cpu(512, 32))
     waits = Work(arithmetic=8, divisions=2, bytes=12)
     assert costs.by_steps(waits, 1) == (Work(arithmetic=22, divisions=1, bytes=12), 1)
     assert costs.vector_bits(costs.by_steps(waits, 1)[0], 512) == 512
@@ -169,20 +169,20 @@ def test_roots_go_by_steps_where_the_divider_is_what_takes_longest():
 
 
 def test_a_divider_with_time_to_spare_has_half_of_the_roots():
-    waits, fast = Work(arithmetic=8, divisions=2, bytes=12), Costs(Machine(arithmetic=80.0, division=10.0))
+    waits, fast = Work(arithmetic=8, divisions=2, bytes=12), CostModel(Machine(arithmetic=80.0, division=10.0))
     assert fast.by_steps(waits, 1) == (Work(arithmetic=15, divisions=1.5, bytes=12), 2)
-    assert Costs(Machine(arithmetic=80.0, division=40.0)).by_steps(waits, 1) == (waits, 0)
+    assert CostModel(Machine(arithmetic=80.0, division=40.0)).by_steps(waits, 1) == (waits, 0)
 
 
 def test_light_arithmetic_waits_for_memory():
-    costs = Costs(Machine(arithmetic=10.0, far_rate=2.0))
-    assert costs.waits_for_memory(Work(arithmetic=20, bytes=4)) and not costs.waits_for_memory(Work(21, bytes=4))
-    assert not costs.waits_for_memory(Work(arithmetic=11, bytes=4, bits=64))
+    costs = CostModel(Machine(arithmetic=10.0, far_rate=2.0))
+    assert costs.is_memory_bound(Work(arithmetic=20, bytes=4)) and not costs.is_memory_bound(Work(21, bytes=4))
+    assert not costs.is_memory_bound(Work(arithmetic=11, bytes=4, bits=64))
 
 
 def test_a_unit_of_work_is_what_native_entries_compare_with():
     assert WORK_UNITS == LIGHT
-    costs = Costs()
+    costs = CostModel()
     assert costs.weight(costs.unit * 10) == 10 and costs.weight(0.0) == 1
     assert costs.grain(dim(100), 1.0) == dim(2048 // 100)
     assert costs.grain(sym("n"), 1.0).evaluate({s: 100 for s in sym("n").symbols()}) == 2048 // 100
@@ -237,8 +237,8 @@ def test_what_is_measured_is_kept_and_is_part_of_the_keys(tmp_path: Path, monkey
 
     before, usual = key(), compile_graph(graph).executable([X], (), 1)
     machine = calibrate.calibrate(quick=True)
-    assert all(getattr(machine, f.name) > 0 for f in fields(Machine) if f.name != "ahead_from")
-    assert machine.ahead_from == Machine.of_cpu(512, 32, host_target().cpu).ahead_from
+    assert all(getattr(machine, f.name) > 0 for f in fields(Machine) if f.name != "prefetch_min_bytes")
+    assert machine.prefetch_min_bytes == Machine.of_cpu(512, 32, host_target().cpu).prefetch_min_bytes
     assert machine != Machine() and key() != before
     module = run_stages(graph, stop_after="tensor").module
     assert module is not None and Machine.of(module) == machine

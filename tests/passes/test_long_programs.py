@@ -13,7 +13,7 @@ from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import function_of, run_stages
 from txc.dialects.kernel import GenericOp, RowsOp
 from txc.passes.cost.instrument import kernels_of
-from txc.passes.cost.model import Costs
+from txc.passes.cost.model import CostModel
 from txc.passes.cost.work import operations_of
 
 
@@ -68,10 +68,10 @@ def test_rows_of_many_nests_are_kernels_of_bounded_length(times: int):
     *made, _ = function_of(module).body.block.ops
     groups = [op.nests for op in made if isinstance(op, RowsOp)]
     assert len(groups) == len(made)
-    costs = Costs()
+    costs = CostModel()
 
     def fit(nests: Sequence[GenericOp]) -> bool:
-        return costs.fits_kernel(len(nests), sum(map(operations_of, nests)))
+        return costs.kernel_size_ok(len(nests), sum(map(operations_of, nests)))
 
     assert all(fit(group) for group in groups)
     # None is shorter than it has to be.

@@ -17,7 +17,7 @@ from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import compile_graph, function_of, run_stages
 from txc.dialects.dims.dims import Sym
 from txc.passes.cost.instrument import kernels_of
-from txc.passes.cost.kernel_stats import kernel_figures
+from txc.passes.cost.kernel_stats import kernel_stats
 
 #: A statement: what it defines, from which values, and how; `{0}`, `{1}` stand for these.
 Statement = tuple[str, tuple[str, ...], str]
@@ -81,7 +81,7 @@ def shape_of(source: str) -> tuple[list[tuple[str, int]], int]:
     module = run_stages(function.graph(), stop_after="buffers").module
     assert module is not None
     kernels = kernels_of(function_of(module))
-    figures = [kernel_figures(k, {Sym("n"): 300, Sym("m"): 200}) for k in kernels]
+    figures = [kernel_stats(k, {Sym("n"): 300, Sym("m"): 200}) for k in kernels]
     names = [k.name for k in kernels]
     moved = sum(f.bytes_read + f.bytes_written for f in figures if f is not None)
     return sorted((name, names.count(name)) for name in set(names)), moved

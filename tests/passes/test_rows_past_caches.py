@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.passes.cost.model import Costs
+from txc.passes.cost.model import CostModel
 
 Array = np.ndarray[Any, Any]
 
@@ -27,7 +27,7 @@ MOVES: dict[str, Callable[[Array], Array]] = {
 @pytest.mark.parametrize("columns", [31, 133, 1500])
 @pytest.mark.parametrize("move", MOVES)
 def test_rows_are_right_to_their_ends(move: str, columns: int, dtype: str) -> None:
-    rows = Costs().streaming_bytes // (columns * np.dtype(dtype).itemsize) + 3
+    rows = CostModel().nontemporal_threshold // (columns * np.dtype(dtype).itemsize) + 3
     x = np.arange(rows * columns).reshape(rows, columns).astype(dtype)
     assert np.array_equal(txc.jit(MOVES[move])(x), MOVES[move](x))
 

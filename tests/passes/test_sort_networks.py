@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from txc.passes.schedule.sort.network import cleaning, sorting
+from txc.passes.schedule.sort.network import bitonic_merge, sorting
 
 
 def sorted_by(network: Sequence[tuple[int, int]], rows: np.ndarray) -> np.ndarray:
@@ -34,4 +34,4 @@ def test_what_is_bitonic_is_cleaned(size: int) -> None:
     place = np.arange(size)
     turned = [(place - first) % size < ones for first in range(size) for ones in range(size + 1)]
     bitonic = np.array(turned, np.int8)
-    np.testing.assert_array_equal(sorted_by(cleaning(size), bitonic), np.sort(bitonic))
+    np.testing.assert_array_equal(sorted_by(bitonic_merge(size), bitonic), np.sort(bitonic))

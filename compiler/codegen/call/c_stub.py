@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ....dialects.dims.dims import Dim
 from ....dialects.types import DType
 from ...aot.c_signature import STATUS, CArray, CConstant, CScalar, CSignature, CSize
-from ..cpu.dispatch import emit_level_check
+from ..cpu.dispatch import emit_isa_level
 from ..cpu.function import ARENA, PARALLEL, POOL, THREAD_ARENA, THREAD_STRIDE, THREADS
 from ..emit.module import attributes
 from ..emit.text import Module, llvm_type, quoted
@@ -45,7 +45,7 @@ def emit_entry(signature: CSignature, versions: Sequence[Version]) -> str:
     module = Module(target)
     level = ""
     if len(versions) > 1:
-        level = emit_level_check(module, f"{signature.symbol}.level", [v.target for v in versions])
+        level = emit_isa_level(module, f"{signature.symbol}.level", [v.target for v in versions])
     _Call(module, signature, versions, level).emit()
     _Workspace(module, signature, versions).emit()
     for result in signature.results:

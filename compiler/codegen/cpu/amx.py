@@ -13,23 +13,23 @@ from xdsl.ir import SSAValue
 
 from ....dialects.attributes import BufferInfo, BufferType
 from ....dialects.dims.dims import Dim, dim, sym
-from ....dialects.loop import TileFoldOp
+from ....dialects.loop import AmxOp
 from ....dialects.loop.amx import TILE, TILES
 from ..emit.memory.access import storage_type
 from ..emit.memory.bounds_check import check_index
 from ..emit.text import EmitError
-from ..emit.values.registers import Reg
+from ..emit.values.registers import VectorValue
 
 if TYPE_CHECKING:
     from .function import CpuFunction
 
-__all__ = ["release_tiles", "tile_fold"]
+__all__ = ["amx_matmul", "release_tiles"]
 
 #: Bytes of a row of a tile.
 ROW = 64
 
 
-def tile_fold(writer: CpuFunction, op: TileFoldOp) -> None:
+def amx_matmul(writer: CpuFunction, op: AmxOp) -> None:
     """Sums that begin at zero, the products of iterations with what stands beside them, and the sums to memory.
 
     Where each tile meets several others there is time to have the next iteration's ready, a few lines after each
@@ -45,7 +45,7 @@ def tile_fold(writer: CpuFunction, op: TileFoldOp) -> None:
     left, right = (range(rows * columns + n, rows * columns + n + size) for n, size in ((0, rows), (rows, columns)))
     each = rows * columns * len(op.unit.products)
 
-    def products(_: list[Reg]) -> list[Reg]:
+    def products(_: list[VectorValue]) -> list[VectorValue]:
         held, ahead = (-1, -1), _lines_ahead(writer, op) if op.unit.pieces > 1 else []
         share = -(-len(ahead) // each)
         for pieces in op.unit.products:
@@ -88,7 +88,7 @@ def _set_up(writer: CpuFunction) -> None:
     writer.scopes[0].prelude.append("  call void @llvm.x86.ldtilecfg(ptr @tiles)")
 
 
-def _load(writer: CpuFunction, op: TileFoldOp, buffer: SSAValue, at: tuple[Dim, ...], number: int) -> None:
+def _load(writer: CpuFunction, op: AmxOp, buffer: SSAValue, at: tuple[Dim, ...], number: int) -> None:
     """A tile of a buffer to the register of a number."""
     info = _info(buffer)
     index = (*at, *(dim(0) for _ in range(info.rank - len(at))))
@@ -97,7 +97,7 @@ def _load(writer: CpuFunction, op: TileFoldOp, buffer: SSAValue, at: tuple[Dim, 
     _call(writer, "tileloadd64", f"i8 {number}, ptr {_place(writer, buffer, index)}, i64 {ROW}")
 
 
-def _lines_ahead(writer: CpuFunction, op: TileFoldOp) -> list[str]:
+def _lines_ahead(writer: CpuFunction, op: AmxOp) -> list[str]:
     """The lines of the next iteration's tiles, which lie behind one another; after the last one, of what follows."""
     lines = []
     for buffer, at in ((op.left, op.left_at), (op.right, op.right_at)):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
-from ..emit.values.registers import Reg
+from ..emit.values.registers import VectorValue
 
 if TYPE_CHECKING:
     from ..emit.values.scalar import ScalarWriter
@@ -26,7 +26,7 @@ _WIDTHS = (8, 16)
 _DENORMAL = 0x20
 
 
-def rounded_to_bf16(writer: ScalarWriter, x: Reg) -> Reg | None:
+def rounded_to_bf16(writer: ScalarWriter, x: VectorValue) -> VectorValue | None:
     """The f32s as bf16; None where the target, or vectors of this length, have no instruction for it."""
     target = writer.target
     if x.width not in (*_WIDTHS, 2 * _WIDTHS[-1]) or not (target.has("avx512bf16") and target.has("avx512vl")):

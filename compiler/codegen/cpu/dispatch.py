@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..emit.text import Module, Writer, quoted
+from ..emit.text import IrText, Module, quoted
 from ..target.target import Target
 
-__all__ = ["LEVELS", "emit_level_check"]
+__all__ = ["LEVELS", "emit_isa_level"]
 
 
 def _bits(*numbers: int) -> int:
@@ -41,10 +41,10 @@ LEVELS: dict[str, _Needs] = {
 }
 
 
-def emit_level_check(module: Module, name: str, targets: Sequence[Target]) -> str:
+def emit_isa_level(module: Module, name: str, targets: Sequence[Target]) -> str:
     """Write ``i32 name()`` into the module: how many of the targets, which ascend, the processor can run."""
     module.globals[name] = f"{quoted(name + '.known')} = internal global i32 -1, align 4"
-    w = Writer(module)
+    w = IrText(module)
     known = quoted(name + ".known")
     cached = w.ins(f"load atomic i32, ptr {known} monotonic, align 4")
     w.branch_if(w.ins(f"icmp sge i32 {cached}, 0"), "again", "first")
@@ -70,7 +70,7 @@ def emit_level_check(module: Module, name: str, targets: Sequence[Target]) -> st
 class _Words:
     """The four words that levels are read from; leaves that the processor lacks read as zero."""
 
-    def __init__(self, writer: Writer):
+    def __init__(self, writer: IrText):
         self.w = writer
         most = self._cpuid("0")[0]
         self.leaf1 = self._cpuid("1")[2]

@@ -19,14 +19,14 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.attributes import BufferType, DimAttr
 from ....dialects.dims.dims import Dim, Sym
-from ....dialects.loop import AllocOp, ClockOp, ForOp, ParallelOp, ShuffleOp, ThreadsOp, TileFoldOp
+from ....dialects.loop import AllocOp, AmxOp, ClockOp, ForOp, ParallelOp, ShuffleOp, ThreadsOp
 from ....dialects.types import DTYPES
 from ..emit.function import FunctionWriter, buffer_info, symbols_of
 from ..emit.memory.access import storage_type
 from ..emit.memory.bounds_check import check_temporary
 from ..emit.text import ONCE, EmitError, Module, llvm_type, quoted
-from ..emit.values.registers import Reg
-from .amx import release_tiles, tile_fold
+from ..emit.values.registers import VectorValue
+from .amx import amx_matmul, release_tiles
 from .shuffle import shuffle_lanes
 
 __all__ = ["CpuFunction"]
@@ -94,14 +94,14 @@ class CpuFunction(FunctionWriter):
             raise EmitError(f"nothing defines the symbol {symbol}")
         return self._field("%symbols", 8 * self.function_symbols[symbol], "i64")
 
-    def unknown_value(self, value: SSAValue) -> Reg:
+    def unknown_value(self, value: SSAValue) -> VectorValue:
         if self.parent is None:
             return super().unknown_value(value)
         reg = self.parent.value(value)
         if not reg.uniform:
             raise EmitError("a parallel loop inside lanes")
         name = self.capture(value, llvm_type(reg.dtype), lambda: reg.regs[0])
-        self.values[value] = Reg((), [name], reg.dtype)
+        self.values[value] = VectorValue((), [name], reg.dtype)
         return self.values[value]
 
     def buffer(self, value: SSAValue) -> str:
@@ -136,9 +136,9 @@ class CpuFunction(FunctionWriter):
         if isinstance(op, ClockOp):
             self.clock(op)
         elif isinstance(op, ThreadsOp):
-            self.values[op.result] = Reg((), [self.runtime(THREADS, "i64")], DTYPES["i64"])
-        elif isinstance(op, TileFoldOp):
-            tile_fold(self, op)
+            self.values[op.result] = VectorValue((), [self.runtime(THREADS, "i64")], DTYPES["i64"])
+        elif isinstance(op, AmxOp):
+            amx_matmul(self, op)
         elif isinstance(op, ShuffleOp):
             shuffle_lanes(self, op)
         else:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 from ....dialects.scalar.float_bits import format_of
 from ....dialects.scalar.language import ScalarBuilder, Value
 from ..emit.text import llvm_type
-from ..emit.values.registers import Lane, Reg
+from ..emit.values.registers import VectorAxis, VectorValue
 
 if TYPE_CHECKING:
     from ..emit.values.scalar import ScalarWriter
 
-__all__ = ["root_by_steps", "stepped_root"]
+__all__ = ["newton_sqrt", "stepped_root"]
 
 #: Bits of the vectors that have the estimate.
 _BITS = 512
@@ -31,7 +31,7 @@ _STEPS = {32: 1, 64: 2}
 _LEAST = {32: -96, 64: -960}
 
 
-def root_by_steps(writer: ScalarWriter, x: Reg, every: int) -> Reg:
+def newton_sqrt(writer: ScalarWriter, x: VectorValue, every: int) -> VectorValue:
     """The roots of f32s or f64s: one of `every` registers by steps where the target and the vectors have estimates.
 
     What neither the divider nor the other ports have time for alone they do together.  Of several lane dims, and of
@@ -45,21 +45,21 @@ def root_by_steps(writer: ScalarWriter, x: Reg, every: int) -> Reg:
     stepped, divided = numbers[::every], [n for n in numbers if n % every]
     found = dict(zip(stepped, _stepped(writer, _some(x, stepped)).regs, strict=True))
     found.update(zip(divided, _divided(writer, _some(x, divided)).regs, strict=True))
-    return Reg(x.lanes, [found[n] for n in numbers], x.dtype)
+    return VectorValue(x.lanes, [found[n] for n in numbers], x.dtype)
 
 
-def _some(x: Reg, numbers: Sequence[int]) -> Reg:
+def _some(x: VectorValue, numbers: Sequence[int]) -> VectorValue:
     """Some of the registers along one lane dim."""
     (lane,) = x.lanes
-    part = Lane(lane.symbol, lane.width, len(numbers), lane.depth)
-    return Reg((part,), [x.regs[n] for n in numbers], x.dtype)
+    part = VectorAxis(lane.symbol, lane.width, len(numbers), lane.depth)
+    return VectorValue((part,), [x.regs[n] for n in numbers], x.dtype)
 
 
-def _divided(writer: ScalarWriter, x: Reg) -> Reg:
+def _divided(writer: ScalarWriter, x: VectorValue) -> VectorValue:
     return writer.primitive("sqrt", [x], x.dtype)
 
 
-def _stepped(writer: ScalarWriter, x: Reg) -> Reg:
+def _stepped(writer: ScalarWriter, x: VectorValue) -> VectorValue:
     b, value = writer.builder, Value(writer.builder, x, x.dtype)
     return b.rare(_is_apart(b, value), lambda: b.sqrt(value), stepped_root(b, value, _estimate(writer, value))).ref
 

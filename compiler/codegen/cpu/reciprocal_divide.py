@@ -16,14 +16,14 @@ from xdsl.ir import Block, Operation
 
 from ....dialects.scalar.float_bits import format_of
 from ....dialects.scalar.language import ScalarBuilder, Value
-from ....passes.schedule.cpu.reciprocal_division import BY_INVERSE
-from ..emit.values.registers import Reg
+from ....passes.schedule.cpu.reciprocal_division import RECIPROCAL
+from ..emit.values.registers import VectorValue
 
 if TYPE_CHECKING:
     from ..emit.loops.loops import LoopWriter
     from ..emit.values.scalar import ScalarWriter
 
-__all__ = ["Inverse", "inverse_of", "inverses_before", "quotient_by_inverse"]
+__all__ = ["Inverse", "divide_by_reciprocal", "inverse_of", "inverses_before"]
 
 #: Divisors and dividends between two to the power of minus this and of this leave room for quotients and remainders.
 _DIVISOR, _DIVIDEND = 100, 800
@@ -55,7 +55,7 @@ def inverses_before(writer: LoopWriter, block: Block) -> dict[str, Inverse]:
     """The inverses that the body of a loop needs of numbers that are known before it, by their registers."""
     found: dict[str, Inverse] = {}
     for op in block.ops:
-        owner = op.operands[1].owner if BY_INVERSE in op.attributes else None
+        owner = op.operands[1].owner if RECIPROCAL in op.attributes else None
         if isinstance(owner, Operation) and owner.parent is not block:
             divisor = writer.value(op.operands[1])
             if _has_inverse(writer, divisor):
@@ -63,7 +63,7 @@ def inverses_before(writer: LoopWriter, block: Block) -> dict[str, Inverse]:
     return found
 
 
-def quotient_by_inverse(writer: ScalarWriter, x: Reg, divisor: Reg) -> Reg | None:
+def divide_by_reciprocal(writer: ScalarWriter, x: VectorValue, divisor: VectorValue) -> VectorValue | None:
     """The quotients of a vector of f64s by a number; None of others, or where the target has no fused product."""
     if x.width == 1 or not _has_inverse(writer, divisor):
         return None
@@ -73,7 +73,7 @@ def quotient_by_inverse(writer: ScalarWriter, x: Reg, divisor: Reg) -> Reg | Non
     return b.rare(apart, lambda: dividend / known.divisor, known.quotient(b, dividend)).ref
 
 
-def _has_inverse(writer: ScalarWriter, divisor: Reg) -> bool:
+def _has_inverse(writer: ScalarWriter, divisor: VectorValue) -> bool:
     """Whether a divisor is one number, of a type and on a target that have this way."""
     return not divisor.lanes and divisor.dtype.bits == 64 and writer.target.has_fma
 
@@ -92,4 +92,4 @@ def _inside(writer: ScalarWriter, condition: Value) -> Value:
     if inside is None:
         return condition
     regs = [writer.ins(f"and {writer.mask_type(reg.width)} {r}, {inside}") for r in reg.regs]
-    return Value(condition.b, Reg(reg.lanes, regs, reg.dtype), condition.dtype)
+    return Value(condition.b, VectorValue(reg.lanes, regs, reg.dtype), condition.dtype)

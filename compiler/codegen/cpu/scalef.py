@@ -10,16 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..emit.text import llvm_type, vector_type
-from ..emit.values.registers import Reg
+from ..emit.values.registers import VectorValue
 from ..target.target import Target
 
 if TYPE_CHECKING:
     from ..emit.values.scalar import ScalarWriter
 
-__all__ = ["has_scaling", "scaled_by_powers"]
+__all__ = ["has_vscalef", "scaled_by_powers"]
 
 
-def has_scaling(target: Target, x: Reg) -> bool:
+def has_vscalef(target: Target, x: VectorValue) -> bool:
     """Whether registers such as `x` have the instruction."""
     bits = x.width * x.dtype.bits
     if not target.is_x86 or not target.has("avx512f") or not x.dtype.is_float:
@@ -27,7 +27,7 @@ def has_scaling(target: Target, x: Reg) -> bool:
     return x.dtype.bits >= 32 and (bits == 512 or (bits in (128, 256) and target.has("avx512vl")))
 
 
-def scaled_by_powers(writer: ScalarWriter, p: Reg, n: Reg) -> Reg:
+def scaled_by_powers(writer: ScalarWriter, p: VectorValue, n: VectorValue) -> VectorValue:
     """``p * 2**n`` of registers that have the instruction."""
     bits, vector = p.width * p.dtype.bits, vector_type(p.width, llvm_type(p.dtype))
     name = f"llvm.x86.avx512.mask.scalef.{'ps' if p.dtype.bits == 32 else 'pd'}.{bits}"

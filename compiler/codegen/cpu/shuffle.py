@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ....dialects.loop import ShuffleOp
 from ..emit.text import EmitError, llvm_type, vector_type
-from ..emit.values.registers import Reg, union
+from ..emit.values.registers import VectorValue, union
 
 if TYPE_CHECKING:
     from .function import CpuFunction
@@ -26,4 +26,4 @@ def shuffle_lanes(writer: CpuFunction, op: ShuffleOp) -> None:
         writer.shuffled(vector_type(lane.width, scalar), a, b, op.numbers)
         for a, b in zip(writer.spread(first, lanes), writer.spread(second, lanes))
     ]
-    writer.values[op.result] = Reg(lanes, regs, first.dtype)
+    writer.values[op.result] = VectorValue(lanes, regs, first.dtype)

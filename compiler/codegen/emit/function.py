@@ -16,7 +16,7 @@ from ....dialects.types import DType
 from ..target.target import object_name
 from .loops.partition import PartitionWriter
 from .text import EmitError, Module, llvm_type, quoted, vector_type
-from .values.registers import Lane, Reg
+from .values.registers import VectorAxis, VectorValue
 
 __all__ = ["FunctionWriter", "buffer_info", "symbols_of"]
 
@@ -36,8 +36,8 @@ class FunctionWriter(PartitionWriter):
     def define_map(self, name: str, decl: type[Map], kinds: Sequence[DType], result: DType, width: int) -> None:
         child = type(self)(self.module, name)
         child.outlines = True
-        lanes = (Lane(Sym("lane"), width, 1, 0),) if width > 1 else ()
-        operands = [Reg(lanes, [f"%x{i}"], k) for i, k in enumerate(kinds)]
+        lanes = (VectorAxis(Sym("lane"), width, 1, 0),) if width > 1 else ()
+        operands = [VectorValue(lanes, [f"%x{i}"], k) for i, k in enumerate(kinds)]
         found = decl.build(child.builder, *(Value(child.builder, o, o.dtype) for o in operands)).ref
         (value,) = child.spread(found, lanes)
         ty = vector_type(width, llvm_type(result))

@@ -14,7 +14,7 @@ from ....dialects.types import DType
 from ..target.target import Target, object_name
 from .debug_info import DebugInfo
 
-__all__ = ["ONCE", "EmitError", "Module", "Writer", "llvm_type", "quoted", "vector_type"]
+__all__ = ["ONCE", "EmitError", "IrText", "Module", "llvm_type", "quoted", "vector_type"]
 
 #: The attribute group of functions that run once a call and have no loops; others have ``#0``.
 ONCE = "#1"
@@ -77,7 +77,7 @@ def vector_type(width: int, scalar: str) -> str:
     return f"<{width} x {scalar}>" if width > 1 else scalar
 
 
-class Writer:
+class IrText:
     """Appends instructions to the current place of a function."""
 
     def __init__(self, module: Module):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ....dialects.dims.dims import Dim
 from ..emit.function import FunctionWriter
 from ..emit.text import llvm_type
-from ..emit.values.registers import Reg
+from ..emit.values.registers import VectorValue
 
 __all__ = ["SHARED", "WARP", "TeamWriter"]
 
@@ -74,15 +74,15 @@ class TeamWriter(FunctionWriter):
 
     # Values of other threads of the warp
 
-    def from_above(self, values: Sequence[Reg], distance: int) -> list[Reg]:
+    def from_above(self, values: Sequence[VectorValue], distance: int) -> list[VectorValue]:
         """The values of the thread whose number in the warp is higher by `distance`; anything where there is none."""
-        return [Reg((), [self._shuffled_word("down", x, str(distance))], x.dtype) for x in values]
+        return [VectorValue((), [self._shuffled_word("down", x, str(distance))], x.dtype) for x in values]
 
-    def from_first(self, values: Sequence[Reg]) -> list[Reg]:
+    def from_first(self, values: Sequence[VectorValue]) -> list[VectorValue]:
         """The values of the first thread of the warp."""
-        return [Reg((), [self._shuffled_word("idx", x, "0")], x.dtype) for x in values]
+        return [VectorValue((), [self._shuffled_word("idx", x, "0")], x.dtype) for x in values]
 
-    def _shuffled_word(self, mode: str, x: Reg, which: str) -> str:
+    def _shuffled_word(self, mode: str, x: VectorValue, which: str) -> str:
         scalar = llvm_type(x.dtype)
         (value,) = self.constants(x)
         bits = {"float": 32, "double": 64}.get(scalar) or int(scalar[1:])

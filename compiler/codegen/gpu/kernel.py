@@ -22,7 +22,7 @@ from ....dialects.loop import (
     BulkCopyOp,
     ClockOp,
     ForOp,
-    MatrixFoldOp,
+    MmaOp,
     ParallelOp,
     ReduceOp,
     StoreOp,
@@ -31,7 +31,7 @@ from ....dialects.types import DTYPES
 from ..emit.function import symbols_of
 from ..emit.memory.nontemporal import alignment_of
 from ..emit.text import EmitError
-from ..emit.values.registers import Reg
+from ..emit.values.registers import VectorValue
 from .cooperative import WARP
 from .wgmma import WarpgroupWriter
 
@@ -48,7 +48,7 @@ def _is_shared(op: Operation) -> bool:
     return isinstance(op, ReduceOp) and op.cooperative is not None
 
 
-def _fills_registers(fold: MatrixFoldOp) -> bool:
+def _fills_registers(fold: MmaOp) -> bool:
     """Whether a thread may need more than it has where two blocks run side by side: for its sums, or what it brings."""
     through = any(isinstance(op, StoreOp) for op in fold.walk())
     return through or fold.warpgroup is not None or DTYPES[fold.unit.sums].bits > 32
@@ -88,7 +88,7 @@ class GpuKernel(WarpgroupWriter):
         threads = {p.n_threads for p in op.walk() if isinstance(p, ParallelOp) and p.kind.data == "gpu_block"}
         bounds = ""
         if threads:
-            folds = [inner for inner in op.walk() if isinstance(inner, MatrixFoldOp)]
+            folds = [inner for inner in op.walk() if isinstance(inner, MmaOp)]
             # Without such a bound ptxas keeps to the registers of a full multiprocessor, even where it has to spill.
             side_by_side = 2 if folds and not any(map(_fills_registers, folds)) else 1
             bounds = f'"nvvm.maxntid"="{max(threads)}" "nvvm.minctasm"="{side_by_side}"'
@@ -131,7 +131,7 @@ class GpuKernel(WarpgroupWriter):
 
     def _blocks_of_grid(self, op: ParallelOp) -> None:
         self.threads, self.together = op.n_threads, True
-        folds = [inner for inner in op.walk() if isinstance(inner, ReduceOp | MatrixFoldOp)]
+        folds = [inner for inner in op.walk() if isinstance(inner, ReduceOp | MmaOp)]
         self.handed = op.shared_bytes - sum(fold.block_bytes(self.threads) for fold in folds)
         for zero in op.zeros.data if op.zeros is not None else ():
             self._learn(zero)
@@ -142,7 +142,7 @@ class GpuKernel(WarpgroupWriter):
         self._know(op)
         shares = any(isinstance(inner, AllocOp | BarrierOp) or _is_shared(inner) for inner in op.walk())
 
-        def body(_: list[Reg]) -> list[Reg]:
+        def body(_: list[VectorValue]) -> list[VectorValue]:
             self.region(op.block)
             if shares:  # the next block of the grid that these threads run uses the same memory
                 self.barrier()
@@ -159,7 +159,7 @@ class GpuKernel(WarpgroupWriter):
         first = self.add(self.index(lower), self.mul(number, self.index(step)))
         extent, stride = (upper - lower).const, step.const
 
-        def body(_: list[Reg]) -> list[Reg]:
+        def body(_: list[VectorValue]) -> list[VectorValue]:
             outside = self.team, self.together
             if op.kind.data == "gpu_warp":
                 self.team = "warp"
@@ -190,7 +190,7 @@ class GpuKernel(WarpgroupWriter):
     def other(self, op: Operation) -> None:
         if isinstance(op, BarrierOp):
             self.barrier()
-        elif isinstance(op, MatrixFoldOp):
+        elif isinstance(op, MmaOp):
             self._know(op)
             self.matrix_fold(op)
         elif isinstance(op, AsyncCopyOp):
@@ -202,7 +202,7 @@ class GpuKernel(WarpgroupWriter):
         else:
             super().other(op)
 
-    def store(self, op: StoreOp, value: Reg) -> None:
+    def store(self, op: StoreOp, value: VectorValue) -> None:
         if not self.together:
             super().store(op, value)
             return
@@ -221,7 +221,7 @@ class GpuKernel(WarpgroupWriter):
         self._know(op)
         super().for_loop(op)
 
-    def _know(self, op: ParallelOp | ForOp | MatrixFoldOp) -> None:
+    def _know(self, op: ParallelOp | ForOp | MmaOp) -> None:
         """What an iterator is a multiple of; in lanes, that of the first of them."""
         step = op.lanes if isinstance(op, ForOp) and op.lanes > 1 else self.divisor(op.step.data)
         if isinstance(op, ForOp) and op.lanes > 1:

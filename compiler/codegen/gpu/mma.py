@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ....dialects.attributes import BufferInfo, BufferType
-from ....dialects.loop import MatrixFoldOp
+from ....dialects.loop import MmaOp
 from ....dialects.matrix_units import LINE, MatrixUnit, Piece
 from ....dialects.types import DTYPES
 from ..emit.text import EmitError, llvm_type
@@ -51,7 +51,7 @@ class _Operand:
 class MatrixWriter(BulkWriter):
     """Adds the fold of matrix units."""
 
-    def matrix_fold(self, op: MatrixFoldOp) -> None:
+    def matrix_fold(self, op: MmaOp) -> None:
         """By warps, each its tile of the sums."""
         down, across = op.warps
         if down * across * 32 != self.threads or down & (down - 1):
@@ -144,7 +144,7 @@ class MatrixWriter(BulkWriter):
     # Products and sums
 
     def _multiply_pieces(
-        self, op: MatrixFoldOp, left: _Operand, right: _Operand, slot: str, regs: list[str]
+        self, op: MmaOp, left: _Operand, right: _Operand, slot: str, regs: list[str]
     ) -> list[str]:  # fmt: skip
         """A warp's products of two pieces added to its sums: octets of rows, then of columns, two of each row."""
         unit, (rows, columns) = op.unit, op.tile
@@ -179,7 +179,7 @@ class MatrixWriter(BulkWriter):
         """The elements of a struct of that type."""
         return [self.ins(f"extractvalue {kind} {made}, {i}") for i in range(kind.count(",") + 1)]
 
-    def store_sums(self, op: MatrixFoldOp, row: str, column: str, sums: Sequence[str]) -> None:
+    def store_sums(self, op: MmaOp, row: str, column: str, sums: Sequence[str]) -> None:
         """From the registers of a warp, whose tile begins there, to block memory, for all threads of the block."""
         info, across, lane = _info(op.sums), op.tile[1] // OCTET, self.lane_number()
         pitch, scalar = info.dims[-1].const, llvm_type(info.dtype)

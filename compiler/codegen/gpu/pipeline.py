@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....dialects.dims.dims import Sym, dim
-from ....dialects.loop import AsyncCopyOp, MatrixFoldOp
+from ....dialects.loop import AsyncCopyOp, MmaOp
 from ....dialects.types import DTYPES
-from ..emit.values.registers import Reg
+from ..emit.values.registers import VectorValue
 from .cp_async import AsyncWriter
 
 __all__ = ["PipelineWriter"]
@@ -17,7 +17,7 @@ class PipelineWriter(AsyncWriter):
     """Adds the loop that all matrix units have in common."""
 
     def pipeline(
-        self, op: MatrixFoldOp, count: int, multiply: Callable[[str, list[str]], list[str]], running: int = 0
+        self, op: MmaOp, count: int, multiply: Callable[[str, list[str]], list[str]], running: int = 0
     ) -> list[str]:  # fmt: skip
         """The thread's `count` sums after all of K, when every thread is done with the pieces.
 
@@ -28,7 +28,7 @@ class PipelineWriter(AsyncWriter):
         ahead, line = op.n_stages - 1 - running, op.unit.line
         upper, sums = self.index(op.upper.data), DTYPES[op.unit.sums]
 
-        def body(carried: list[Reg]) -> list[Reg]:
+        def body(carried: list[VectorValue]) -> list[VectorValue]:
             if copies:
                 self.wait_for_groups(ahead - 1)
             if running:
@@ -42,24 +42,24 @@ class PipelineWriter(AsyncWriter):
             if running:
                 self._fill(op, self.add(at, str(ahead * line)), upper, copies)
                 self.wait_for_products(running)
-            return [Reg((), [r], sums) for r in found]
+            return [VectorValue((), [r], sums) for r in found]
 
         now = Sym(f"{op.iv.data}.now")
         for stage in range(ahead):
             self._fill(op, str(stage * line), upper, copies)
-        zeros = [Reg((), ["0.0" if sums.is_float else "0"], sums) for _ in range(count)]
+        zeros = [VectorValue((), ["0.0" if sums.is_float else "0"], sums) for _ in range(count)]
         _, found = self.counted(now, "0", upper, str(line), body, zeros, bound=op.upper.data)
         if running:
             self.wait_for_products(0)
         self.barrier()
         return [self.constants(r)[0] for r in found]
 
-    def _fill(self, op: MatrixFoldOp, at: str, upper: str, copies: bool) -> None:
+    def _fill(self, op: MmaOp, at: str, upper: str, copies: bool) -> None:
         """The pieces of the iteration at `at`, where there is one; a group of copies either way."""
         self.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         end = self.ins(f"call i64 @llvm.smin.i64(i64 {self.add(at, '1')}, i64 {upper})")
 
-        def region(_: list[Reg]) -> list[Reg]:
+        def region(_: list[VectorValue]) -> list[VectorValue]:
             self.region(op.block)
             return []
 

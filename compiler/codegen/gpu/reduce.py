@@ -19,7 +19,7 @@ from ..emit.loops.reduce import Fold, number_of
 from ..emit.memory.access import storage_type
 from ..emit.text import EmitError
 from ..emit.values.primitives import literal
-from ..emit.values.registers import Lane, Reg
+from ..emit.values.registers import VectorAxis, VectorValue
 from .cooperative import WARP, TeamWriter
 
 __all__ = ["CooperativeWriter"]
@@ -55,12 +55,12 @@ class CooperativeWriter(TeamWriter):
                 total = self._team_run(fold, start, end, extent == size)
             else:
                 even = extent is not None and extent % size == 0
-                total = self.runs_of_blocks(fold, extent, size, lambda a, b: self._team_run(fold, a, b, even))
+                total = self.blocked_reduce(fold, extent, size, lambda a, b: self._team_run(fold, a, b, even))
         else:
             raise EmitError(f"the order {order} is one thread's; it is not shared")
         self.values.update(zip(op.outs, total))
 
-    def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[Reg]:
+    def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[VectorValue]:
         """One thread's fold in order, with several elements in flight."""
         copies = self._in_flight(fold, 1, ALONE)
         if fold.lanes > 1 or self.lanes or copies == 1 or fold.position is not None:
@@ -79,7 +79,7 @@ class CooperativeWriter(TeamWriter):
 
     # Orders that are free
 
-    def _free(self, fold: Fold, start: str, end: str) -> list[Reg]:
+    def _free(self, fold: Fold, start: str, end: str) -> list[VectorValue]:
         """Each thread takes every so-many-th element."""
         size, number = self.team_size, self.thread_number()
         copies = self._in_flight(fold, 1)
@@ -101,7 +101,7 @@ class CooperativeWriter(TeamWriter):
 
     # Trees
 
-    def _team_run(self, fold: Fold, start: str, end: str, whole: bool) -> list[Reg]:
+    def _team_run(self, fold: Fold, start: str, end: str, whole: bool) -> list[VectorValue]:
         """One of the order's blocks for each group of threads, all combined: elements from `start` to `end`."""
         order = fold.op.order.data
         threads = min(order.lanes, WARP)
@@ -138,7 +138,9 @@ class CooperativeWriter(TeamWriter):
                           f"{order.block.bit_length() - 1}")  # fmt: skip
         return self._across(fold, totals, threads, blocks)
 
-    def _whole_block(self, fold: Fold, here: str, below: str, place: str, copies: int, threads: int) -> list[Reg]:
+    def _whole_block(
+        self, fold: Fold, here: str, below: str, place: str, copies: int, threads: int
+    ) -> list[VectorValue]:
         order, symbol = fold.op.order.data, fold.op.symbol
         steps = min(self._in_flight(fold, copies) // copies, order.block // order.lanes) or 1
         lane = self._lane_of(fold, copies * steps, threads)
@@ -151,14 +153,16 @@ class CooperativeWriter(TeamWriter):
         )  # fmt: skip
         return totals
 
-    def _part_of_block(self, fold: Fold, here: str, end: str, place: str, copies: int, threads: int) -> list[Reg]:
+    def _part_of_block(
+        self, fold: Fold, here: str, end: str, place: str, copies: int, threads: int
+    ) -> list[VectorValue]:
         """A block that is not whole, or not there at all: elements beyond it repeat the last, and are not folded."""
         order, symbol = fold.op.order.data, fold.op.symbol
         steps = min(self._in_flight(fold, copies) // copies, order.block // order.lanes) or 1
         kept = self._lane_of(fold, copies, threads)
         totals = self._start(fold, () if kept is None else (kept,))
 
-        def step(carried: list[Reg]) -> list[Reg]:
+        def step(carried: list[VectorValue]) -> list[VectorValue]:
             first, last = self.symbols[symbol][0], self.sub(end, "1")
             starts, there = [symbol], ["true"]
             for copy in range(1, copies * steps):
@@ -177,23 +181,28 @@ class CooperativeWriter(TeamWriter):
         return totals
 
     def _steps_of(
-        self, fold: Fold, totals: list[Reg], lane: Lane | None, kept: Lane | None, there: Sequence[str] | None
-    ) -> list[Reg]:
+        self,
+        fold: Fold,
+        totals: list[VectorValue],
+        lane: VectorAxis | None,
+        kept: VectorAxis | None,
+        there: Sequence[str] | None,
+    ) -> list[VectorValue]:
         """Elements of all steps at once, then folded step after step; only those that are `there` (None: all)."""
         if lane is None:
             return self.accumulate(fold, totals, None)
         outside = self.lanes
         self.lanes = (*outside, lane)
         element = self.region(fold.op.body.block)
-        columns = [list(self.spread(Reg(e.lanes, self.constants(e), e.dtype), (lane,))) for e in element]
+        columns = [list(self.spread(VectorValue(e.lanes, self.constants(e), e.dtype), (lane,))) for e in element]
         copies = kept.copies if kept is not None else 1
         lanes = (kept,) if kept is not None else ()
         self.lanes = (*outside, *lanes)
         for first in range(0, lane.copies, copies):
-            step = [Reg(lanes, c[first : first + copies], e.dtype) for c, e in zip(columns, element)]
+            step = [VectorValue(lanes, c[first : first + copies], e.dtype) for c, e in zip(columns, element)]
             new = self.fold_in(fold, totals, step)
             if there is not None:
-                asked = Reg(lanes, there[first : first + copies], DTYPES["bool"])
+                asked = VectorValue(lanes, there[first : first + copies], DTYPES["bool"])
                 new = [self.select_regs(asked, n, t) for n, t in zip(new, totals)]
             totals = new
         self.lanes = outside
@@ -208,41 +217,43 @@ class CooperativeWriter(TeamWriter):
         cost = emitted_cost(fold.op.body.block)
         return max(least, min(most, LIGHT // cost))
 
-    def _lane_of(self, fold: Fold, copies: int, stride: int, starts: Sequence[Sym] = ()) -> Lane | None:
+    def _lane_of(self, fold: Fold, copies: int, stride: int, starts: Sequence[Sym] = ()) -> VectorAxis | None:
         """The lane dim of so many elements of a thread."""
-        return Lane(fold.op.symbol, 1, copies, len(self.lanes), starts, stride) if copies > 1 else None
+        return VectorAxis(fold.op.symbol, 1, copies, len(self.lanes), starts, stride) if copies > 1 else None
 
-    def _halved(self, fold: Fold, totals: list[Reg], copies: int) -> list[Reg]:
+    def _halved(self, fold: Fold, totals: list[VectorValue], copies: int) -> list[VectorValue]:
         """A thread's own lanes, combined by halves."""
         regs = [list(self.constants(t)) for t in totals]
         while copies > 1:
             copies //= 2
             lane = self._lane_of(fold, copies, 1)
             lanes = () if lane is None else (lane,)
-            older = [Reg(lanes, r[:copies], d) for r, d in zip(regs, fold.dtypes)]
-            newer = [Reg(lanes, r[copies:], d) for r, d in zip(regs, fold.dtypes)]
+            older = [VectorValue(lanes, r[:copies], d) for r, d in zip(regs, fold.dtypes)]
+            newer = [VectorValue(lanes, r[copies:], d) for r, d in zip(regs, fold.dtypes)]
             self.lanes = lanes
             merged = self.merge(fold, older, newer)
-            regs = [list(self.constants(Reg(lanes, self.spread(m, lanes), m.dtype))) for m in merged]
+            regs = [list(self.constants(VectorValue(lanes, self.spread(m, lanes), m.dtype))) for m in merged]
             self.lanes = ()
-        return [Reg((), r, d) for r, d in zip(regs, fold.dtypes)]
+        return [VectorValue((), r, d) for r, d in zip(regs, fold.dtypes)]
 
-    def _merge_values_of(self, fold: Fold, older: Sequence[Reg], newer: Sequence[Reg]) -> list[Reg]:
+    def _merge_values_of(
+        self, fold: Fold, older: Sequence[VectorValue], newer: Sequence[VectorValue]
+    ) -> list[VectorValue]:
         merged = self.merge(fold, older, newer)
-        return [Reg((), list(self.constants(m)), m.dtype) for m in merged]
+        return [VectorValue((), list(self.constants(m)), m.dtype) for m in merged]
 
-    def _tree(self, fold: Fold, values: list[Reg], distance: int, count: str) -> list[Reg]:
+    def _tree(self, fold: Fold, values: list[VectorValue], distance: int, count: str) -> list[VectorValue]:
         """The values of every `distance`-th thread of a warp, of which `count` are there, in its first thread."""
         number, step = self.ins(f"lshr i64 {self.lane_number()}, {distance.bit_length() - 1}"), 1
         while step * distance < WARP:
             newer = self.from_above(values, step * distance)
             there = self.ins(f"icmp slt i64 {self.add(number, str(step))}, {count}")
             merged = self._merge_values_of(fold, values, newer)
-            values = [self.select_regs(Reg((), [there], DTYPES["bool"]), m, v) for m, v in zip(merged, values)]
+            values = [self.select_regs(VectorValue((), [there], DTYPES["bool"]), m, v) for m, v in zip(merged, values)]
             step *= 2
         return values
 
-    def _across(self, fold: Fold, values: list[Reg], distance: int, count: str) -> list[Reg]:
+    def _across(self, fold: Fold, values: list[VectorValue], distance: int, count: str) -> list[VectorValue]:
         """The values of every `distance`-th thread of the team, `count` of them, combined; in all threads."""
         if self.team_size <= WARP:
             return self.from_first(self._tree(fold, values, distance, count))
@@ -265,7 +276,7 @@ class CooperativeWriter(TeamWriter):
         self.store_where(self.ins(f"icmp eq i64 {lane}, 0"), "", put)
         self.barrier()
         mine = self.ins(f"and i64 {lane}, {warps - 1}")
-        parts = [Reg((), [self.get_state(p, d, 1)], d) for p, d in zip(places(mine), fold.dtypes)]
+        parts = [VectorValue((), [self.get_state(p, d, 1)], d) for p, d in zip(places(mine), fold.dtypes)]
         self.barrier()
         filled = count if each == 1 else self.ins(f"ashr i64 {self.add(count, str(each - 1))}, {each.bit_length() - 1}")
         return self.from_first(self._tree(fold, parts, 1, filled))

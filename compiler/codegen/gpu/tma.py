@@ -13,12 +13,12 @@ from xdsl.ir import SSAValue
 
 from ....dialects.attributes import BufferType
 from ....dialects.dims.dims import Dim, Sym, dim
-from ....dialects.loop import BulkCopyOp, MatrixFoldOp
+from ....dialects.loop import BulkCopyOp, MmaOp
 from ....dialects.loop.gpu_matrix import MBARRIER
 from ....dialects.types import DTYPES
 from ..emit.memory.access import storage_type
 from ..emit.text import EmitError
-from ..emit.values.registers import Reg
+from ..emit.values.registers import VectorValue
 from .cooperative import WARP
 from .pipeline import PipelineWriter
 
@@ -28,7 +28,7 @@ __all__ = ["BulkWriter"]
 class BulkWriter(PipelineWriter):
     """Adds bulk copies, the mbarriers that count what arrives, and the loop around them."""
 
-    def bulk_pipeline(self, op: MatrixFoldOp, count: int, multiply: Callable[[str, list[str]], list[str]]) -> list[str]:
+    def bulk_pipeline(self, op: MmaOp, count: int, multiply: Callable[[str, list[str]], list[str]]) -> list[str]:
         """As `pipeline`; the products of one piece still run when `multiply` is next called."""
         line, upper, sums = op.unit.line, self.index(op.upper.data), DTYPES[op.unit.sums]
         now = Sym(f"{op.iv.data}.now")
@@ -36,7 +36,7 @@ class BulkWriter(PipelineWriter):
         for stage in range(op.n_stages - 1):
             self._ask(op, str(stage * line), upper, first=True)
 
-        def body(carried: list[Reg]) -> list[Reg]:
+        def body(carried: list[VectorValue]) -> list[VectorValue]:
             at, here = self.symbol(now)[0], {op.symbol: dim(now.name)}
             slot = self.index(op.slot.substitute(here))
             self._wait(self._full(slot), self.index(_turn(op).substitute(here) % 2))
@@ -47,9 +47,9 @@ class BulkWriter(PipelineWriter):
             # The thread that asks may have been away; what four warps do together all threads of a warp do at once.
             self.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
             self.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
-            return [Reg((), [r], sums) for r in found]
+            return [VectorValue((), [r], sums) for r in found]
 
-        zeros = [Reg((), ["0.0" if sums.is_float else "0"], sums) for _ in range(count)]
+        zeros = [VectorValue((), ["0.0" if sums.is_float else "0"], sums) for _ in range(count)]
         _, found = self.counted(now, "0", upper, str(line), body, zeros, bound=op.upper.data)
         self.wait_for_products(0)
         self.barrier()
@@ -85,7 +85,7 @@ class BulkWriter(PipelineWriter):
 
     # Mbarriers
 
-    def _initialised(self, op: MatrixFoldOp) -> str:
+    def _initialised(self, op: MmaOp) -> str:
         """The mbarriers of a fold, those of what is full first; each thread can use them."""
         if self.threads % WARP:
             raise EmitError(f"warps that release pieces, in a block of {self.threads} threads")
@@ -105,7 +105,7 @@ class BulkWriter(PipelineWriter):
         self.barrier()
         return base
 
-    def _each_mbarrier(self, op: MatrixFoldOp, action: str, operand: str) -> None:
+    def _each_mbarrier(self, op: MmaOp, action: str, operand: str) -> None:
         """``init``, for one thread that fills and all warps that release, or ``inval``."""
         for number in range(2 * op.n_stages):
             arrivals = 1 if number < op.n_stages else self.threads // WARP
@@ -121,7 +121,7 @@ class BulkWriter(PipelineWriter):
     def _full(self, slot: str) -> str:
         return self._mbarrier(slot)
 
-    def _empty(self, op: MatrixFoldOp, slot: str) -> str:
+    def _empty(self, op: MmaOp, slot: str) -> str:
         return self._mbarrier(self.add(slot, str(op.n_stages)))
 
     def _wait(self, mbarrier: str, parity: str) -> None:
@@ -138,7 +138,7 @@ class BulkWriter(PipelineWriter):
 
     # Who does what
 
-    def _ask(self, op: MatrixFoldOp, at: str, upper: str, first: bool = False) -> None:
+    def _ask(self, op: MmaOp, at: str, upper: str, first: bool = False) -> None:
         """The first thread has the pieces of the iteration at `at` copied, where there is one.
 
         It waits until they are no longer needed that lie there, if this is not the `first` time.
@@ -146,7 +146,7 @@ class BulkWriter(PipelineWriter):
         some = self.ins(f"icmp slt i64 {at}, {upper}")
         mine = self.ins(f"and i1 {self._is_first_thread()}, {some}")
 
-        def region(_: list[Reg]) -> list[Reg]:
+        def region(_: list[VectorValue]) -> list[VectorValue]:
             slot = self.index(op.slot)
             if not first:
                 self._wait(self._empty(op, slot), self.index((_turn(op) + 1) % 2))
@@ -163,7 +163,7 @@ class BulkWriter(PipelineWriter):
 
         self.store_where(mine, "", once)
 
-    def _release(self, op: MatrixFoldOp, at: str, here: dict[Sym, Dim]) -> None:
+    def _release(self, op: MmaOp, at: str, here: dict[Sym, Dim]) -> None:
         """One thread of each warp says that the products of the iteration before the one at `at` are made."""
         behind = (dim(op.iv.data) // op.unit.line + (op.n_stages - 1)) % op.n_stages
         first = self.ins(f"icmp eq i64 {self.lane_number()}, 0")
@@ -183,6 +183,6 @@ class BulkWriter(PipelineWriter):
         self.store_where(self._is_first_thread(), "", lambda _: do())
 
 
-def _turn(op: MatrixFoldOp) -> Dim:
+def _turn(op: MmaOp) -> Dim:
     """How often the pieces of the iterator's iteration have been filled before."""
     return dim(op.iv.data) // (op.unit.line * op.n_stages)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from ....dialects.loop import MatrixFoldOp
+from ....dialects.loop import MmaOp
 from ....dialects.matrix_units import LINE, Piece
 from ....dialects.types import DTYPES
 from ..emit.text import EmitError, llvm_type
@@ -27,7 +27,7 @@ SWIZZLED, STRIDE = 1 << 62, (OCTET * LINE // 16) << 32
 class WarpgroupWriter(MatrixWriter):
     """Adds folds of warp groups."""
 
-    def matrix_fold(self, op: MatrixFoldOp) -> None:
+    def matrix_fold(self, op: MmaOp) -> None:
         if not self.together or self.lanes or self.team != "block":
             raise EmitError("a matrix fold where not all threads of the block are")
         if op.warpgroup is None:
@@ -68,7 +68,7 @@ class WarpgroupWriter(MatrixWriter):
         """The descriptor `k` elements further along K: that many lines, or bytes of a line."""
         return self.add(descriptor, str(k * (LINE if piece.turned else piece.unit.element.bytes) // 16))
 
-    def _begin(self, op: MatrixFoldOp, descriptors: Sequence[str], sums: Sequence[str]) -> list[str]:
+    def _begin(self, op: MmaOp, descriptors: Sequence[str], sums: Sequence[str]) -> list[str]:
         """The products of one depth of the unit, added to the sums."""
         unit, count = op.unit, len(sums)
         registers = ", ".join(f"${i}" for i in range(count))

@@ -20,9 +20,20 @@ from .target import Target, TargetError, object_name
 from .wasm import imported_functions
 
 __all__ = [
-    "LoadedObject", "TargetError", "compile_linked", "compile_llvm", "emit_asm", "generate_here", "gpu_target",
-    "host_target", "host_with_tiles", "load_object", "make_target", "native_target", "undefined_symbols",
-    "unexpected_symbols",
+    "LoadedObject",
+    "TargetError",
+    "compile_linked",
+    "compile_llvm",
+    "emit_asm",
+    "generate_here",
+    "gpu_target",
+    "host_target",
+    "host_with_amx",
+    "libcalls",
+    "load_object",
+    "make_target",
+    "native_target",
+    "undefined_symbols",
 ]  # fmt: skip
 
 #: What an object may call: LLVM makes these of loops and wide copies; the C library has them everywhere.
@@ -54,12 +65,12 @@ def host_target() -> Target:
 def native_target() -> Target:
     """This machine: its processor's name and its features (in a virtual machine the name alone can be wrong).
 
-    Tiles are not among them: `host_with_tiles`.
+    Tiles are not among them: `host_with_amx`.
     """
-    return _host().without_tiles
+    return _host().without_amx
 
 
-def host_with_tiles() -> Target:
+def host_with_amx() -> Target:
     """This machine with its matrix units, for which the process asks here; without them where it may not use them.
 
     No level that ``TXC_TARGET`` names has them.
@@ -290,6 +301,6 @@ def undefined_symbols(data: bytes) -> set[str]:
     return {s.name for s in read_elf(data).symbols if s.name and s.section is None and not s.absolute}
 
 
-def unexpected_symbols(data: bytes) -> set[str]:
+def libcalls(data: bytes) -> set[str]:
     """Undefined symbols that no C library is sure to have: a sign that LLVM fell back to a helper function."""
     return undefined_symbols(data) - ALLOWED_SYMBOLS

@@ -31,7 +31,7 @@ class Target:
         return f"+{feature}" in self.features.split(",")
 
     @property
-    def without_tiles(self) -> Target:
+    def without_amx(self) -> Target:
         """The target without matrix units of processors: code that runs in any process."""
         kept = (word for word in self.features.split(",") if not word.startswith("+amx-"))
         return replace(self, features=",".join(kept))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...call.facts import walkable
+from ...call.facts import as_dense_strided
 from .bounded import keep_latest
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _of_array(value: Value) -> tuple[Any, ...] | None:
     array, kind = value.node.leaf, value.type
     if type(array) is np.ndarray and array.dtype is kind.dtype.numpy and array.flags.carray:
         strides = None  # as its shape says
-    elif walkable(array) is array:
+    elif as_dense_strided(array) is array:
         strides = array.strides
     else:
         return None

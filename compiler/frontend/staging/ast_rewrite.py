@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..state.liveness import annotate, live_after, live_at_head
-from .break_lowering import NotStaged, stop_of, structured
+from .break_lowering import NotStaged, rebuild_result, stop_of
 from .induction import counting_of
 
 __all__ = ["RUNTIME", "bound_names", "returns", "rewrite"]
@@ -130,7 +130,7 @@ class _Stager(ast.NodeTransformer):
         node.returns = None
         for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
             arg.annotation = None
-        body = structured(node)
+        body = rebuild_result(node)
         declared = [n for s in body for n in _nonlocals(s)]
         parameters = _parameters(node.args)
         own = [n for n in bound_names(body) if n not in declared]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from .induction import counting
 
-__all__ = ["MADE", "NotStaged", "spoken", "stop_of", "structured"]
+__all__ = ["MADE", "NotStaged", "rebuild_result", "spoken", "stop_of"]
 
 #: What the names of variables made here start with.
 MADE = "__txc_"
@@ -41,7 +41,7 @@ def spoken(name: str) -> str:
     return "the result" if name.startswith(f"{MADE}value") else name
 
 
-def structured(function: ast.FunctionDef) -> list[ast.stmt]:
+def rebuild_result(function: ast.FunctionDef) -> list[ast.stmt]:
     """The function's body without jumps.  NotStaged where one leaves a `try` or a `match`."""
     returns = _count_results(function.body)
     body = list(function.body)

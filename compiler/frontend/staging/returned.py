@@ -18,7 +18,7 @@ from ....dialects.dims.dims import Dim, Sym, dim, packed_strides
 from ....dialects.registry import OPS, OpError, View
 from ...call.signature import (
     BoxedOutput,
-    ColumnOutput,
+    ColumnMajorOutput,
     EitherOutput,
     GivenOutput,
     IntOutput,
@@ -123,14 +123,14 @@ class Returned:
             if found is not None:
                 return found
         if x.layout == "col" and x.ndim > 1 and not self._declared:
-            return ColumnOutput(self._output(x.relabelled().shuffle(tuple(range(x.ndim))[::-1]).value))
+            return ColumnMajorOutput(self._output(x.relabelled().shuffle(tuple(range(x.ndim))[::-1]).value))
         number = self._output(x.value)
         if given is not None and trace.inputs[given].kind == "tensor":
             self.aliases[number] = given
         if self._declared:
             return number
         if x.ndim:
-            return ColumnOutput(number) if x.layout == "col" else number
+            return ColumnMajorOutput(number) if x.layout == "col" else number
         if (x.boxed or x.is_view) and self._shares:
             return BoxedOutput(number)
         return NumberOutput(number) if x.weak else number

@@ -22,7 +22,7 @@ from ....dialects.dims.dims import Dim, Sym, dim, packed_strides, sym
 from ....dialects.dims.index_map import product
 from ....dialects.registry import OPS, Map, Op, Reduction, Scan, View
 from ....dialects.types import TensorType
-from ...call.facts import StrideFact, stride_fact, walkable
+from ...call.facts import StrideClass, as_dense_strided, stride_fact
 from ...call.strides import symbolic_strides
 from ..trace.context import current
 from ..trace.emit import emit
@@ -42,7 +42,7 @@ Strides = tuple[Dim, ...]
 Ask = Callable[[Dim, str, Dim], bool | None]
 
 #: The stride facts of the arguments of the call that is traced, by name.
-_layouts: ContextVar[Mapping[str, StrideFact] | None] = ContextVar("layouts", default=None)
+_layouts: ContextVar[Mapping[str, StrideClass] | None] = ContextVar("layouts", default=None)
 #: What was found for the values of a trace.
 _found: WeakKeyDictionary[Trace, dict[Value, Strides | None]] = WeakKeyDictionary()
 
@@ -51,7 +51,7 @@ _LIKE_OPERANDS = frozenset({"concatenate", "contract", "eval", "cast"})
 
 
 @contextmanager
-def known_layouts(facts: Mapping[str, StrideFact]) -> Iterator[None]:
+def known_layouts(facts: Mapping[str, StrideClass]) -> Iterator[None]:
     """Inside, traced arguments of these names have these stride facts; without, all are row-major."""
     before = _layouts.set(facts)
     try:
@@ -116,7 +116,7 @@ def made_strides(v: Value) -> Strides | None:
     return _in_order_of(v.type.dims, [value_strides(v)])
 
 
-def fact_of(t: Tensor) -> StrideFact | None:
+def fact_of(t: Tensor) -> StrideClass | None:
     """The stride fact of an argument of the trace, or of an array that it captures; None for any other tensor."""
     trace = current()
     if trace is None or not any(t is given for given in trace.tensors.values()):
@@ -124,9 +124,9 @@ def fact_of(t: Tensor) -> StrideFact | None:
     return _fact(next(given for i, given in enumerate(trace.inputs) if trace.tensors.get(i) is t))
 
 
-def _fact(given: Input) -> StrideFact:
+def _fact(given: Input) -> StrideClass:
     if given.hidden:
-        return stride_fact(walkable(np.asarray(given.source)))
+        return stride_fact(as_dense_strided(np.asarray(given.source)))
     return (_layouts.get() or {}).get(given.name, ("packed",))
 
 

@@ -23,7 +23,7 @@ from ....dialects.types import DTYPES
 from ...diagnostics import TxcError, at, located
 from ..numpy.dispatch import has_handler
 from ..staging.ast_rewrite import bound_names, returns
-from ..staging.break_lowering import NotStaged, stop_of, structured
+from ..staging.break_lowering import NotStaged, rebuild_result, stop_of
 from ..staging.induction import Counting, counting_of
 from ..staging.iterables import StagedIterable
 from ..staging.staging import Runtime
@@ -228,7 +228,7 @@ class Evaluator:
 
     def function(self, f: TxFunction) -> Any:
         try:
-            body = structured(copy.deepcopy(f.node))
+            body = rebuild_result(copy.deepcopy(f.node))
         except NotStaged as error:
             self.fail(error.node, error.message, error.hint, "TX0531")
         annotate(body, set())

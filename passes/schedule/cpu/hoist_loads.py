@@ -10,10 +10,10 @@ from xdsl.ir import Block, Operation
 
 from ....dialects import loop
 
-__all__ = ["lift_loads"]
+__all__ = ["hoist_invariant_loads"]
 
 
-def lift_loads(block: Block, before: Operation | None) -> None:
+def hoist_invariant_loads(block: Block, before: Operation | None) -> None:
     """Lift loads out of the loops in vectors of a block that stand behind an operation of it."""
     op = block.first_op if before is None else before.next_op
     while op is not None:
@@ -25,7 +25,7 @@ def lift_loads(block: Block, before: Operation | None) -> None:
 
 def _lift_from(around: loop.ForOp | loop.ReduceOp) -> None:
     """Move loads from a thread's own memory in front of a loop that stores nothing there."""
-    steady = [op for op in around.body.block.ops if isinstance(op, loop.LoadOp) and _is_steady(op)]
+    steady = [op for op in around.body.block.ops if isinstance(op, loop.LoadOp) and _is_invariant(op)]
     if not steady:
         return
     parent = around.parent_block()
@@ -37,7 +37,7 @@ def _lift_from(around: loop.ForOp | loop.ReduceOp) -> None:
             parent.insert_op_before(op, around)
 
 
-def _is_steady(op: loop.LoadOp) -> bool:
+def _is_invariant(op: loop.LoadOp) -> bool:
     """Whether a load takes the same element of a thread's own memory in each round of a loop, which is always there."""
     owner = op.buffer.owner
     own = isinstance(owner, loop.AllocOp) and owner.scope.data == "thread"

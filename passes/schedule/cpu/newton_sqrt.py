@@ -11,15 +11,15 @@ from xdsl.dialects import math
 
 from ....dialects.attributes import integer_attr, scalar_dtype
 from ....dialects.kernel import GenericOp
-from ...cost.model import Costs, Work
+from ...cost.model import CostModel, Work
 
-__all__ = ["BY_STEPS", "mark_roots"]
+__all__ = ["NEWTON", "mark_newton_sqrt"]
 
 #: What a marked `math.sqrt` has: of how many copies of the body one goes by steps.  The divider does the others.
-BY_STEPS = "by_steps"
+NEWTON = "by_steps"
 
 
-def mark_roots(nest: GenericOp, work: Work, costs: Costs) -> Work:
+def mark_newton_sqrt(nest: GenericOp, work: Work, costs: CostModel) -> Work:
     """Mark the roots of a body where that is worth it; what a point takes then."""
     roots = [
         op
@@ -29,5 +29,5 @@ def mark_roots(nest: GenericOp, work: Work, costs: Costs) -> Work:
     changed, every = costs.by_steps(work, len(roots))
     if every:
         for op in roots:
-            op.attributes[BY_STEPS] = integer_attr(every)
+            op.attributes[NEWTON] = integer_attr(every)
     return changed

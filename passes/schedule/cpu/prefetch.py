@@ -2,9 +2,9 @@
 
 What the processor itself foresees ends with each page, and of a long body only a few rounds are on their way at a time.
 So an innermost loop asks, for each row of memory that it goes along, for a line some way in front of it: together as
-much as memory sends while it answers (`Costs.ahead`).  What the first cache holds is not asked for, and not what goes
-past the caches.  A tile that is transposed comes back to each row: what comes next there is half a tile away.
-Processors that foresee more are asked for less (`Costs.foresees`).
+much as memory sends while it answers (`CostModel.ahead`).  What the first cache holds is not asked for, and not what
+goes past the caches.  A tile that is transposed comes back to each row: what comes next there is half a tile away.
+Processors that foresee more are asked for less (`CostModel.foresees`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ....dialects.attributes import BufferInfo, BufferType
 from ....dialects.dims.analysis import expand_mods, linear_in
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import product
-from ...cost.model import Costs, assumed_number
+from ...cost.model import CostModel, assumed_number
 
-__all__ = ["ask_ahead"]
+__all__ = ["insert_prefetches"]
 
 #: How often a row that is not short has the distance to what it asks for.
 _SHORT = 4
@@ -30,13 +30,13 @@ Access = loop.LoadOp | loop.StoreOp
 Loop = loop.ForOp | loop.ReduceOp
 
 
-def ask_ahead(block: Block, before: Operation | None, costs: Costs) -> None:
+def insert_prefetches(block: Block, before: Operation | None, costs: CostModel) -> None:
     """Let the innermost loops of a block that stand behind an operation of it ask for what they come to."""
     op = block.first_op if before is None else before.next_op
     while op is not None:
         for inner in list(op.walk()):
             if _is_innermost(inner):
-                _ask_in(inner, costs)
+                _prefetch_loop(inner, costs)
         op = op.next_op
 
 
@@ -50,12 +50,12 @@ def _inside(op: Operation) -> Iterator[Operation]:
     return (inner for inner in op.walk() if inner is not op and inner.regions)
 
 
-def _ask_in(op: Loop, costs: Costs) -> None:
+def _prefetch_loop(op: Loop, costs: CostModel) -> None:
     streams, first = _streams(op, op.symbol, costs), op.regions[0].block.first_op
     assert first is not None
-    row, asks, reads_only = _row_of_tile(op), dim(1), costs.foresees
+    row, asks, reads_only = _tile_row_length(op), dim(1), costs.has_hw_prefetch
     if reads_only:
-        asks = _asked(streams, costs)
+        asks = _prefetch_enabled(streams, costs)
     if asks.const == 0:
         return
     for access in streams:
@@ -63,7 +63,7 @@ def _ask_in(op: Loop, costs: Costs) -> None:
         if reads_only and isinstance(access, loop.StoreOp):
             continue
         if row is None:
-            place = _in_front(op, access, costs.ahead(len(streams)) // info.dtype.bytes, asks, costs)
+            place = _prefetch_address(op, access, costs.ahead(len(streams)) // info.dtype.bytes, asks, costs)
         else:
             place = {op.symbol: sym(op.symbol.name) + row // 2 * asks}
         if isinstance(access, loop.StoreOp) and access.streaming is not None:
@@ -73,7 +73,7 @@ def _ask_in(op: Loop, costs: Costs) -> None:
         op.regions[0].block.insert_op_before(asked, first)
 
 
-def _asked(streams: Sequence[Access], costs: Costs) -> Dim:
+def _prefetch_enabled(streams: Sequence[Access], costs: CostModel) -> Dim:
     """1 where a loop asks a processor that foresees most of what it comes to, else 0."""
     stores = [access for access in streams if isinstance(access, loop.StoreOp)]
     if len(streams) - len(stores) != 1 or not any(access.streaming is not None for access in stores):
@@ -81,10 +81,10 @@ def _asked(streams: Sequence[Access], costs: Costs) -> Dim:
     total = dim(0)
     for info in map(_info, streams):
         total = total + product(info.dims) * info.dtype.bytes
-    return costs.asks_beside(total)
+    return costs.prefetch_beside_nontemporal(total)
 
 
-def _row_of_tile(op: Operation) -> int | None:
+def _tile_row_length(op: Operation) -> int | None:
     """The elements of a tile's row that a loop goes along, with as many rows side by side as vectors have lanes."""
     rows = op.parent_op()
     if not isinstance(op, loop.ForOp) or not isinstance(rows, loop.ForOp) or rows.unroll.value != op.vector.value:
@@ -95,7 +95,7 @@ def _row_of_tile(op: Operation) -> int | None:
     return outer.step.data.const
 
 
-def _in_front(op: Loop, access: Access, ahead: int, asks: Dim, costs: Costs) -> dict[Sym, Dim]:
+def _prefetch_address(op: Loop, access: Access, ahead: int, asks: Dim, costs: CostModel) -> dict[Sym, Dim]:
     """Where iterators stand when a loop comes to what it asks for, `ahead` elements in front where it `asks`.
 
     Where it does not it asks for what it is at, which costs less than a branch.  Behind the end of a row memory may
@@ -116,7 +116,7 @@ def _in_front(op: Loop, access: Access, ahead: int, asks: Dim, costs: Costs) -> 
     return {symbol: here + ahead * (asks - next_row), around.symbol: sym(around.symbol.name) + next_row}
 
 
-def _streams(op: Operation, symbol: Sym, costs: Costs) -> list[Access]:
+def _streams(op: Operation, symbol: Sym, costs: CostModel) -> list[Access]:
     """For each buffer that a loop goes along the access that is in front: the others come to what it came to.
 
     Places that are data are known too late.
@@ -125,7 +125,7 @@ def _streams(op: Operation, symbol: Sym, costs: Costs) -> list[Access]:
     ops = op.regions[0].block.ops
     found_inside = {Sym(bound.symbol.data) for bound in ops if isinstance(bound, loop.BindOp)}
     for access in ops:
-        if not isinstance(access, Access) or access.guards is not None or _is_near(access, costs):
+        if not isinstance(access, Access) or access.guards is not None or _fits_l1(access, costs):
             continue
         if any(e.symbols() & found_inside for e in access.index.data):
             continue
@@ -144,7 +144,7 @@ def _info(access: Access) -> BufferInfo:
     return access.buffer.type.data
 
 
-def _is_near(access: Access, costs: Costs) -> bool:
+def _fits_l1(access: Access, costs: CostModel) -> bool:
     """Whether the first cache holds a buffer: a thread's own, or one that is known to be small."""
     owner, info = access.buffer.owner, _info(access)
     size = product(info.dims).const

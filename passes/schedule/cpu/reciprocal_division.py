@@ -15,22 +15,22 @@ from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Sym
 from ....dialects.kernel import GenericOp, ReadOp, RowsOp
 from ....dialects.loop import BindOp, IndexOp
-from ...cost.model import Costs, Work
-from ..body import slice_of
+from ...cost.model import CostModel, Work
+from ..body import backward_slice
 
-__all__ = ["BY_INVERSE", "mark_quotients"]
+__all__ = ["RECIPROCAL", "mark_reciprocal_division"]
 
 #: What a marked `arith.divf` has.
-BY_INVERSE = "by_inverse"
+RECIPROCAL = "by_inverse"
 
 
-def mark_quotients(nest: GenericOp, work: Work, costs: Costs) -> Work:
+def mark_reciprocal_division(nest: GenericOp, work: Work, costs: CostModel) -> Work:
     """Mark the quotients of a body where that is worth it; what a point takes then.
 
     Memory that a nest goes through for itself, not for a row that is in its cache, may be what it waits for.
     """
     alone = not isinstance(nest.parent_op(), RowsOp)
-    if alone and costs.dividing(work) <= costs.moving(work.bytes, near=False):
+    if alone and costs.div_ns(work) <= costs.moving(work.bytes, near=False):
         return work
     last = Sym(f"d{len(nest.extents.data) - 1}")
     found = [
@@ -39,16 +39,16 @@ def mark_quotients(nest: GenericOp, work: Work, costs: Costs) -> Work:
         if isinstance(op, arith.DivfOp) and scalar_dtype(op.result.type).bits == work.bits
         if not _changes(nest, op.rhs, last) and _changes(nest, op.lhs, last)
     ]
-    changed = costs.by_inverses(work, len(found))
+    changed = costs.reciprocal_cost(work, len(found))
     if changed is not work:
         for op in found:
-            op.attributes[BY_INVERSE] = UnitAttr()
+            op.attributes[RECIPROCAL] = UnitAttr()
     return changed
 
 
 def _changes(nest: GenericOp, scalar: SSAValue, along: Sym) -> bool:
     """Whether a scalar of a body may change along an iterator."""
-    needed = slice_of(scalar)
+    needed = backward_slice(scalar)
     for argument, index in zip(nest.body.block.args, nest.maps_in()):
         if argument in needed and any(along in e.symbols() for e in (*index.exprs, *index.guards)):
             return True

@@ -19,44 +19,44 @@ from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym
 from ....dialects.order import Order
 from ...cost.kernel_stats import kernel_label
-from ...cost.model import Costs
-from ...cost.remarks import listening, remark
-from ...cost.work import time_of, work_at_point
-from ...fusion.unit_dims import drop_unit_iterators
-from ...locations import carry_loc
-from ...tensor.tensor_cores import held_factors
+from ...cost.model import CostModel
+from ...cost.remarks import enabled, remark
+from ...cost.work import point_time, point_work
+from ...fusion.unit_dims import drop_unit_dims
+from ...locations import copy_loc
+from ...tensor.tensor_cores import narrow_operands
 from ..base import ScheduleWalk
 from ..body import LoopWriter
 from ..fft.schedule import schedule_fft
 from ..linalg.hessenberg_qr import schedule_eigenvalues, schedule_eigenvectors
 from ..linalg.lu_cholesky import schedule_cholesky, schedule_elimination
 from ..linalg.qr_jacobi import schedule_eigh, schedule_qr, schedule_svd
-from ..map.schedule import Lanes, schedule_map, turns
-from ..matmul.amx import TileSchedule
+from ..map.schedule import VectorConfig, schedule_map, turns
+from ..matmul.amx import AmxMatmul
 from ..matmul.cpu import schedule_contraction
-from ..matmul.match import factors_of
+from ..matmul.match import match_matmul
 from ..reduce.schedule import schedule_reduction
-from ..rows.attention_rows import schedule_panels, stands_between
+from ..rows.attention_rows import is_attention, schedule_attention
 from ..rows.schedule import schedule_rows
 from ..scan.schedule import schedule_scan
 from ..scatter import schedule_scatter
 from ..searchsorted import schedule_search
 from ..sort.schedule import schedule_sort
-from ..stencil.in_place import schedule_update, update_of
-from .hoist_loads import lift_loads
-from .newton_sqrt import mark_roots
-from .prefetch import ask_ahead
-from .reciprocal_division import mark_quotients
+from ..stencil.in_place import match_stencil, schedule_ring_buffer
+from .hoist_loads import hoist_invariant_loads
+from .newton_sqrt import mark_newton_sqrt
+from .prefetch import insert_prefetches
+from .reciprocal_division import mark_reciprocal_division
 
 __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 
 #: Foreign kernels that choose their vectors; those of others, which exchange lanes, are half a line at most
 #: (`benchmarks/NOTES.md`).
-CHOOSING = frozenset({"fft", "sort", "argsort", "sort_with_positions"})
+WIDE_CUSTOM = frozenset({"fft", "sort", "argsort", "sort_with_positions"})
 #: Vectors for which there are estimates of square roots.
 ESTIMATED_BITS = 512
 #: The loop generators that `kernel.foreign` names.
-FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]] = {
+FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, VectorConfig], None]] = {
     "fft": schedule_fft,
     "searchsorted": schedule_search,
     "eliminate": schedule_elimination,
@@ -69,7 +69,7 @@ FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, Lanes], None]]
     **dict.fromkeys(("sort", "argsort", "sort_with_positions"), schedule_sort),
 }
 #: Bits of the shortest elements whose tiles are transposed by vectors as long as a line.
-LEAST_TURNED = 32
+MIN_TRANSPOSE_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,14 @@ class ScheduleCpuPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            writer = LoopWriter(function, costs=Costs.of(function), streams=self.streaming, joins=self.joins)
-            lanes = Lanes(self.vector_bits, self.lanes, self.unroll)
+            writer = LoopWriter(function, costs=CostModel.of(function), streams=self.streaming, joins=self.joins)
+            lanes = VectorConfig(self.vector_bits, self.lanes, self.unroll)
             CpuSchedule(writer, lanes, self.ahead, self.updates).function(function)
 
 
 @dataclass
 class CpuSchedule(ScheduleWalk):
-    lanes: Lanes
+    lanes: VectorConfig
     asks_ahead: bool = True
     updates: bool = True
     #: Nests whose loops stand with those of an earlier one.
@@ -109,7 +109,7 @@ class CpuSchedule(ScheduleWalk):
     def kernel(self, op: Operation, block: Block) -> None:
         if op in self.written:
             return
-        update = update_of(op) if self.updates else None
+        update = match_stencil(op) if self.updates else None
         if update is None:
             self._kernel(op, block)
             return
@@ -121,70 +121,72 @@ class CpuSchedule(ScheduleWalk):
         def row(nest: kernel.GenericOp, inner: Block, done: dict[Sym, Dim]) -> None:
             self._nest(nest, inner, done, True)
 
-        schedule_update(self.writer, update, block, row, in_two_sweeps)
+        schedule_ring_buffer(self.writer, update, block, row, in_two_sweeps)
         self.written.add(update.kept)
 
     def _kernel(self, op: Operation, block: Block) -> None:
         before = block.last_op
         self._loops(op, block)
-        lift_loads(block, before)
+        hoist_invariant_loads(block, before)
         if self.asks_ahead and _streams(op):
-            ask_ahead(block, before, self.writer.costs)
+            insert_prefetches(block, before, self.writer.costs)
 
     def _loops(self, op: Operation, block: Block) -> None:
-        if listening() and isinstance(op, (kernel.GenericOp, kernel.RowsOp)):
+        if enabled() and isinstance(op, (kernel.GenericOp, kernel.RowsOp)):
             self._remark(op)
         if isinstance(op, kernel.GenericOp):
             self._nest(op, block, {}, False)
         elif isinstance(op, kernel.RowsOp):
-            schedule = schedule_panels if stands_between(op) else schedule_rows
+            schedule = schedule_attention if is_attention(op) else schedule_rows
             schedule(
                 self.writer, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, bool(done))
             )
         elif isinstance(op, kernel.ScatterOp):
             schedule_scatter(self.writer, op, block, self.lanes)
         elif isinstance(op, kernel.ForeignOp):
-            lanes = self.lanes if op.fn.data in CHOOSING else self.lanes.at_most(self.writer.costs.half_line)
+            lanes = (
+                self.lanes if op.fn.data in WIDE_CUSTOM else self.lanes.at_most(self.writer.costs.half_cache_line_bits)
+            )
             FOREIGN[op.fn.data](self.writer, op, block, lanes)
 
     def _remark(self, op: kernel.GenericOp | kernel.RowsOp) -> None:
         """What a piece of parallel work is."""
         costs, label = self.writer.costs, kernel_label(op)
         nests = op.nests if isinstance(op, kernel.RowsOp) else [op]
-        point = sum(time_of(nest, costs) for nest in nests)
+        point = sum(point_time(nest, costs) for nest in nests)
         even = costs.chunk(point)
         chunk = self.writer.chunk(op) if isinstance(op, kernel.GenericOp) else even
         why = "one takes as long as handing it over" if chunk == even else "one thread goes through them place by place"
-        choices = {"a point": point, "handing over": costs.machine.handover}
+        choices = {"a point": point, "handing over": costs.machine.dispatch_ns}
         remark("threads", label, f"pieces of {chunk} points", why, choices, op)
 
     def _by_unit(self, nest: kernel.GenericOp, order: Order, block: Block) -> None:
         """A contraction by the matrix unit whose order it has."""
-        factors, held = factors_of(nest), held_factors(nest)
+        factors, held = match_matmul(nest), narrow_operands(nest)
         unit = held.unit(order) if held is not None else None
         if factors is None or held is None or unit is None or not unit.feature:
             raise PassFailedException(f"the order {order} is that of a GPU's matrix units")
-        TileSchedule(self.writer, nest, factors, held, unit, self.lanes).write(block)
+        AmxMatmul(self.writer, nest, factors, held, unit, self.lanes).write(block)
 
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
         before = block.last_op
         if nest.order is not None and nest.order.data.kind == "unit":
             self._by_unit(nest, nest.order.data, block)
-            carry_loc(nest, block, before)
+            copy_loc(nest, block, before)
             return
         if not done:
-            drop_unit_iterators(nest)
+            drop_unit_dims(nest)
         if not nest.is_reduction:
             schedule_map(self.writer, nest, block, self._lanes(nest, turns(nest, len(done))), done, serial)
         elif nest.is_scan:
             schedule_scan(self.writer, nest, block, self._lanes(nest), done, serial)
-        elif not done and (factors := factors_of(nest)) is not None:
+        elif not done and (factors := match_matmul(nest)) is not None:
             schedule_contraction(self.writer, nest, factors, block, self.lanes)
         else:
             schedule_reduction(self.writer, nest, block, self._lanes(nest), done, serial)
-        carry_loc(nest, block, before)
+        copy_loc(nest, block, before)
 
-    def _lanes(self, nest: kernel.GenericOp, turned: bool = False) -> Lanes:
+    def _lanes(self, nest: kernel.GenericOp, turned: bool = False) -> VectorConfig:
         """Vectors as long as the nest is worth; where it waits for the divider roots and quotients are marked.
 
         Contractions have the longest, also of a vector: rows that share it fold side by side, in as few registers.
@@ -194,19 +196,20 @@ class CpuSchedule(ScheduleWalk):
         costs, most = self.writer.costs, self.lanes.vector_bits
         if nest.order is not None and nest.order.data.product:
             return self.lanes
-        work = work_at_point(nest, costs)
+        work = point_work(nest, costs)
         if nest in self.writer.joined:
-            work = work.beside(work_at_point(self.writer.joined[nest], costs))
+            work = work.beside(point_work(self.writer.joined[nest], costs))
         if not nest.is_reduction and most == ESTIMATED_BITS:
-            work = mark_roots(nest, mark_quotients(nest, work, costs), costs)
-        turned = turned and work.bits >= LEAST_TURNED
+            work = mark_newton_sqrt(nest, mark_reciprocal_division(nest, work, costs), costs)
+        turned = turned and work.bits >= MIN_TRANSPOSE_BITS
         bits = most if turned else costs.vector_bits(work, most)
-        if listening() and most > costs.half_line:
+        if enabled() and most > costs.half_cache_line_bits:
             why = "arithmetic decides" if bits == most else "arithmetic does not decide"
             why = "tiles are turned" if turned else why
+            by_half_lines = costs.computing(work.arithmetic, work.bits) * most / costs.half_cache_line_bits
             choices = {
-                "arithmetic by half lines": costs.computing(work.arithmetic, work.bits) * most / costs.half_line,
-                "divisions": costs.dividing(work), "caches": costs.moving(work.bytes),
+                "arithmetic by half lines": by_half_lines,
+                "divisions": costs.div_ns(work), "caches": costs.moving(work.bytes),
             }  # fmt: skip
             remark("vectors", kernel_label(nest), f"{bits} bits", why, choices, nest)
         return self.lanes.at_most(bits)

@@ -23,10 +23,10 @@ from ....dialects.dims.dims import Dim, dim, packed_strides
 from ....dialects.scalar.dft_butterflies import Pair, butterfly
 from ....dialects.scalar.language import Value
 from ..builder import Code
-from .rader import SUMS, Powers
+from .rader import SUMS, Rader
 from .stockham import HALF, LEFT, SPAN, angle, times
 
-__all__ = ["END", "Convolution", "Write"]
+__all__ = ["END", "Bluestein", "Write"]
 
 #: What writes some steps into a block.
 Write: TypeAlias = Callable[[Code], None]
@@ -37,7 +37,7 @@ END = 8
 PLAIN, TURNED, BACK = range(3)
 
 
-class Convolution(Powers):
+class Bluestein(Rader):
     """The steps of a transform around its passes, which run twice a residue: there and back."""
 
     #: ``[3][2][length]``.  The filters' transforms are ``[residue]``, over twice the length.
@@ -117,7 +117,7 @@ class Convolution(Powers):
             z = self._read(c, row, j, lane, guards)
             self._put(c, 0, j, lane, times(c.b, z, self._chirp(c, residue * TURNED, j)))
 
-        self._cross(code, row, 1, move)
+        self._for_each_element(code, row, 1, move)
         with self._elements(code, self.length, self.n) as (c, j, lane):
             zero = c.b.constant(0.0, self.part)
             self._put(c, 0, j, lane, (zero, zero))
@@ -193,4 +193,4 @@ class Convolution(Powers):
             self._write(c, row, j, lane, self._get(c, dim(SUMS), j, lane), guards)
 
         self._results(code, add)
-        code.if_(first, lambda _: None, lambda c: self._cross(c, row, 1, move))
+        code.if_(first, lambda _: None, lambda c: self._for_each_element(c, row, 1, move))

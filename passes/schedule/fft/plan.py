@@ -16,10 +16,10 @@ from ....dialects.dims.dims import Dim, dim, maximum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
 from ..builder import Code
-from .prime_radix import LARGEST, ROWS, PrimePasses
-from .stockham import ENDS, I64, LEAST, ROWS_FROM
+from .prime_radix import LARGEST, ROWS, PrimeRadix
+from .stockham import ENDS, I64, LEAST, MIN_ROW_LENGTH
 
-__all__ = ["Lengths", "by_powers", "passes_take", "primitive_root"]
+__all__ = ["LengthPlan", "has_small_primes", "primitive_root", "uses_rader"]
 
 BOOL = DTYPES["bool"]
 #: The least prime for which rows take Rader's method: from here on their first pass, of 8, has whole vectors.
@@ -28,7 +28,7 @@ LONG_ROWS = 128
 PRIMES = (2, 3, 5, 7)
 
 
-def rough(n: int) -> int:
+def rough_factor(n: int) -> int:
     """What the primes of `RADICES` leave of a number."""
     for prime in PRIMES:
         while n and n % prime == 0:
@@ -36,10 +36,10 @@ def rough(n: int) -> int:
     return n
 
 
-def passes_take(n: int, over_rows: bool) -> bool:
+def has_small_primes(n: int, over_rows: bool) -> bool:
     """Whether there are passes for all primes of a length."""
-    rest = rough(n)
-    if over_rows and rest > 1 and n >= ROWS_FROM and n < ROWS * rest:
+    rest = rough_factor(n)
+    if over_rows and rest > 1 and n >= MIN_ROW_LENGTH and n < ROWS * rest:
         return False
     for p in range(LEAST, LARGEST + 1, 2):
         while rest and rest % p == 0:
@@ -47,11 +47,11 @@ def passes_take(n: int, over_rows: bool) -> bool:
     return rest <= 1
 
 
-def by_powers(n: int, over_rows: bool) -> bool:
+def uses_rader(n: int, over_rows: bool) -> bool:
     """Whether a length is a prime p such that passes for p - 1 are fast."""
     if over_rows and ((n - 1) % max(ENDS) or n < LONG_ROWS):
         return False
-    return passes_take(n - 1, over_rows) and all(n % d for d in range(2, int(n**0.5) + 1))
+    return has_small_primes(n - 1, over_rows) and all(n % d for d in range(2, int(n**0.5) + 1))
 
 
 def primitive_root(n: int) -> int:
@@ -60,7 +60,7 @@ def primitive_root(n: int) -> int:
     return next(g for g in count(2) if all(pow(g, (n - 1) // d, n) != 1 for d in divisors))
 
 
-class Lengths(PrimePasses):
+class LengthPlan(PrimeRadix):
     """What is known of the length: `flag` is 1 where it becomes a convolution, `powers`, too, where it is Rader's."""
 
     flag: Dim
@@ -77,13 +77,13 @@ class Lengths(PrimePasses):
 
     def _known(self, n: int) -> tuple[int, int, int]:
         """`length`, `flag` and `powers` of a known length."""
-        if passes_take(n, self.v == 1):
+        if has_small_primes(n, self.v == 1):
             return n, 0, 0
-        return (n - 1, 1, 1) if by_powers(n, self.v == 1) else (self._units(n) * self.unit, 1, 0)
+        return (n - 1, 1, 1) if uses_rader(n, self.v == 1) else (self._units(n) * self.unit, 1, 0)
 
     def _units(self, n: int) -> int:
         least = -(-n // self.unit)
-        return next(k for k in range(least, 2 * least + 1) if rough(k) == 1)
+        return next(k for k in range(least, 2 * least + 1) if rough_factor(k) == 1)
 
     def _set_length(self, code: Code) -> None:
         """`length`, `flag` and `powers`.
@@ -116,14 +116,14 @@ class Lengths(PrimePasses):
         self.length = code.bind(code.b.select(searches, code.load(cells, found) * self.unit, plain))
 
     def _ask_passes(self, code: Code, n: Dim, cells: SSAValue) -> Value:
-        """`passes_take` of a length that is known at run time only."""
+        """`has_small_primes` of a length that is known at run time only."""
         rest = [dim(0)]
         code.store(code.b.index(n), cells, rest)
         self._make_rough(code, cells, rest)
         fits = code.b.constant(True, BOOL)
         if self.v == 1:
             left, length = code.load(cells, rest), code.b.index(n)
-            fits = (left <= 1) | (length < ROWS_FROM) | (length >= left * ROWS)
+            fits = (left <= 1) | (length < MIN_ROW_LENGTH) | (length >= left * ROWS)
 
         def divide(c: Code, p: Dim) -> None:
             c.store(c.load(cells, rest) / c.b.index(p), cells, rest)
@@ -140,7 +140,7 @@ class Lengths(PrimePasses):
         return fits & (code.load(cells, rest) <= 1)
 
     def _ask_powers(self, code: Code, cells: SSAValue) -> Dim:
-        """`by_powers` of a length that is known at run time only; 0 for one that has passes of its own."""
+        """`uses_rader` of a length that is known at run time only; 0 for one that has passes of its own."""
         divisor = [dim(1)]
         ask = self._ask_passes(code, self.n - 1, cells) & code.b.index(self.flag).equals(1)
         if self.v == 1:
@@ -160,7 +160,7 @@ class Lengths(PrimePasses):
         return code.bind(code.b.cast(ask & (d * d > code.b.index(self.n)), I64))
 
     def _make_rough(self, code: Code, cells: SSAValue, at: list[Dim]) -> None:
-        """`rough` of a number in a cell."""
+        """`rough_factor` of a number in a cell."""
         for prime in PRIMES:
             code.while_(
                 lambda c, prime=prime: c.load(cells, at).differs(0) & c.b.rem(c.load(cells, at), prime).equals(0),

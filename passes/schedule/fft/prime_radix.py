@@ -19,14 +19,14 @@ from ....dialects.dims.dims import Dim, dim, minimum, packed_strides
 from ....dialects.scalar.dft_butterflies import RADICES, Pair
 from ....dialects.scalar.language import Value
 from ..builder import Code
-from .stockham import HALF, LEAST, Passes, times, within
+from .stockham import HALF, LEAST, StockhamPasses, times, within
 
-__all__ = ["LARGEST", "ROWS", "PrimePasses"]
+__all__ = ["LARGEST", "ROWS", "PrimeRadix"]
 
 #: The largest prime of passes.
 LARGEST = 127
 #: Of a row's length that has passes for such primes, the least product of its other factors, or the row is short
-#: (`ROWS_FROM`): vectors run along that many elements.
+#: (`MIN_ROW_LENGTH`): vectors run along that many elements.
 ROWS = 8
 #: Results k, and as many -k, that are summed up together.
 TOGETHER = 4
@@ -37,8 +37,8 @@ def _squares(m: Dim) -> Dim:
     return m * (m + 1) * (m * 2 + 1) // 6
 
 
-class PrimePasses(Passes):
-    """What `Passes` asks for where no radix divides what is left of a length."""
+class PrimeRadix(StockhamPasses):
+    """What `StockhamPasses` asks for where no radix divides what is left of a length."""
 
     #: ``exp(-2*pi*i * j*k / p)`` at ``[k - 1][j - 1]``, parts apart, for each p from `_table_of` on.
     roots_of_primes: SSAValue

@@ -18,11 +18,11 @@ from ....dialects.scalar.dft_butterflies import Pair
 from ....dialects.scalar.language import ComplexValue, Value
 from ....dialects.types import DTYPES
 from ..builder import Code
-from .plan import Lengths, primitive_root
+from .plan import LengthPlan, primitive_root
 from .prime_radix import LARGEST
 from .stockham import I64, angle, within
 
-__all__ = ["SUMS", "Powers"]
+__all__ = ["SUMS", "Rader"]
 
 I32 = DTYPES["i32"]
 #: The third half of the scratch memory: here the first elements of a row and of its transform.
@@ -35,7 +35,7 @@ COPIES = 8
 TRIED, FOUND, BASE, EXPONENT, POWER = range(5)
 
 
-class Powers(Lengths):
+class Rader(LengthPlan):
     """The steps of a transform around its passes, which run there and back."""
 
     #: ``w``, parts apart.
@@ -111,7 +111,7 @@ class Powers(Lengths):
             self._put(c, 0, j, lane, self._read(c, row, self._at(c, THERE, j), lane, guards))
 
         if self.v > 1:
-            self._cross(code, row, 1, move, self.length)
+            self._for_each_element(code, row, 1, move, self.length)
             return
         with code.for_(0, self.length, 1, COPIES) as (c, j):
             c.store(c.load(self.x, self._place(row, self._at(c, THERE, j), dim(0))), self.ordered, [j])
@@ -170,7 +170,7 @@ class Powers(Lengths):
             self._write(c, row, j + 1, lane, (im, re), guards)
 
         if self.v > 1:
-            self._cross(code, row, 1, move, self.length)
+            self._for_each_element(code, row, 1, move, self.length)
             return
         with self._elements(code, self.length) as (c, j, lane):
             re, im = self._get(c, half, j, lane)

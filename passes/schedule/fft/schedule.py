@@ -25,10 +25,10 @@ from ....dialects.scalar.dft_butterflies import RADICES
 from ....dialects.types import DType
 from ..body import LoopWriter, buffer_info
 from ..builder import Code
-from ..map.schedule import Lanes
-from .bluestein import END, Convolution, Write
-from .plan import rough
-from .stockham import ENDS, I64, ROWS_FROM, SECONDS, angle, fits, next_radix
+from ..map.schedule import VectorConfig
+from .bluestein import END, Bluestein, Write
+from .plan import rough_factor
+from .stockham import ENDS, I64, MIN_ROW_LENGTH, SECONDS, angle, fits, next_radix
 
 __all__ = ["schedule_fft"]
 
@@ -42,13 +42,13 @@ FILLED = 128
 TOGETHER = 4
 
 
-def schedule_fft(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+def schedule_fft(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``fft``: parameters ``axis``, ``sign`` (of the exponent) and ``has_fma``."""
     _Fft(writer, op, lanes).emit(block)
 
 
-class _Fft(Convolution):
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
+class _Fft(Bluestein):
+    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: VectorConfig):
         self.writer, self.op = writer, op
         (self.x,), (self.y,) = op.ins, op.outs
         info = buffer_info(self.x)
@@ -79,7 +79,7 @@ class _Fft(Convolution):
         n = self.n.const
         if n is None or rows == 1:
             return False
-        return n < ROWS_FROM or (n < FILLED and rough(n) == 1 and (rows or 0) >= self.width)
+        return n < MIN_ROW_LENGTH or (n < FILLED and rough_factor(n) == 1 and (rows or 0) >= self.width)
 
     # What is known before the loop over transforms
 
@@ -244,7 +244,7 @@ class _Fft(Convolution):
         def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
             self._put(c, 0, j, lane, self._read(c, row, j, lane, guards))
 
-        self._cross(code, row, self.most, move)
+        self._for_each_element(code, row, self.most, move)
 
     def _leave(self, code: Code, row: Dim) -> None:
         half = self._half(code)
@@ -252,4 +252,4 @@ class _Fft(Convolution):
         def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
             self._write(c, row, j, lane, self._get(c, half, j, lane), guards)
 
-        self._cross(code, row, self.most, move)
+        self._for_each_element(code, row, self.most, move)

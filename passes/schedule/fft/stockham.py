@@ -21,13 +21,13 @@ from ....dialects.types import DTYPES, DType
 from ..body import LoopWriter, buffer_info
 from ..builder import Code
 
-__all__ = ["ENDS", "I64", "LEAST", "ROWS_FROM", "Passes", "angle", "fits", "next_radix", "times", "within"]
+__all__ = ["ENDS", "I64", "LEAST", "MIN_ROW_LENGTH", "StockhamPasses", "angle", "fits", "next_radix", "times", "within"]
 
 I64 = DTYPES["i64"]
 #: Radices whose first pass runs in vectors, and whose last may write the result; the others are first in few lengths.
 ENDS = (8, 4, 3, 5)
 #: Lengths whose batches run along one transform, where that dim is the innermost.
-ROWS_FROM = 32
+MIN_ROW_LENGTH = 32
 #: Where the search for a prime beyond `RADICES` begins.
 LEAST = 11
 #: Cells of a thread: what is left of the length, s, which half of the scratch memory holds the data, a prime.
@@ -50,7 +50,7 @@ def fits(b: BodyBuilder, left: Value, radix: int) -> Value:
     return divides & left.differs(16) if radix == 8 else divides
 
 
-class Passes:
+class StockhamPasses:
     """What the transforms of one kernel have in common.
 
     Rows, of which `v` is 1, run alone, and their parts are ``[2][length]``; others run `v` side by side, with parts
@@ -144,7 +144,7 @@ class Passes:
         left = self.inner - row % self.groups * self.side
         return minimum(self.together, (left + (self.v - 1)) // self.v)
 
-    def _cross(
+    def _for_each_element(
         self, code: Code, row: Dim, together: int, move: Callable[[Code, Dim, Dim, list[Dim]], None],
         count: Dim | None = None,
     ) -> None:  # fmt: skip

@@ -18,12 +18,12 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ..body import LoopWriter, bound, buffer_info
-from ..matmul.match import Factors, factors_of
-from ..rows.staging import factors_along, handed_on, in_place, is_of_row, placed
-from .builder import gpu_block
+from ..matmul.match import MatmulOperands, match_matmul
+from ..rows.staging import handed_on, in_place, is_row_buffer, placed, row_matmul_operands
+from .builder import grid_loop
 from .map import Grid
-from .matmul_simt import ProductTile, Tile
-from .rows import WARP, RowWriter, is_number, takes_rows
+from .matmul_simt import SimtMatmulTile, Tile
+from .rows import WARP, RowWriter, is_number, supports_rows
 
 __all__ = ["Panels", "holds_contraction"]
 
@@ -36,7 +36,7 @@ PAD = 32
 
 def holds_contraction(rows: kernel.RowsOp) -> bool:
     """Whether a nest of rows is a contraction."""
-    return any(factors_along(nest, rows.n_shared) is not None for nest in rows.nests)
+    return any(row_matmul_operands(nest, rows.n_shared) is not None for nest in rows.nests)
 
 
 class Panels:
@@ -49,7 +49,7 @@ class Panels:
         self.tiles: dict[kernel.GenericOp, Tile] = {}
         self.runs: list[list[kernel.GenericOp]] = []
         for nest in rows.nests:
-            if factors_along(nest, self.shared) is not None:
+            if row_matmul_operands(nest, self.shared) is not None:
                 columns = product(nest.extents.data[self.shared : nest.n_parallel]).const
                 self.tiles[nest] = NARROW if columns is not None and columns <= NARROW.columns else WIDE
             if not self.runs or nest in self.tiles or self.runs[-1][-1] in self.tiles:
@@ -60,7 +60,7 @@ class Panels:
             v for run in self.runs for nest in run for v in nest.outs if is_number(v, nest, run, self.shared)
         } - set(self.handed)
         made = dict.fromkeys(v for nest in rows.nests for v in nest.outs if v not in numbers)
-        self.values = [v for v in made if is_of_row(v)]
+        self.values = [v for v in made if is_row_buffer(v)]
         self.instead = in_place(rows.nests, self.values)
 
     @property
@@ -73,20 +73,20 @@ class Panels:
     def _saved(self) -> Dim:
         """What panels save of what the nests take apart, by the cost model."""
         costs, count = self.writer.costs, product(self.extents)
-        saved = costs.of_launches(len(self.runs) - 1)
+        saved = costs.gpu_launch_cost(len(self.runs) - 1)
         for value in self.handed:
             uses = sum(any(value in nest.operands for nest in run) for run in self.runs)
             info = buffer_info(value)
-            saved = saved + costs.of_traffic(count * product(info.dims) * (info.dtype.bytes * uses))
+            saved = saved + costs.gpu_traffic_cost(count * product(info.dims) * (info.dtype.bytes * uses))
         for nest in self.tiles:
             products = product(nest.extents.data)
-            saved = saved - costs.of_panels(products, scalar_dtype(nest.merge.block.args[0].type), ROWS)
+            saved = saved - costs.gpu_panel_cost(products, scalar_dtype(nest.merge.block.args[0].type), ROWS)
         return saved
 
     @property
-    def can_be(self) -> bool:
+    def fits_shared_memory(self) -> bool:
         """Whether threads can share all that is no contraction."""
-        return all(takes_rows(run) for run in self.runs if run[0] not in self.tiles)
+        return all(supports_rows(run) for run in self.runs if run[0] not in self.tiles)
 
     @property
     def _bytes(self) -> Dim:
@@ -96,7 +96,7 @@ class Panels:
     @property
     def _pieces(self) -> int:
         """The bytes of pieces of operands: contractions have them one after another."""
-        return max(ProductTile.bytes_of(tile, nest) for nest, tile in self.tiles.items())
+        return max(SimtMatmulTile.bytes_of(tile, nest) for nest, tile in self.tiles.items())
 
     def write(self, block: Block) -> None:
         """The grid."""
@@ -117,7 +117,7 @@ class Panels:
             else:
                 self._rows(nests, body, done, first)
         threads = WIDE.threads
-        block.add_op(gpu_block(number, product(self.extents[:-1]) * tiles, body, threads, shared=self._bytes))
+        block.add_op(grid_loop(number, product(self.extents[:-1]) * tiles, body, threads, shared=self._bytes))
 
     def _memory(self, block: Block) -> dict[SSAValue, SSAValue]:
         """Block memory for what nests hand on, a line for each row, behind the pieces."""
@@ -138,11 +138,11 @@ class Panels:
         self, nest: kernel.GenericOp, tile: Tile, block: Block, done: dict[Sym, Dim], first: Dim
     ) -> None:  # fmt: skip
         """A contraction's results for the rows from `first` on, a tile after another."""
-        factors, last = factors_of(nest), self.shared - 1
+        factors, last = match_matmul(nest), self.shared - 1
         assert factors is not None
         right = tuple(range(self.shared, nest.n_parallel))
-        factors = Factors(factors.values, tuple(range(last)), (last,), right)
-        made, column, body = ProductTile(self.writer, nest, factors, tile), self.writer.fresh(), Block()
+        factors = MatmulOperands(factors.values, tuple(range(last)), (last,), right)
+        made, column, body = SimtMatmulTile(self.writer, nest, factors, tile), self.writer.fresh(), Block()
         made.allocate(block)
         made.write(body, done, first, column)
         body.add_ops([loop.BarrierOp(), loop.YieldOp()])

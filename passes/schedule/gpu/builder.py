@@ -12,7 +12,7 @@ from ....dialects import loop
 from ....dialects.attributes import dim_attr
 from ....dialects.dims.dims import Dim, dim
 
-__all__ = ["COMPARISONS", "HOST_OPS", "gpu_block", "gpu_threads", "in_lanes", "is_of_host"]
+__all__ = ["COMPARISONS", "HOST_OPS", "grid_loop", "runs_on_host", "thread_loop", "vector_loop"]
 
 #: Ops on whole numbers that the host computes itself, by the names that launch plans give them.
 HOST_OPS = {
@@ -23,32 +23,32 @@ HOST_OPS = {
 COMPARISONS = ("eq", "ne", "slt", "sle", "sgt", "sge")
 
 
-def gpu_block(
+def grid_loop(
     iterator: Dim, upper: Dim | int, body: Block, threads: int, *, step: int = 1, shared: Dim | int = 0,
     zeros: Sequence[Dim] = (),
 ) -> loop.ParallelOp:  # fmt: skip
     """Blocks of a grid around a body, which is ended here; folds that they share get memory behind `shared`."""
     body.add_op(loop.YieldOp())
     made = loop.ParallelOp(str(iterator), 0, upper, body, step=step, kind="gpu_block", threads=threads, zeros=zeros)
-    scratch = sum(op.block_bytes(threads) for op in made.walk() if isinstance(op, loop.ReduceOp | loop.MatrixFoldOp))
+    scratch = sum(op.block_bytes(threads) for op in made.walk() if isinstance(op, loop.ReduceOp | loop.MmaOp))
     if (total := dim(shared) + scratch) is not dim(0):
         made.attributes["shared"] = dim_attr(total)
     return made
 
 
-def gpu_threads(iterator: Dim, lower: Dim | int, upper: Dim | int, body: Block) -> loop.ParallelOp:
+def thread_loop(iterator: Dim, lower: Dim | int, upper: Dim | int, body: Block) -> loop.ParallelOp:
     """Iterations for the threads of a block around a body, which is ended here."""
     body.add_op(loop.YieldOp())
     return loop.ParallelOp(str(iterator), lower, upper, body, kind="gpu_thread")
 
 
-def in_lanes(iterator: Dim, body: Block, *, vector: int = 1, unroll: int = 1) -> Block:
+def vector_loop(iterator: Dim, body: Block, *, vector: int = 1, unroll: int = 1) -> Block:
     """A block with a loop of so many lanes around a body, which is ended here."""
     body.add_op(loop.YieldOp())
     return Block([loop.ForOp(str(iterator), 0, vector * unroll, body, vector=vector, unroll=unroll)])
 
 
-def is_of_host(op: Operation) -> bool:
+def runs_on_host(op: Operation) -> bool:
     """Whether the host computes an op's number itself, given numbers of its own."""
     if isinstance(op, arith.CmpiOp):
         return op.predicate.value.data < len(COMPARISONS)

@@ -15,18 +15,18 @@ from ....dialects import loop
 from ....dialects.attributes import BufferInfo, dims_attr, integer_attr, scalar_dtype
 from ....dialects.dims.dims import Dim, dim, minimum
 from ....dialects.kernel.compute import is_bound
-from ...locations import carry_loc
-from ...memory.arena import LoopRange
+from ...locations import copy_loc
+from ...memory.arena import IvRange
 from ..body import LoopWriter, buffer_info
-from .builder import is_of_host
+from .builder import runs_on_host
 
-__all__ = ["WITH_MEMORY", "write_as_threads"]
+__all__ = ["WITH_MEMORY", "map_cpu_loops_to_threads"]
 
 #: Threads of a block, and of a grid where each needs memory of its own.
 THREADS, WITH_MEMORY = 64, 2048
 
 
-def write_as_threads(writer: LoopWriter, loops: Block, block: Block) -> None:
+def map_cpu_loops_to_threads(writer: LoopWriter, loops: Block, block: Block) -> None:
     """Append what the loops of a CPU do, as kernels; `loops` is left without ops."""
     _Threads(writer).host(list(loops.ops), block)
 
@@ -57,13 +57,13 @@ class _Threads:
         before = block.last_op
         if isinstance(op, loop.ParallelOp) or _in_lanes(op):
             self._grid(op, block)
-            carry_loc(op, block, before)
+            copy_loc(op, block, before)
             return
         op.detach()
         if isinstance(op, loop.AllocOp) and op.scope.data == "thread":
             return
         if isinstance(op, loop.ForOp):
-            self.writer.ranges.append(LoopRange(op.symbol, op.lower.data, op.upper.data - 1))
+            self.writer.ranges.append(IvRange(op.symbol, op.lower.data, op.upper.data - 1))
         for region in op.regions:
             inner = Block()
             self.host(list(region.block.ops), inner)
@@ -81,7 +81,7 @@ class _Threads:
         inner = Block()
         for op in run:
             op.detach()
-            own = is_of_host(op) and not any(
+            own = runs_on_host(op) and not any(
                 o.owner.parent is inner for o in op.operands if isinstance(o.owner, Operation)
             )
             (block if own else inner).add_op(op)

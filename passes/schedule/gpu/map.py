@@ -19,11 +19,11 @@ from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.dims.index_map import product, unravel
 from ...cost.work import operations_and_chain
 from ..body import LoopWriter, accesses, bound, buffer_info, either
-from ..map.schedule import Group, groups_of, point_of, unit_score
-from .builder import gpu_block, gpu_threads, in_lanes
-from .transpose import schedule_gpu_tiles, turned_inputs
+from ..map.schedule import Group, collapse_axes, point_of, unit_stride_score
+from .builder import grid_loop, thread_loop, vector_loop
+from .transpose import match_transposed, schedule_gpu_tiles
 
-__all__ = ["Grid", "aligned_where", "schedule_gpu_map", "vector_width"]
+__all__ = ["Grid", "alignment_condition", "schedule_gpu_map", "vector_width"]
 
 #: The widest access to memory is of so many bytes.
 WIDEST = 16
@@ -55,7 +55,7 @@ def _cost(nest: kernel.GenericOp) -> float:
 def schedule_gpu_map(writer: LoopWriter, nest: kernel.GenericOp, block: Block, grid: Grid) -> None:
     """Grids for an elementwise nest."""
     schedule = _Map(writer, nest, grid)
-    turned = turned_inputs(nest, schedule.outer, schedule.inner)
+    turned = match_transposed(nest, schedule.outer, schedule.inner)
     if turned is None:
         schedule.write(block)
     else:
@@ -66,9 +66,9 @@ class _Map:
     def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, grid: Grid):
         self.writer, self.nest = writer, nest
         walks = accesses(nest)
-        groups = groups_of(nest, walks, 0, nest.n_parallel) or [Group((), ())]
+        groups = collapse_axes(nest, walks, 0, nest.n_parallel) or [Group((), ())]
         self.grid = grid if nest.n_parallel else Grid(1, 1)
-        scores = [unit_score(walks, g) if g.symbols else 0 for g in groups]
+        scores = [unit_stride_score(walks, g) if g.symbols else 0 for g in groups]
         along = max(range(len(groups)), key=lambda i: (scores[i], i))
         self.inner = groups[along]
         self.outer = [g for i, g in enumerate(groups) if i != along]
@@ -88,7 +88,7 @@ class _Map:
 
     def _rows(self, block: Block) -> None:
         """Blocks of runs of the inner iterators, one row after another; in vectors where all rows are aligned."""
-        zeros = aligned_where(self.nest, self.inner, self.width) if self.width > 1 else None
+        zeros = alignment_condition(self.nest, self.inner, self.width) if self.width > 1 else None
         if zeros is None:
             self._runs(block, 1, ())
         else:
@@ -104,14 +104,14 @@ class _Map:
         run = self.grid.threads * width * self.copies
         if not self.outer:
             self._run(body, number, extent, width, [])
-            block.add_op(gpu_block(number, extent, body, self.grid.threads, step=run, zeros=zeros))
+            block.add_op(grid_loop(number, extent, body, self.grid.threads, step=run, zeros=zeros))
             return
         runs = (extent + (run - 1)) // run
         row, start = bound(self.writer, body, number // runs), bound(self.writer, body, number % runs)
         places = unravel(row, [g.extent for g in self.outer])
         self._run(body, start * run, extent, width, places if len(places) == 1 else self._bound(body, places))
         rows = product([g.extent for g in self.outer])
-        block.add_op(gpu_block(number, rows * runs, body, self.grid.threads, zeros=zeros))
+        block.add_op(grid_loop(number, rows * runs, body, self.grid.threads, zeros=zeros))
 
     def _flat(self, block: Block) -> None:
         """Elements of all rows counted through, the place of each computed."""
@@ -124,7 +124,7 @@ class _Map:
 
         self._copied(body, number, extent, 1, store)
         run = self.grid.threads * self.copies
-        block.add_op(gpu_block(number, extent, body, self.grid.threads, step=run))
+        block.add_op(grid_loop(number, extent, body, self.grid.threads, step=run))
 
     def _bound(self, block: Block, places: Sequence[Dim]) -> list[Dim]:
         return [bound(self.writer, block, p) for p in places]
@@ -142,13 +142,13 @@ class _Map:
             thread, copy, lane = (self.writer.fresh() for _ in range(3))
             element = Block()
             store(element, start + copy * (threads * width) + thread * width + lane)
-            each = in_lanes(copy, in_lanes(lane, element, vector=width), unroll=copies)
-            inner.add_op(gpu_threads(thread, 0, threads, each))
+            each = vector_loop(copy, vector_loop(lane, element, vector=width), unroll=copies)
+            inner.add_op(thread_loop(thread, 0, threads, each))
 
         def rest(inner: Block) -> None:
             place, element = self.writer.fresh(), Block()
             store(element, place)
-            inner.add_op(gpu_threads(place, start, extent, element))
+            inner.add_op(thread_loop(place, start, extent, element))
 
         run = threads * width * copies
         if extent.const is not None and extent.const % run == 0:
@@ -169,7 +169,7 @@ def vector_width(nest: kernel.GenericOp, group: Group) -> int:
     return min(WIDEST // max(contiguous), MOST_LANES) if contiguous else 1
 
 
-def aligned_where(nest: kernel.GenericOp, group: Group, width: int) -> tuple[Dim, ...] | None:
+def alignment_condition(nest: kernel.GenericOp, group: Group, width: int) -> tuple[Dim, ...] | None:
     """What must be 0 for vectors along a group's iterators to be aligned; None where none of them ever is."""
     extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
     zeros: dict[Dim, None] = {}

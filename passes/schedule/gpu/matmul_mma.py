@@ -21,16 +21,16 @@ from ....dialects.dims.index_map import IndexMap, product, unravel
 from ....dialects.matrix_units import MatrixUnit, Piece
 from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.types import DTYPES
-from ...tensor.tensor_cores import HeldFactors
+from ...tensor.tensor_cores import NarrowOperands
 from ..body import LoopWriter, accesses, bound, buffer_info, either
 from ..map.schedule import Group
-from ..matmul.match import Factors
-from .builder import gpu_block, gpu_threads, in_lanes
-from .map import WIDEST, aligned_where
+from ..matmul.match import MatmulOperands
+from .builder import grid_loop, thread_loop, vector_loop
+from .map import WIDEST, alignment_condition
 from .matmul_simt import along_k, point_of_contraction
-from .tma import Boxes, boxes_of, room_of
+from .tma import TmaOperand, match_tma, tma_limits_ok
 
-__all__ = ["UnitsSchedule"]
+__all__ = ["MmaMatmul"]
 
 #: Threads of a block.
 THREADS = 256
@@ -82,15 +82,15 @@ class _Side:
     memory: SSAValue
 
 
-class UnitsSchedule:
+class MmaMatmul:
     """Grids for a contraction in the order of a unit, by `warpgroup` (four warps together) or warp by warp.
 
     `boxes`: there are copies of whole boxes, for warp groups.
     """
 
     def __init__(
-        self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit,
-        warpgroup: bool, boxes: bool,
+        self, writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, held: NarrowOperands,
+        unit: MatrixUnit, warpgroup: bool, boxes: bool,
     ):  # fmt: skip
         self.writer, self.nest, self.factors, self.held, self.unit = writer, nest, factors, held, unit
         self.warpgroup = warpgroup
@@ -123,35 +123,35 @@ class UnitsSchedule:
                 lambda b: self._grid(b, small, zeros, boxes),
             )
 
-        most = dim(1) if boxes is None else room_of(boxes)
+        most = dim(1) if boxes is None else tma_limits_ok(boxes)
         either(block, most - sum(zeros, dim(0)), vectors, lambda b: self._grid(b, small, None, None))
 
     @property
-    def how_pieces_come(self) -> str:
+    def operand_transport(self) -> str:
         """For `explain`; empty where there is no choice."""
         if isinstance(self.boxes, str):
             return f"operands not in boxes, since {self.boxes}" if self.boxes else ""
         zeros = " and ".join(f"{z} == 0" for z in self._aligned_boxes(self.boxes))
         return f"operands in boxes{f' where {zeros}, else element by element' if zeros else ''}"
 
-    def _boxes(self) -> tuple[Boxes, Boxes] | str:
+    def _boxes(self) -> tuple[TmaOperand, TmaOperand] | str:
         """The boxes of both operands, or why there are none."""
         if len(self.factors.right) != 1:
             return "the result's columns are those of several iterators"
-        found: list[Boxes] = []
+        found: list[TmaOperand] = []
         for number, own in enumerate((self.factors.left, self.factors.right)):
             operand = self._operand(number)
             if operand is None:
                 return f"the {SIDES[number]} operand is computed on its way"
             if not self.along[number] and not self.unit.turns:
                 return f"the {SIDES[number]} operand is not contiguous along K"
-            made = boxes_of(self.nest, operand, own, self.factors.batch, self.along[number])
+            made = match_tma(self.nest, operand, own, self.factors.batch, self.along[number])
             if made is None:
                 return f"no tensor map describes the {SIDES[number]} operand"
             found.append(made)
         return found[0], found[1]
 
-    def _aligned_boxes(self, boxes: tuple[Boxes, Boxes]) -> tuple[Dim, ...]:
+    def _aligned_boxes(self, boxes: tuple[TmaOperand, TmaOperand]) -> tuple[Dim, ...]:
         """What must be 0 where tensor maps take the operands, and vectors of the result are aligned."""
         places = ((place, self.vector) for side in boxes for place in side.outer_places)
         wanted = {(a, b): a % b for a, b in (*places, (self.n, self.finished)) if (a % b).const != 0}
@@ -173,7 +173,7 @@ class UnitsSchedule:
             if not along and not self.unit.turns:
                 continue  # these come one by one
             group = k if along else Group((Sym(f"d{own[-1]}"),), (extent,))
-            found = aligned_where(self.nest, group, self.vector)
+            found = alignment_condition(self.nest, group, self.vector)
             contiguous = any((step := w.step(group.symbols[-1])) is not None and step.const == 1 for w in walks)
             if found is None or not contiguous:
                 return None
@@ -181,7 +181,7 @@ class UnitsSchedule:
         return tuple(z for z in zeros if z is not dim(0))
 
     def _grid(
-        self, block: Block, tile: _Tile, zeros: tuple[Dim, ...] | None, boxes: tuple[Boxes, Boxes] | None
+        self, block: Block, tile: _Tile, zeros: tuple[Dim, ...] | None, boxes: tuple[TmaOperand, TmaOperand] | None
     ) -> None:  # fmt: skip
         """One grid; with vectors where `zeros` says what is aligned."""
         writer, number, body, unit = self.writer, self.writer.fresh(), Block(), self.unit
@@ -208,12 +208,10 @@ class UnitsSchedule:
         sums = _memory(body, unit.sums, (rows, columns + PAD), 0)
         left, right = sides
         buffers, pieces = (left.memory, right.memory, sums), (left.piece, right.piece)
-        body.add_op(
-            loop.MatrixFoldOp(str(start), 0, self.k, fill, buffers, pieces, tile.stages, tile.of_warp, tile.warpgroup)
-        )
+        body.add_op(loop.MmaOp(str(start), 0, self.k, fill, buffers, pieces, tile.stages, tile.of_warp, tile.warpgroup))
         self._finish(body, sums, tile, (row, column), batch, 1 if zeros is None else self.finished)
         shared = max(size, rows * (columns + PAD) * DTYPES[unit.sums].bytes)
-        grid = gpu_block(number, self.stack * across * down, body, THREADS, shared=shared, zeros=zeros or ())
+        grid = grid_loop(number, self.stack * across * down, body, THREADS, shared=shared, zeros=zeros or ())
         block.add_op(grid)
 
     # Pieces of the operands
@@ -255,7 +253,7 @@ class UnitsSchedule:
             code = BodyBuilder(body)
             kept = code.select(code.index(there) >= 0, code.wrap(value, dtype), code.constant(0, dtype))
             body.add_op(loop.StoreOp(code.ssa(kept), side.memory, place))
-            body = in_lanes(lane, body, vector=width)
+            body = vector_loop(lane, body, vector=width)
         block.add_op(wrap(body))
 
     def _numbered(self, each: int, flight: int) -> tuple[Dim, Callable[[Block], loop.ParallelOp]]:
@@ -267,9 +265,9 @@ class UnitsSchedule:
         flight = min(each, flight)
 
         def wrap(body: Block) -> loop.ParallelOp:
-            lanes = in_lanes(copy, body, unroll=flight)
+            lanes = vector_loop(copy, body, unroll=flight)
             lanes.add_op(loop.YieldOp())
-            return gpu_threads(thread, 0, THREADS, Block([loop.ForOp(str(turn), 0, each // flight, lanes)]))
+            return thread_loop(thread, 0, THREADS, Block([loop.ForOp(str(turn), 0, each // flight, lanes)]))
 
         return thread + (turn * flight + copy) * THREADS, wrap
 
@@ -317,7 +315,7 @@ class UnitsSchedule:
         self.writer.within = (self.m - 1 - row, self.n - 1 - column)
         self.writer.finish(self.nest, [total.result], point, body)
         self.writer.within = ()
-        block.add_op(wrap(in_lanes(lane, body, vector=width)))
+        block.add_op(wrap(vector_loop(lane, body, vector=width)))
 
 
 def _memory(block: Block, dtype: str, shape: tuple[int, ...], offset: int) -> SSAValue:

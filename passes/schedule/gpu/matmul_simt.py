@@ -21,10 +21,10 @@ from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.builder import BodyBuilder
 from ..body import LoopWriter, accesses, bound, either
-from ..matmul.match import Factors
-from .builder import gpu_block, gpu_threads
+from ..matmul.match import MatmulOperands
+from .builder import grid_loop, thread_loop
 
-__all__ = ["ProductTile", "Tile", "along_k", "point_of_contraction", "schedule_gpu_contraction"]
+__all__ = ["SimtMatmulTile", "Tile", "along_k", "point_of_contraction", "schedule_gpu_contraction"]
 
 #: Elements along K of a piece.
 DEPTH = 8
@@ -63,16 +63,16 @@ class Tile:
 SMALL_TILE, LARGE_TILE = Tile(16, 16, (4, 4)), Tile(16, 16, (8, 8))
 
 
-def schedule_gpu_contraction(writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, block: Block) -> None:
+def schedule_gpu_contraction(writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, block: Block) -> None:
     """Grids for a contraction."""
-    small, large = (ProductTile(writer, nest, factors, tile) for tile in (SMALL_TILE, LARGE_TILE))
+    small, large = (SimtMatmulTile(writer, nest, factors, tile) for tile in (SMALL_TILE, LARGE_TILE))
     if scalar_dtype(large.state).bits > 32:
         _write_grid(small, block)
     else:
         either(block, large.m * large.n - LARGE, lambda b: _write_grid(large, b), lambda b: _write_grid(small, b))
 
 
-def _write_grid(made: ProductTile, block: Block) -> None:
+def _write_grid(made: SimtMatmulTile, block: Block) -> None:
     """A block for each tile of results."""
     writer, tile, number, body = made.writer, made.tile, made.writer.fresh(), Block()
     across, down = (made.n + (tile.columns - 1)) // tile.columns, (made.m + (tile.rows - 1)) // tile.rows
@@ -84,13 +84,13 @@ def _write_grid(made: ProductTile, block: Block) -> None:
     made.allocate(body)
     made.write(body, batch, row * tile.rows, column * tile.columns)
     stack = product([made.nest.extents.data[i] for i in which])
-    block.add_op(gpu_block(number, stack * across * down, body, tile.threads, shared=made.bytes_of(tile, made.nest)))
+    block.add_op(grid_loop(number, stack * across * down, body, tile.threads, shared=made.bytes_of(tile, made.nest)))
 
 
-class ProductTile:
+class SimtMatmulTile:
     """Writes what the threads of a block do for one tile of a contraction's results."""
 
-    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, tile: Tile):
+    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, tile: Tile):
         self.writer, self.nest, self.factors, self.tile = writer, nest, factors, tile
         extents = nest.extents.data
         self.m, self.n = (product([extents[i] for i in which]) for which in (factors.left, factors.right))
@@ -117,7 +117,7 @@ class ProductTile:
     def write(self, block: Block, batch: dict[Sym, Dim], row: Dim, column: Dim) -> None:
         """The tile from a row and a column on, in the places that `batch` says."""
         self.batch, self.row, self.column, self.thread = batch, row, column, self.writer.fresh()
-        block.add_op(gpu_threads(self.thread, 0, self.tile.threads, self._thread()))
+        block.add_op(thread_loop(self.thread, 0, self.tile.threads, self._thread()))
 
     # What a thread does
 
@@ -247,7 +247,7 @@ def along_k(nest: kernel.GenericOp, which: Sequence[int]) -> bool:
 
 
 def point_of_contraction(
-    nest: kernel.GenericOp, factors: Factors, batch: Mapping[Sym, Dim], row: Dim, column: Dim, k: Dim
+    nest: kernel.GenericOp, factors: MatmulOperands, batch: Mapping[Sym, Dim], row: Dim, column: Dim, k: Dim
 ) -> dict[Sym, Dim]:
     """Where the iterators of a contraction stand at a row and a column of its results and an element along K."""
     extents = nest.extents.data

@@ -17,12 +17,12 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ..body import Access, LoopWriter, accesses, bound, either
-from ..map.schedule import Group, groups_of, point_of
-from ..reduce.core import fold, fold_partials, lanes_across, state_types
-from .builder import gpu_block, gpu_threads
+from ..map.schedule import Group, collapse_axes, point_of
+from ..reduce.core import can_vectorize_results, combine_partials, fold, state_types
+from .builder import grid_loop, thread_loop
 from .map import Grid
 
-__all__ = ["schedule_gpu_reduction", "takes_reduction"]
+__all__ = ["schedule_gpu_reduction", "supports"]
 
 #: Rows of more elements have a block each; of fewer a warp.
 LONG_ROW = 1024
@@ -33,14 +33,14 @@ PIECE, COLUMN_PIECE = 1 << 15, 1 << 10
 FEW_RESULTS, FEW_COLUMNS = 256, 1 << 16
 
 
-def takes_reduction(nest: kernel.GenericOp) -> bool:
+def supports(nest: kernel.GenericOp) -> bool:
     """Whether threads can share the nest's folds, or each has one in memory beside its neighbours'."""
     assert nest.order is not None
     return not nest.is_scan and nest.order.data.kind in ("tree", "free")
 
 
 def schedule_gpu_reduction(writer: LoopWriter, nest: kernel.GenericOp, block: Block, grid: Grid) -> None:
-    """Grids for a nest that `takes_reduction`."""
+    """Grids for a nest that `supports`."""
     _Reduction(writer, nest, grid).write(block)
 
 
@@ -48,7 +48,7 @@ class _Reduction:
     def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, grid: Grid):
         self.writer, self.nest, self.grid = writer, nest, grid
         walks = accesses(nest)
-        self.groups: list[Group] = groups_of(nest, walks, 0, nest.n_parallel)
+        self.groups: list[Group] = collapse_axes(nest, walks, 0, nest.n_parallel)
         self.extents = [g.extent for g in self.groups]
         self.results, self.length = product(self.extents), nest.extents.data[-1]
         k = Sym(f"d{nest.n_parallel}")
@@ -65,7 +65,7 @@ class _Reduction:
         order, inner = self.nest.order, self.groups[-1].symbols[-1]
         assert order is not None
         along, beside = (sum((step := w.step(s)) is not None and step.const == 1 for w in walks) for s in (k, inner))
-        return lanes_across(order.data) and (beside > along or order.data.kind != "free")
+        return can_vectorize_results(order.data) and (beside > along or order.data.kind != "free")
 
     def _point(self, block: Block, result: Dim) -> dict[Sym, Dim]:
         """The places of the parallel iterators at a result's number."""
@@ -90,7 +90,7 @@ class _Reduction:
     def _rows_of_blocks(self, block: Block) -> None:
         result, body = self.writer.fresh(), Block()
         self._row(body, result, self.length)
-        block.add_op(gpu_block(result, self.results, body, self.grid.threads))
+        block.add_op(grid_loop(result, self.results, body, self.grid.threads))
 
     def _rows_of_warps(self, block: Block) -> None:
         first, result, row = self.writer.fresh(), self.writer.fresh(), Block()
@@ -98,7 +98,7 @@ class _Reduction:
         row.add_op(loop.YieldOp())
         warps = max(1, self.grid.threads // 32)
         spread = loop.ParallelOp(str(result), first, minimum(self.results, first + warps), row, kind="gpu_warp")
-        block.add_op(gpu_block(first, self.results, Block([spread]), warps * 32, step=warps))
+        block.add_op(grid_loop(first, self.results, Block([spread]), warps * 32, step=warps))
 
     # A result for a thread
 
@@ -108,14 +108,14 @@ class _Reduction:
             states = fold(self.writer, self.nest, body, point, dim(0), self.length, 1)
             self.writer.finish(self.nest, states, point, body)
 
-        self._a_thread_each(block, self.results, one)
+        self._thread_per_result(block, self.results, one)
 
-    def _a_thread_each(self, block: Block, count: Dim, write: Callable[[Block, Dim], None]) -> None:
+    def _thread_per_result(self, block: Block, count: Dim, write: Callable[[Block, Dim], None]) -> None:
         first, number, body = self.writer.fresh(), self.writer.fresh(), Block()
         write(body, number)
         threads = self.grid.threads
-        spread = gpu_threads(number, first, minimum(count, first + threads), body)
-        block.add_op(gpu_block(first, count, Block([spread]), threads, step=threads))
+        spread = thread_loop(number, first, minimum(count, first + threads), body)
+        block.add_op(grid_loop(first, count, Block([spread]), threads, step=threads))
 
     # Long folds
 
@@ -138,23 +138,23 @@ class _Reduction:
             body.add_ops([loop.StoreOp(v, buffer, [result, number]) for v, buffer in zip(states, partials)])
 
         def last(body: Block, result: Dim, cooperative: bool) -> None:
-            states = fold_partials(self.writer, self.nest, body, partials, [result], pieces, cooperative)
+            states = combine_partials(self.writer, self.nest, body, partials, [result], pieces, cooperative)
             self.writer.finish(self.nest, states, self._point(body, result), body)
 
         if self.across:
             # Neighbouring threads have neighbouring results.
-            self._a_thread_each(
+            self._thread_per_result(
                 block,
                 self.results * pieces,
                 lambda body, n: one(
                     body, *(bound(self.writer, body, e) for e in (n % self.results, n // self.results))
                 ),
             )
-            self._a_thread_each(block, self.results, lambda body, result: last(body, result, False))
+            self._thread_per_result(block, self.results, lambda body, result: last(body, result, False))
             return
         number, body = self.writer.fresh(), Block()
         one(body, *(bound(self.writer, body, e) for e in (number // pieces, number % pieces)))
-        block.add_op(gpu_block(number, self.results * pieces, body, self.grid.threads))
+        block.add_op(grid_loop(number, self.results * pieces, body, self.grid.threads))
         result, body = self.writer.fresh(), Block()
         last(body, result, True)
-        block.add_op(gpu_block(result, self.results, body, self.grid.threads))
+        block.add_op(grid_loop(result, self.results, body, self.grid.threads))

@@ -17,12 +17,12 @@ from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product, unravel
 from ..body import LoopWriter, bound, buffer_info, either
 from ..reduce.core import fold
-from ..rows.staging import in_place, with_rows_loaded_once
-from .builder import gpu_block, gpu_threads, in_lanes
+from ..rows.staging import in_place, stage_shared_rows
+from .builder import grid_loop, thread_loop, vector_loop
 from .map import Grid
-from .reduce import takes_reduction
+from .reduce import supports
 
-__all__ = ["WARP", "RowWriter", "is_number", "schedule_gpu_rows", "takes_rows"]
+__all__ = ["WARP", "RowWriter", "is_number", "schedule_gpu_rows", "supports_rows"]
 
 #: Block memory that rows may take, and blocks that rows in other memory are shared by.
 SHARED, BLOCKS = 40 << 10, 512
@@ -31,15 +31,15 @@ LONG_ROW = 1024
 WARP = 32
 
 
-def takes_rows(nests: Sequence[kernel.GenericOp]) -> bool:
+def supports_rows(nests: Sequence[kernel.GenericOp]) -> bool:
     """Whether threads can share every nest of a row."""
-    return all(not nest.is_reduction or takes_reduction(nest) for nest in nests)
+    return all(not nest.is_reduction or supports(nest) for nest in nests)
 
 
 def schedule_gpu_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, grid: Grid) -> None:
-    """Grids for rows that `takes_rows`."""
+    """Grids for rows that `supports_rows`."""
     plain = _Rows(writer, rows.nests, rows.n_shared, grid)
-    once = _Rows(writer, with_rows_loaded_once(rows.nests, rows.n_shared), rows.n_shared, grid)
+    once = _Rows(writer, stage_shared_rows(rows.nests, rows.n_shared), rows.n_shared, grid)
     warps, size = grid.threads // WARP, once.row_bytes
 
     def of_blocks(inner: Block) -> None:
@@ -81,13 +81,13 @@ class _Rows:
         body.add_op(loop.YieldOp())
         upper = minimum(self.count, first + warps)
         around.add_op(loop.ParallelOp(str(row), first, upper, body, kind="gpu_warp"))
-        block.add_op(gpu_block(first, self.count, around, warps * WARP, step=warps, shared=shared))
+        block.add_op(grid_loop(first, self.count, around, warps * WARP, step=warps, shared=shared))
 
     def in_blocks(self, block: Block) -> None:
         row, body = self.writer.fresh(), Block()
         shared = self._block_memory(body, 1, [dim(0)])
         self._row(body, row, self.grid.threads)
-        block.add_op(gpu_block(row, self.count, body, self.grid.threads, shared=shared))
+        block.add_op(grid_loop(row, self.count, body, self.grid.threads, shared=shared))
 
     def in_memory(self, block: Block) -> None:
         """Blocks that take one row after another, with a row of a temporary for each."""
@@ -99,7 +99,7 @@ class _Rows:
         self._row(body, row, self.grid.threads)
         body.add_ops([loop.BarrierOp(), loop.YieldOp()])
         each = loop.ForOp(str(row), number, self.count, body, step=blocks)
-        block.add_op(gpu_block(number, blocks, Block([each]), self.grid.threads))
+        block.add_op(grid_loop(number, blocks, Block([each]), self.grid.threads))
 
     def _block_memory(self, block: Block, copies: int, place: Sequence[Dim]) -> Dim:
         """Block memory for the rows of so many teams, the one at `place` for this; its bytes."""
@@ -215,12 +215,12 @@ class RowWriter:
         def whole(inner: Block) -> None:
             thread, copy, one = writer.fresh(), writer.fresh(), Block()
             store(one, start + copy * threads + thread)
-            inner.add_op(gpu_threads(thread, 0, threads, in_lanes(copy, one, unroll=copies)))
+            inner.add_op(thread_loop(thread, 0, threads, vector_loop(copy, one, unroll=copies)))
 
         def rest(inner: Block) -> None:
             place, one = writer.fresh(), Block()
             store(one, place)
-            inner.add_op(gpu_threads(place, start, extent, one))
+            inner.add_op(thread_loop(place, start, extent, one))
 
         either(body, extent - start - (run - 1), whole, rest)
         body.add_op(loop.YieldOp())

@@ -17,11 +17,11 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ..body import LoopWriter, accesses, bound, either
-from ..map.schedule import groups_of, point_of
+from ..map.schedule import collapse_axes, point_of
 from ..reduce.core import state_types
-from .builder import gpu_block, gpu_threads
+from .builder import grid_loop, thread_loop
 
-__all__ = ["SHORT_ROW", "schedule_gpu_scan", "takes_scan"]
+__all__ = ["SHORT_ROW", "schedule_gpu_scan", "supports_scan"]
 
 #: Threads of a block: few, so that many blocks are on their way while one thread of each goes along its chain.
 THREADS = 128
@@ -32,7 +32,7 @@ AHEAD = 8
 _FIRST = (dim(0), dim(0))
 
 
-def takes_scan(nest: kernel.GenericOp) -> bool:
+def supports_scan(nest: kernel.GenericOp) -> bool:
     """Whether threads can share the scan of a row."""
     return nest.is_scan and nest.order is not None and nest.order.data.kind == "prefix"
 
@@ -40,7 +40,7 @@ def takes_scan(nest: kernel.GenericOp) -> bool:
 def schedule_gpu_scan(
     writer: LoopWriter, nest: kernel.GenericOp, block: Block, short_rows: Callable[[Block], None]
 ) -> None:
-    """Grids for a nest that `takes_scan`; `short_rows` writes those for rows that are too short to be shared."""
+    """Grids for a nest that `supports_scan`; `short_rows` writes those for rows that are too short to be shared."""
     scan = _Scan(writer, nest)
     if scan.groups:
         either(block, scan.length - SHORT_ROW, scan.write, short_rows)
@@ -52,7 +52,7 @@ class _Scan:
     def __init__(self, writer: LoopWriter, nest: kernel.GenericOp):
         assert nest.order is not None
         self.writer, self.nest = writer, nest
-        self.groups = groups_of(nest, accesses(nest), 0, nest.n_parallel)
+        self.groups = collapse_axes(nest, accesses(nest), 0, nest.n_parallel)
         self.extents = [g.extent for g in self.groups]
         self.results, self.length = product(self.extents), nest.extents.data[-1]
         self.size, self.lanes = nest.order.data.block, nest.order.data.lanes
@@ -67,7 +67,7 @@ class _Scan:
         piece = _Piece(self, body, result, dim(0))
         piece.scan()
         piece.finish(self.writer.identity(self.nest, body))
-        block.add_op(gpu_block(result, self.results, body, THREADS, shared=piece.memory.size))
+        block.add_op(grid_loop(result, self.results, body, THREADS, shared=piece.memory.size))
 
     def _in_pieces(self, block: Block) -> None:
         writer, pieces = self.writer, (self.length + (self.size - 1)) // self.size
@@ -80,13 +80,13 @@ class _Scan:
             piece = _Piece(self, body, *place)
             piece.scan()
             write(piece, place)
-            block.add_op(gpu_block(number, self.results * pieces, body, THREADS, shared=piece.memory.size))
+            block.add_op(grid_loop(number, self.results * pieces, body, THREADS, shared=piece.memory.size))
 
         def total(piece: _Piece, place: Sequence[Dim]) -> None:
             one = Block()
             states = piece.within(one, piece.count - 1)
             one.add_ops([loop.StoreOp(v, buffer, place) for v, buffer in zip(states, starts)])
-            piece.body.add_op(gpu_threads(writer.fresh(), 0, 1, one))
+            piece.body.add_op(thread_loop(writer.fresh(), 0, 1, one))
 
         def finish(piece: _Piece, place: Sequence[Dim]) -> None:
             loads = [loop.LoadOp(buffer, place) for buffer in starts]
@@ -106,7 +106,7 @@ class _Scan:
         start = Block()
         for value, cell in zip(writer.identity(self.nest, start), carried):
             start.add_op(loop.StoreOp(value, cell, _FIRST))
-        body.add_op(gpu_threads(writer.fresh(), 0, 1, start))
+        body.add_op(thread_loop(writer.fresh(), 0, 1, start))
 
         def copies(targets: Sequence[SSAValue], sources: Sequence[SSAValue], here: bool) -> loop.ParallelOp:
             place, one = writer.fresh(), Block()
@@ -114,7 +114,7 @@ class _Scan:
             for target, source in zip(targets, sources):
                 load = loop.LoadOp(source, far if here else near)
                 one.add_ops([load, loop.StoreOp(load.result, target, near if here else far)])
-            return gpu_threads(place, 0, minimum(room, pieces - first), one)
+            return thread_loop(place, 0, minimum(room, pieces - first), one)
 
         chain = Block()
         loads = [loop.LoadOp(cell, _FIRST) for cell in carried]
@@ -126,10 +126,10 @@ class _Scan:
         chain.add_ops([loop.StoreOp(v, cell, _FIRST) for v, cell in zip(ends, carried)])
         each = Block()
         each.add_ops([copies(totals, starts, True), loop.BarrierOp()])
-        each.add_ops([gpu_threads(writer.fresh(), 0, 1, chain), loop.BarrierOp()])
+        each.add_ops([thread_loop(writer.fresh(), 0, 1, chain), loop.BarrierOp()])
         each.add_ops([copies(starts, before, False), loop.BarrierOp(), loop.YieldOp()])
         body.add_op(loop.ForOp(str(first), 0, pieces, each, step=room))
-        block.add_op(gpu_block(result, self.results, body, THREADS, shared=memory.size))
+        block.add_op(grid_loop(result, self.results, body, THREADS, shared=memory.size))
 
     def chain(
         self,
@@ -204,7 +204,7 @@ class _Piece:
         where = [place // scan.lanes, place % scan.lanes]
         for value, buffer in zip(scan.writer.body(scan.nest, here, body), self.runs):
             body.add_op(loop.StoreOp(value, buffer, where))
-        return gpu_threads(place, 0, self.n_runs * scan.lanes, body)
+        return thread_loop(place, 0, self.n_runs * scan.lanes, body)
 
     def _doubled(self) -> loop.ParallelOp:
         """Each run scanned by doubling, as the order says."""
@@ -218,7 +218,7 @@ class _Piece:
             step *= 2
         for lane, merged in enumerate(states):
             body.add_ops([loop.StoreOp(v, buffer, [run, dim(lane)]) for v, buffer in zip(merged, self.runs)])
-        return gpu_threads(run, 0, self.n_runs, body)
+        return thread_loop(run, 0, self.n_runs, body)
 
     def _chained(self) -> loop.ParallelOp:
         scan, body = self.scan_, Block()
@@ -226,7 +226,7 @@ class _Piece:
             body, scan.writer.identity(scan.nest, body),
             lambda run, into: _loaded(self.runs, [run, dim(scan.lanes - 1)], into), self.before, self.n_runs,
         )  # fmt: skip
-        return gpu_threads(scan.writer.fresh(), 0, 1, body)
+        return thread_loop(scan.writer.fresh(), 0, 1, body)
 
     def within(self, block: Block, place: Dim) -> list[SSAValue]:
         """The states of the piece's elements up to one of them."""
@@ -241,11 +241,11 @@ class _Piece:
         if exclusive:
             start = Block()
             writer.finish(nest, list(inits), self._point(self.first), start)
-            self.body.add_op(gpu_threads(writer.fresh(), 0, minimum(self.count, 1), start))
+            self.body.add_op(thread_loop(writer.fresh(), 0, minimum(self.count, 1), start))
         place, body = writer.fresh(), Block()
         states = writer.combine(nest, [*inits, *self.within(body, place - 1 if exclusive else place)], body)
         writer.finish(nest, states, self._point(self.first + place), body)
-        self.body.add_op(gpu_threads(place, 1 if exclusive else 0, self.count, body))
+        self.body.add_op(thread_loop(place, 1 if exclusive else 0, self.count, body))
 
 
 def _loaded(buffers: Sequence[SSAValue], place: Sequence[Dim], block: Block) -> list[SSAValue]:

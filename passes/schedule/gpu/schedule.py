@@ -19,32 +19,32 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import dim_attr
 from ....dialects.dims.dims import dim
 from ...cost.kernel_stats import kernel_label
-from ...cost.model import Costs
+from ...cost.model import CostModel
 from ...cost.remarks import recorded, remark
-from ...locations import carry_loc
-from ...tensor.tensor_cores import held_factors
+from ...locations import copy_loc
+from ...tensor.tensor_cores import narrow_operands
 from ..base import ScheduleWalk
 from ..body import LoopWriter, buffer_info
 from ..cpu.schedule import FOREIGN, CpuSchedule
-from ..map.schedule import Lanes
-from ..matmul.match import factors_of
-from ..rows.staging import are_separable, separated
+from ..map.schedule import VectorConfig
+from ..matmul.match import match_matmul
+from ..rows.staging import can_fission, fission
 from ..sort.schedule import schedule_sort
 from .attention_rows import Panels, holds_contraction
-from .cpu_loops_as_threads import WITH_MEMORY, write_as_threads
+from .cpu_loops_as_threads import WITH_MEMORY, map_cpu_loops_to_threads
 from .map import Grid, schedule_gpu_map
-from .matmul_mma import UnitsSchedule
+from .matmul_mma import MmaMatmul
 from .matmul_simt import schedule_gpu_contraction
-from .reduce import schedule_gpu_reduction, takes_reduction
-from .rows import schedule_gpu_rows, takes_rows
-from .scan import SHORT_ROW, schedule_gpu_scan, takes_scan
+from .reduce import schedule_gpu_reduction, supports
+from .rows import schedule_gpu_rows, supports_rows
+from .scan import SHORT_ROW, schedule_gpu_scan, supports_scan
 from .sort import SHORT_ROW as SHORT_SORT
 from .sort import schedule_gpu_sort
 
 __all__ = ["ScheduleGpuPass"]
 
 #: For kernels that run as on a CPU: what is in lanes there is threads here.
-AS_THREADS = Lanes(vector_bits=128, crossing=False)
+AS_THREADS = VectorConfig(vector_bits=128, crossing=False)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class ScheduleGpuPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             GpuSchedule(
-                LoopWriter(function, costs=Costs.of(function), streams=False, grid=WITH_MEMORY),
+                LoopWriter(function, costs=CostModel.of(function), streams=False, grid=WITH_MEMORY),
                 Grid(self.threads, self.unroll),
                 self.warpgroups,
                 self.boxes,
@@ -88,20 +88,20 @@ class GpuSchedule(ScheduleWalk):
         writer, grid = self.writer, self.grid
         if isinstance(op, kernel.GenericOp) and not op.is_reduction:
             return "map", "elements are independent", lambda block: schedule_gpu_map(writer, op, block, grid)
-        if isinstance(op, kernel.GenericOp) and (factors := factors_of(op)) is not None:
-            held = held_factors(op)
+        if isinstance(op, kernel.GenericOp) and (factors := match_matmul(op)) is not None:
+            held = narrow_operands(op)
             unit = held.unit(op.order.data) if held is not None and op.order is not None else None
             if held is not None and unit is not None:
                 together = self.warpgroups and unit.warpgroup
-                units = UnitsSchedule(writer, op, factors, held, unit, together, self.boxes)
+                units = MmaMatmul(writer, op, factors, held, unit, together, self.boxes)
                 why = f"sums in the order {_order(op)}, which is theirs"
-                why += f"; {units.how_pieces_come}" if units.how_pieces_come else ""
+                why += f"; {units.operand_transport}" if units.operand_transport else ""
                 return "warp groups" if together else "matrix units", why, units.write
             return (
                 "contraction", f"sums of products, in the order {_order(op)}",
                 lambda block: schedule_gpu_contraction(writer, op, factors, block),
             )  # fmt: skip
-        if isinstance(op, kernel.GenericOp) and takes_reduction(op):
+        if isinstance(op, kernel.GenericOp) and supports(op):
             return (
                 "fold", f"threads share the order {_order(op)}",
                 lambda block: schedule_gpu_reduction(writer, op, block, grid),
@@ -109,17 +109,17 @@ class GpuSchedule(ScheduleWalk):
         if isinstance(op, kernel.RowsOp) and holds_contraction(op):
             why = "rows that contractions make and use stay with a block where it has room"
             return "panels", why, lambda block: self._panels(op, block)
-        if isinstance(op, kernel.RowsOp) and takes_rows(op.nests):
+        if isinstance(op, kernel.RowsOp) and supports_rows(op.nests):
             return (
                 "rows", "nests that share their rows, which fit a block",
                 lambda block: schedule_gpu_rows(writer, op, block, grid),
             )  # fmt: skip
-        if isinstance(op, kernel.GenericOp) and takes_scan(op):
+        if isinstance(op, kernel.GenericOp) and supports_scan(op):
             return (
                 "scan", f"a block for each block of the order {_order(op)}",
                 lambda block: schedule_gpu_scan(writer, op, block, lambda rows: self._as_threads(op, rows)),
             )  # fmt: skip
-        if isinstance(op, kernel.RowsOp) and any(map(takes_scan, op.nests)) and are_separable(op):
+        if isinstance(op, kernel.RowsOp) and any(map(supports_scan, op.nests)) and can_fission(op):
             return "apart", "a scan's rows have threads of their own", lambda block: self._scans(op, block)
         if isinstance(op, kernel.ForeignOp) and FOREIGN[op.fn.data] is schedule_sort:
             return "sort", "blocks sort tiles, then elements find their places", lambda block: self._sort(op, block)
@@ -129,12 +129,12 @@ class GpuSchedule(ScheduleWalk):
     def _panels(self, op: kernel.RowsOp, block: Block) -> None:
         """Some rows a block through all nests, or contractions and the nests between them one after another."""
         panels = Panels(self.writer, op, self.grid)
-        excess = panels.excess if panels.can_be else dim(0)
+        excess = panels.excess if panels.fits_shared_memory else dim(0)
         self.writer.either(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner))
 
     def _scans(self, op: kernel.RowsOp, block: Block) -> None:
         """Nests one after another, where rows are long enough for that."""
-        longest = next(nest.extents.data[-1] for nest in op.nests if takes_scan(nest))
+        longest = next(nest.extents.data[-1] for nest in op.nests if supports_scan(nest))
         runs = [[nest] for nest in op.nests]
         self.writer.either(
             block, longest - SHORT_ROW,
@@ -151,17 +151,17 @@ class GpuSchedule(ScheduleWalk):
 
     def _apart(self, op: kernel.RowsOp, runs: Sequence[Sequence[kernel.GenericOp]], block: Block) -> None:
         """Runs of the nests of rows one after another, with memory between them."""
-        for run in separated(runs, op.n_shared, lambda info: self.writer.allocate(block, info)):
+        for run in fission(runs, op.n_shared, lambda info: self.writer.allocate(block, info)):
             made = run[0] if len(run) == 1 else kernel.RowsOp(op.n_shared, Block([*run, kernel.YieldOp()]), [])
             before = block.last_op
             self.kernel(made, block)
-            carry_loc(op, block, before)
+            copy_loc(op, block, before)
 
     def _as_threads(self, op: Operation, block: Block) -> None:
         loops = Block()
         with recorded():  # what is said of a CPU's threads does not hold here
             CpuSchedule(self.writer, AS_THREADS).kernel(op, loops)
-        write_as_threads(self.writer, loops, block)
+        map_cpu_loops_to_threads(self.writer, loops, block)
 
     def other(self, op: Operation, block: Block) -> None:
         if isinstance(op, loop.AllocOp) and op.scope.data == "thread":

@@ -20,10 +20,10 @@ from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ..body import LoopWriter, buffer_info
 from ..builder import Code
-from ..map.schedule import Lanes
-from ..sort.base import RowSort
+from ..map.schedule import VectorConfig
+from ..sort.base import SortBase
 from ..sort.keys import keys_of
-from .builder import gpu_block, gpu_threads
+from .builder import grid_loop, thread_loop
 
 __all__ = ["SHORT_ROW", "schedule_gpu_sort"]
 
@@ -56,10 +56,10 @@ class _Copies:
             code.store(value, part, place)
 
 
-class _Sort(RowSort):
+class _Sort(SortBase):
     def __init__(self, writer: LoopWriter, op: kernel.ForeignOp):
         element = buffer_info(op.ins[0]).dtype
-        super().__init__(writer, op, Lanes(128), keys_of(element, op.params["descending"], False))
+        super().__init__(writer, op, VectorConfig(128), keys_of(element, op.params["descending"], False))
         self.types = [*(key.dtype for key in self.keys), I64]
         self.tiles = (self.n + (TILE - 1)) // TILE
 
@@ -78,8 +78,8 @@ class _Sort(RowSort):
         row, i = (inner.bind(inner.b.index(e)) for e in (number // self.n, number % self.n))
         write(inner, row, i)
         count = self.rows * self.n
-        threads = gpu_threads(number, first, minimum(count, first + THREADS), inner.block)
-        code.block.add_op(gpu_block(first, count, Block([threads]), THREADS, step=THREADS))
+        threads = thread_loop(number, first, minimum(count, first + THREADS), inner.block)
+        code.block.add_op(grid_loop(first, count, Block([threads]), THREADS, step=THREADS))
 
     # Tiles
 
@@ -100,13 +100,13 @@ class _Sort(RowSort):
             self._each(step, size // 2, lambda c, pair: self._compare(c, pair, level - 1 - done, done, here))
         stop = minimum(TILE, self.n - first)
         self._each(inner, stop, lambda c, i: copies.put(c, here.at(c, [i]), [dim(0), row, first + i]))
-        code.block.add_op(gpu_block(number, self.rows * self.tiles, inner.block, THREADS, shared=offset))
+        code.block.add_op(grid_loop(number, self.rows * self.tiles, inner.block, THREADS, shared=offset))
 
     def _each(self, code: Code, count: Dim, write: Callable[[Code, Dim], None]) -> None:
         """So many places, shared by the threads of a block, which then wait for each other."""
         place, inner = self.writer.fresh(), code.inner()
         write(inner, place)
-        code.block.add_ops([gpu_threads(place, 0, count, inner.block), loop.BarrierOp()])
+        code.block.add_ops([thread_loop(place, 0, count, inner.block), loop.BarrierOp()])
 
     def _element(self, code: Code, row: Dim, i: Dim) -> list[Value]:
         """Keys and position of an element; behind the end of a row what comes after all others."""

@@ -19,14 +19,14 @@ from ....dialects.loop.tensor_map import places_of_map
 from ....dialects.matrix_units import Piece
 from ..body import buffer_info
 
-__all__ = ["Boxes", "boxes_of", "room_of"]
+__all__ = ["TmaOperand", "match_tma", "tma_limits_ok"]
 
 #: Places in a tensor map are numbers of 32 bits with a sign.
 MOST_POINTS = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Boxes:
+class TmaOperand:
     """An operand as tensor maps describe it: `iterators` of the nest are the dims of `index`, `own` is one of them.
 
     `outer_places` are the elements before the first point, and from point to point along all dims but the last.
@@ -57,9 +57,9 @@ class Boxes:
             fill.add_op(loop.BulkCopyOp(made.result, place, memory, [slot, dim(panel)]))
 
 
-def boxes_of(
+def match_tma(
     nest: kernel.GenericOp, operand: tuple[SSAValue, IndexMap], rows: Sequence[int], batch: Sequence[int], along: bool
-) -> Boxes | None:  # fmt: skip
+) -> TmaOperand | None:  # fmt: skip
     """The boxes of an operand with iterators `rows` besides K, contiguous `along` K or not; None where there are none.
 
     Several of them count as one, the last, which the map can follow only where memory has them one after the other.
@@ -84,7 +84,7 @@ def boxes_of(
     if found is None:
         return None
     symbols = tuple(Sym(f"d{i}") for i in order)
-    return Boxes(buffer, ordered, symbols, Sym(f"d{own}"), Sym(f"d{k}"), (found[0], *found[1][:-1]))
+    return TmaOperand(buffer, ordered, symbols, Sym(f"d{own}"), Sym(f"d{k}"), (found[0], *found[1][:-1]))
 
 
 def _with_one(index: IndexMap, rows: Sequence[int]) -> IndexMap:
@@ -96,7 +96,7 @@ def _with_one(index: IndexMap, rows: Sequence[int]) -> IndexMap:
     return IndexMap(counted, exprs, guards)
 
 
-def room_of(boxes: Sequence[Boxes]) -> Dim:
+def tma_limits_ok(boxes: Sequence[TmaOperand]) -> Dim:
     """Positive where there are points along each dim, and not more than tensor maps have places for."""
     extents = dict.fromkeys(extent for side in boxes for extent in side.index.extents)
     least = dim(1)

@@ -18,9 +18,9 @@ from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ..body import LoopWriter, accesses, bound, buffer_info, either
 from ..map.schedule import Group, point_of
-from .builder import gpu_block, gpu_threads, in_lanes
+from .builder import grid_loop, thread_loop, vector_loop
 
-__all__ = ["Turned", "schedule_gpu_tiles", "turned_inputs"]
+__all__ = ["Turned", "match_transposed", "schedule_gpu_tiles"]
 
 #: The sides of a tile, and the rows of it that a block's threads are.
 TILE, ROWS = 32, 8
@@ -36,7 +36,7 @@ class Turned:
     inputs: tuple[int, ...]
 
 
-def turned_inputs(nest: kernel.GenericOp, outer: Sequence[Group], inner: Group) -> Turned | None:
+def match_transposed(nest: kernel.GenericOp, outer: Sequence[Group], inner: Group) -> Turned | None:
     """The inputs of an elementwise nest to load by tiles; None where there are none, or rows are short."""
     walks = accesses(nest)[: len(nest.ins)]
     best: Turned | None = None
@@ -76,7 +76,7 @@ def schedule_gpu_tiles(
     within = minimum(inner.extent - column, across.extent - row) - (TILE - 1)
     either(body, within, lambda b: tile.write(b, whole=True), lambda b: tile.write(b, whole=False))
     count = product([g.extent for g in others]) * along_tiles * across_tiles
-    block.add_op(gpu_block(number, count, body, TILE * ROWS, shared=size))
+    block.add_op(grid_loop(number, count, body, TILE * ROWS, shared=size))
 
 
 @dataclass(frozen=True)
@@ -145,4 +145,4 @@ def _tiles(nest: kernel.GenericOp, turned: Turned, block: Block) -> tuple[dict[i
 def _phase(thread: Dim, copy: Dim, body: Block) -> loop.ParallelOp:
     """All rows of a tile, some of them a thread."""
     copies = TILE // ROWS
-    return gpu_threads(thread, 0, TILE * ROWS, in_lanes(copy, body, unroll=copies))
+    return thread_loop(thread, 0, TILE * ROWS, vector_loop(copy, body, unroll=copies))

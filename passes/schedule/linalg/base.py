@@ -15,9 +15,9 @@ from ....dialects.scalar.language import ComplexValue, ScalarBuilder, Value
 from ....dialects.types import DType
 from ..body import LoopWriter, buffer_info
 from ..builder import Code
-from ..map.schedule import Lanes
+from ..map.schedule import VectorConfig
 
-__all__ = ["MatrixLoops", "conjugate", "inside", "magnitude", "real", "square"]
+__all__ = ["BatchedLinalg", "conjugate", "inside", "magnitude", "real", "square"]
 
 
 def inside(code: Code, x: Value) -> Value:
@@ -44,10 +44,10 @@ def magnitude(b: ScalarBuilder, x: Value) -> Value:
     return b.sqrt(square(x)) if isinstance(x, ComplexValue) else abs(x)
 
 
-class MatrixLoops:
+class BatchedLinalg:
     """Base of loop generators whose operands and results are stacks: all dims but the last ones count matrices."""
 
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
+    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: VectorConfig):
         self.writer, self.op = writer, op
         info = buffer_info(op.ins[0])
         self.element: DType = info.dtype

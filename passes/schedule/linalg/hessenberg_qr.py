@@ -19,8 +19,8 @@ from ....dialects.scalar.language import ComplexValue, ScalarBuilder, Value
 from ....dialects.types import DTYPES
 from ..body import LoopWriter
 from ..builder import Code
-from ..map.schedule import Lanes
-from .base import MatrixLoops, conjugate, inside, magnitude, square
+from ..map.schedule import VectorConfig
+from .base import BatchedLinalg, conjugate, inside, magnitude, square
 
 __all__ = ["schedule_eigenvalues", "schedule_eigenvectors"]
 
@@ -34,33 +34,33 @@ _LAST, _TRIED, _LEFT = ([dim(i)] for i in range(3))
 _UNIT, _NORM = ([dim(i)] for i in range(2))
 
 
-def schedule_eigenvalues(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+def schedule_eigenvalues(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``eigenvalues``."""
     _Eigenvalues(writer, op, lanes).emit(block)
 
 
-def schedule_eigenvectors(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+def schedule_eigenvectors(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``eigenvectors``: of eigenvalues, and unit vectors as columns."""
     _Eigenvectors(writer, op, lanes).emit(block)
 
 
-class _Rotation(NamedTuple):
+class Givens(NamedTuple):
     """``[[cosine, sine], [-conj(sine), cosine]]``: a real and a complex number."""
 
     cosine: Value
     sine: Value
 
-    def inside(self, code: Code) -> _Rotation:
-        return _Rotation(inside(code, self.cosine), inside(code, self.sine))
+    def inside(self, code: Code) -> Givens:
+        return Givens(inside(code, self.cosine), inside(code, self.sine))
 
 
-def _rotation(b: ScalarBuilder, x: Value, y: Value) -> _Rotation:
+def _rotation(b: ScalarBuilder, x: Value, y: Value) -> Givens:
     """The one that turns ``(x, y)`` into ``(·, 0)``; nothing is turned where both are zero."""
     length, size = b.sqrt(square(x) + square(y)), magnitude(b, x)
     none = length.equals(0)
     phase = b.select(size.equals(0), b.constant(1, x.dtype), _times(x, 1.0 / size))
     cosine = b.select(none, 1.0, size / length)
-    return _Rotation(cosine, b.select(none, b.constant(0, x.dtype), _times(phase * conjugate(b, y), 1.0 / length)))
+    return Givens(cosine, b.select(none, b.constant(0, x.dtype), _times(phase * conjugate(b, y), 1.0 / length)))
 
 
 def _times(x: Value, factor: Value) -> Value:
@@ -84,7 +84,7 @@ def _root(b: ScalarBuilder, z: Value) -> Value:
     return b.complex_of(b.select(right, larger, smaller), b.copysign(b.select(right, smaller, larger), z.im))
 
 
-class _Eigenvalues(MatrixLoops):
+class _Eigenvalues(BatchedLinalg):
     """`h` becomes the triangle, of which only the diagonal blocks that are worked on are kept up to date."""
 
     def allocate(self, code: Code) -> None:
@@ -137,7 +137,7 @@ class _Eigenvalues(MatrixLoops):
             self._turn(c, found, i - 1, k, n, dim(0), n)
             c.store(self.zero(c, self.element), h, [i, k])
 
-    def _turn(self, code: Code, found: _Rotation, p: Dim, left: Dim, right: Dim, top: Dim, bottom: Dim) -> None:
+    def _turn(self, code: Code, found: Givens, p: Dim, left: Dim, right: Dim, top: Dim, bottom: Dim) -> None:
         """Rows `p` and ``p + 1`` turned in columns `left` to `right`, then the columns in rows `top` to `bottom`."""
         h, q = self.h, p + 1
         with self.lanes(code, left, right) as (c, j):
@@ -187,7 +187,7 @@ class _Eigenvalues(MatrixLoops):
             self._similar(c, found, k, k - 1, first, last)
             c.store(self.zero(c, self.element), h, [k + 1, k - 1])
 
-    def _similar(self, code: Code, found: _Rotation, p: Dim, left: Dim, first: Dim, last: Dim) -> None:
+    def _similar(self, code: Code, found: Givens, p: Dim, left: Dim, first: Dim, last: Dim) -> None:
         """A rotation of a QR step, where it changes what is read later."""
         right, top = self._reach(first, last)
         self._turn(code, found, p, left, right, top, minimum(p + 3, last + 1))
@@ -229,7 +229,7 @@ class _Eigenvectors(_Eigenvalues):
             one = c.b.cast(c.b.index(i - j).equals(0), self.part)
             c.store(c.b.cast(one, self.element), self.y, [i, j])
 
-    def _turn(self, code: Code, found: _Rotation, p: Dim, left: Dim, right: Dim, top: Dim, bottom: Dim) -> None:
+    def _turn(self, code: Code, found: Givens, p: Dim, left: Dim, right: Dim, top: Dim, bottom: Dim) -> None:
         super()._turn(code, found, p, left, right, top, bottom)
         with self.lanes(code, 0, self.rows) as (c, j):
             cosine, sine = found.inside(c)

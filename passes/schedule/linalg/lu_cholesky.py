@@ -10,25 +10,25 @@ from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
 from ..body import LoopWriter, buffer_info
 from ..builder import Code
-from ..map.schedule import Lanes
-from .base import MatrixLoops, conjugate, inside, real, square
+from ..map.schedule import VectorConfig
+from .base import BatchedLinalg, conjugate, inside, real, square
 
 __all__ = ["schedule_cholesky", "schedule_elimination"]
 
 I64 = DTYPES["i64"]
 
 
-def schedule_elimination(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+def schedule_elimination(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``eliminate``: of a and b the solutions of ``a @ x = b``, the pivots, and the sign of their order."""
     _Elimination(writer, op, lanes).emit(block)
 
 
-def schedule_cholesky(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+def schedule_cholesky(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``cholesky``: the lower factor."""
     _Cholesky(writer, op, lanes).emit(block)
 
 
-class _Elimination(MatrixLoops):
+class _Elimination(BatchedLinalg):
     def allocate(self, code: Code) -> None:
         self.n, self.m = self.rows, buffer_info(self.op.ins[1]).dims[-1]
         self.w = self.scratch(code, self.element, self.n, self.n + self.m)
@@ -77,7 +77,7 @@ class _Elimination(MatrixLoops):
             self.add_row(c, w, i, -c.load(w, [i, k]), k, n, n + self.m)
 
 
-class _Cholesky(MatrixLoops):
+class _Cholesky(BatchedLinalg):
     def allocate(self, code: Code) -> None:
         self.w = self.scratch(code, self.element, self.rows, self.rows)
 

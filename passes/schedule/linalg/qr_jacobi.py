@@ -13,8 +13,8 @@ from ....dialects.scalar.language import ComplexValue, Value
 from ....dialects.types import DTYPES
 from ..body import LoopWriter, buffer_info
 from ..builder import Code
-from ..map.schedule import Lanes
-from .base import MatrixLoops, conjugate, inside, magnitude, real, square, times_plus
+from ..map.schedule import VectorConfig
+from .base import BatchedLinalg, conjugate, inside, magnitude, real, square, times_plus
 
 __all__ = ["schedule_eigh", "schedule_qr", "schedule_svd"]
 
@@ -27,22 +27,22 @@ SWEEPS = 40
 SMALL = {"f32": 2.0**-25, "f64": 2.0**-54}
 
 
-def schedule_qr(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+def schedule_qr(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``qr``: parameter ``complete``."""
     _Qr(writer, op, lanes).emit(block)
 
 
-def schedule_eigh(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+def schedule_eigh(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``jacobi_eigh``."""
     _Eigh(writer, op, lanes).emit(block)
 
 
-def schedule_svd(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+def schedule_svd(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``jacobi_svd``."""
     _Svd(writer, op, lanes).emit(block)
 
 
-class _Qr(MatrixLoops):
+class _Qr(BatchedLinalg):
     """Reflection k, ``1 - v @ v.conj().T * scale``, makes column k zero below the diagonal."""
 
     def allocate(self, code: Code) -> None:
@@ -132,7 +132,7 @@ class _Qr(MatrixLoops):
                 c.store(times_plus(c, inside(c, factor), x, c.load(matrix, [i, j])), matrix, [i, j])
 
 
-class _Jacobi(MatrixLoops):
+class _Jacobi(BatchedLinalg):
     """Sweeps of rotations of two rows, until one changes nothing."""
 
     cells: SSAValue

@@ -13,10 +13,10 @@ from ....dialects.attributes import BufferInfo
 from ....dialects.dims.analysis import linear_in, period
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import product
-from ...cost.work import time_of
+from ...cost.work import point_time
 from ..body import Access, LoopWriter, Point, accesses, buffer_info, either
-from ..parallelize import Level, add_loops
-from ..segments import runs_along
+from ..parallelize import LoopSpec, parallel_loops
+from ..segments import match_segments
 
 #: A piece of parallel work is so many parts, by which alone pieces differ: of a loop of a piece and a half each of two
 #: threads has three quarters.
@@ -24,11 +24,11 @@ PARTS = 4
 #: Bytes of the smallest vector that has stores past the caches.
 LEAST_STREAMED = 16
 
-__all__ = ["Group", "Lanes", "choose_lanes", "groups_of", "point_of", "schedule_map", "turns"]
+__all__ = ["Group", "VectorConfig", "choose_lanes", "collapse_axes", "point_of", "schedule_map", "turns"]
 
 
 @dataclass(frozen=True)
-class Lanes:
+class VectorConfig:
     """How wide: bits of a vector register, or a forced number of lanes and copies (tests).
 
     `crossing` says whether lanes can change places, as those of a GPU, which are threads, cannot.
@@ -39,7 +39,7 @@ class Lanes:
     unroll: int = 0
     crossing: bool = True
 
-    def at_most(self, vector_bits: int) -> Lanes:
+    def at_most(self, vector_bits: int) -> VectorConfig:
         """With vectors of no more bits."""
         return replace(self, vector_bits=min(self.vector_bits, vector_bits))
 
@@ -62,7 +62,7 @@ class Group:
         return total
 
 
-def groups_of(nest: kernel.GenericOp, walks: Sequence[Access], first: int, last: int) -> list[Group]:
+def collapse_axes(nest: kernel.GenericOp, walks: Sequence[Access], first: int, last: int) -> list[Group]:
     """The iterators ``first <= i < last`` of a nest, collapsed where every operand and every number allows it."""
     extents = nest.extents.data
     numbers = list(_numbers(nest))
@@ -119,19 +119,19 @@ def point_of(groups: Sequence[Group], iterators: Sequence[Dim]) -> dict[Sym, Dim
     return point
 
 
-def unit_score(walks: Sequence[Access], group: Group) -> int:
+def unit_stride_score(walks: Sequence[Access], group: Group) -> int:
     """How many operands are contiguous along a group; stores count twice."""
     inner = group.symbols[-1]
     return sum((2 if w.is_output else 1) for w in walks if (s := w.step(inner)) is not None and s.const == 1)
 
 
-def choose_lanes(lanes: Lanes, walks: Sequence[Access], copies: int) -> tuple[int, int]:
+def choose_lanes(lanes: VectorConfig, walks: Sequence[Access], copies: int) -> tuple[int, int]:
     """Vector width and unroll: full registers of the widest element, and `copies` where none are forced."""
     return lanes.width(max((w.bits for w in walks), default=32)), lanes.unroll or copies
 
 
 def schedule_map(
-    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, done: dict[Sym, Dim], serial: bool
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, done: dict[Sym, Dim], serial: bool
 ) -> None:
     """Loops for the iterators of an elementwise nest that `done` has no place for."""
     walks = accesses(nest)
@@ -152,7 +152,7 @@ def schedule_map(
     point = {**done, **point_of(order, iterators)}
 
     cross, extent = _crossing(walks, order), order[-1].extent
-    runs = runs_along(nest, order[-1].symbols[-1], 2 * width) if len(order[-1].symbols) == 1 else None
+    runs = match_segments(nest, order[-1].symbols[-1], 2 * width) if len(order[-1].symbols) == 1 else None
 
     def written(where: Point = point) -> Block:
         body = Block()
@@ -169,7 +169,7 @@ def schedule_map(
         """
         where = point if at is iterators[-1] else {**point, order[-1].symbols[-1]: at}
         at_line = at_line or serial or width == 1
-        rest = dim(0) if at_line else _to_line(writer, nest, where, iterator, order[-1], lower, upper)
+        rest = dim(0) if at_line else _alignment_peel(writer, nest, where, iterator, order[-1], lower, upper)
         made: list[Operation] = []
         for first, end, unrolled in ((lower, lower + rest, 1), (lower + rest, upper, copies)):
             if end is not first:
@@ -203,14 +203,14 @@ def schedule_map(
     if cross is not None:
 
         def tiled(block: Block, staged: bool) -> None:
-            _tiled(writer, block, nest, order, iterators, cross, point, width, serial, staged)
+            _tiled_transpose(writer, block, nest, order, iterators, cross, point, width, serial, staged)
 
-        excess = dim(0) if serial else _past_caches(writer, nest, walks, order[-1], width)
+        excess = dim(0) if serial else _nontemporal_excess(writer, nest, walks, order[-1], width)
         either(block, excess, lambda b: tiled(b, True), lambda b: tiled(b, False))
         return
-    levels = [Level(i, g.extent) for i, g in zip(iterators[:-1], order)]
+    levels = [LoopSpec(i, g.extent) for i, g in zip(iterators[:-1], order)]
     body = Block(along(dim(0), extent))
-    add_loops(writer, block, levels, body, extent, time_of(nest, writer.costs), serial)
+    parallel_loops(writer, block, levels, body, extent, point_time(nest, writer.costs), serial)
 
 
 def turns(nest: kernel.GenericOp, first: int) -> bool:
@@ -222,8 +222,8 @@ def turns(nest: kernel.GenericOp, first: int) -> bool:
 
 def _order(nest: kernel.GenericOp, walks: Sequence[Access], first: int) -> list[Group]:
     """The iterators from `first` on in groups, as the loops stand: the last one's goes in vectors."""
-    groups = groups_of(nest, walks, first, nest.n_parallel)
-    scores = [unit_score(walks, g) for g in groups]
+    groups = collapse_axes(nest, walks, first, nest.n_parallel)
+    scores = [unit_stride_score(walks, g) for g in groups]
     vector = max(range(len(groups)), key=lambda i: (scores[i], i), default=0)
     return [g for i, g in enumerate(groups) if i != vector] + groups[vector : vector + 1]
 
@@ -252,11 +252,11 @@ def _crossing(walks: Sequence[Access], order: Sequence[Group]) -> int | None:
     """A group along which some operand is contiguous that strides along the vector group: a transposition."""
     vector = order[-1].symbols[-1]
     crossed = [w for w in walks if (s := w.step(vector)) is not None and s.terms and s.const != 1]
-    scores = [unit_score(crossed, group) for group in order[:-1]]
+    scores = [unit_stride_score(crossed, group) for group in order[:-1]]
     return max(range(len(scores)), key=scores.__getitem__) if any(scores) else None
 
 
-def _to_line(
+def _alignment_peel(
     writer: LoopWriter, nest: kernel.GenericOp, where: Point, iterator: Dim, along: Group, lower: Dim, upper: Dim
 ) -> Dim:
     """The elements from `lower` to the first whole line of a result's row, where the rows are to go past the caches.
@@ -266,30 +266,32 @@ def _to_line(
     info, costs = buffer_info(nest.outs[0]), writer.costs
     if accesses(nest)[-1].step(along.symbols[-1]) is not dim(1) or not writer.may_stream(nest):
         return dim(0)
-    excess = product(info.dims) * info.dtype.bytes - (costs.streaming_bytes - 1)
+    excess = product(info.dims) * info.dtype.bytes - (costs.nontemporal_threshold - 1)
     line = int(costs.machine.line) // info.dtype.bytes
     address = info.address([e.substitute(where) for e in nest.maps_out()[0].exprs])
     past = -address.substitute(dict.fromkeys(iterator.symbols(), lower)) % line
     if past is dim(0) or (excess.const is not None and excess.const <= 0):
         return dim(0)
-    long = maximum(0, upper - lower - costs.shared_lines * line)
+    long = maximum(0, upper - lower - costs.min_nontemporal_lines * line)
     return minimum(minimum(line - 1, past), minimum(maximum(0, excess), long))
 
 
-def _past_caches(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], along: Group, width: int) -> Dim:
+def _nontemporal_excess(
+    writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], along: Group, width: int
+) -> Dim:
     """Positive where the result of a transposition goes past the caches, and its rows are whole lines."""
     info = buffer_info(nest.outs[0])
     contiguous = (s := walks[-1].step(along.symbols[-1])) is not None and s.const == 1
     if not contiguous or width * info.dtype.bytes < LEAST_STREAMED or not writer.may_stream(nest):
         return dim(0)
-    excess = product(info.dims) * info.dtype.bytes - (writer.costs.streaming_bytes - 1)
+    excess = product(info.dims) * info.dtype.bytes - (writer.costs.nontemporal_threshold - 1)
     for stride in info.strides:
         if stride.const != 1:
             excess = minimum(excess, dim(1) - stride % (int(writer.costs.machine.line) // info.dtype.bytes))
     return excess
 
 
-def _tiled(
+def _tiled_transpose(
     writer: LoopWriter,
     block: Block,
     nest: kernel.GenericOp,
@@ -335,7 +337,7 @@ def _tiled(
         tile.add_op(in_tile(body, width, 1))
     tile.add_op(loop.YieldOp())
     row_of_tiles = Block([loop.ForOp(str(start), 0, along.extent, tile, step=length)])
-    outer = [Level(iterators[i], order[i].extent) for i in range(len(order) - 1) if i != cross]
-    levels = [*outer, Level(band, across.extent, span)]
+    outer = [LoopSpec(iterators[i], order[i].extent) for i in range(len(order) - 1) if i != cross]
+    levels = [*outer, LoopSpec(band, across.extent, span)]
     work = along.extent * minimum(across.extent, span)
-    add_loops(writer, block, levels, row_of_tiles, work, time_of(nest, writer.costs), serial)
+    parallel_loops(writer, block, levels, row_of_tiles, work, point_time(nest, writer.costs), serial)

@@ -29,14 +29,14 @@ from ....dialects.order import CHAIN_FMA
 from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
-from ...tensor.tensor_cores import FEW, HeldFactors
+from ...tensor.tensor_cores import FEW, NarrowOperands
 from ..body import LoopWriter, bound
 from ..gpu.matmul_simt import along_k, point_of_contraction
-from ..map.schedule import Lanes
-from .cpu import part_of, schedule_contraction
-from .match import Factors
+from ..map.schedule import VectorConfig
+from .cpu import schedule_contraction, split_range
+from .match import MatmulOperands
 
-__all__ = ["TileSchedule"]
+__all__ = ["AmxMatmul"]
 
 #: Tiles of sums that a fold has beside each other, and below each other where there are rows for them.
 ACROSS, DOWN = 2, 2
@@ -86,13 +86,13 @@ class _Tiles:
     words: SSAValue
 
 
-class TileSchedule:
+class AmxMatmul:
     """A contraction's loops; `batch` says where the iterators of both factors stand, `alone` whether threads are at
     work around these loops."""
 
     def __init__(
-        self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, held: HeldFactors, unit: MatrixUnit,
-        lanes: Lanes,
+        self, writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, held: NarrowOperands,
+        unit: MatrixUnit, lanes: VectorConfig,
     ):  # fmt: skip
         self.writer, self.nest, self.factors, self.held, self.unit = writer, nest, factors, held, unit
         self.lanes = lanes
@@ -266,8 +266,8 @@ class TileSchedule:
         task, body = self.writer.fresh(), Block()
         rows, panels = bound(self.writer, block, last - first), self.right.blocks
         blocks, groups = self._tasks(block, rows)
-        upper, lower = part_of(self.writer, body, rows, task // groups, blocks)
-        before, behind = part_of(self.writer, body, panels, task % groups, groups)
+        upper, lower = split_range(self.writer, body, rows, task // groups, blocks)
+        before, behind = split_range(self.writer, body, panels, task % groups, groups)
         shape = (dim(self.left.size), dim(self.right.size))
         sums = self.writer.allocate(body, _info(DTYPES[self.unit.sums], shape), "thread")
         down = bound(self.writer, body, lower - upper)
@@ -284,7 +284,7 @@ class TileSchedule:
         self._finish(beside, sums, earlier, first, step * each, end)
         beside.add_op(loop.YieldOp())
         inner.add_op(
-            loop.TileFoldOp(
+            loop.AmxOp(
                 str(step),
                 0,
                 self.steps,

@@ -24,19 +24,19 @@ from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.builder import BodyBuilder
 from ..body import LoopWriter, bound, buffer_info, either
-from ..map.schedule import Lanes
-from .match import Factors
-from .packed_lhs import PackedRows
-from .packing import ContractionOperands
+from ..map.schedule import VectorConfig
+from .match import MatmulOperands
+from .packed_lhs import PackedLhs
+from .packing import PackedOperands
 
-__all__ = ["Contraction", "part_of", "schedule_contraction"]
+__all__ = ["CpuMatmul", "schedule_contraction", "split_range"]
 
 #: Tasks that make the threads' shares even, where there is work for so many.
 TASKS = 16
 #: Their number is a multiple of it: a task more would be a round in which one of few threads works.
 EVEN_TASKS = 4
 #: Pieces of work that one thread does in the time that threads take to pack together, and then to multiply.
-JOINED = 12
+MIN_PACK_TASKS = 12
 #: A left operand that is packed serves at least so many panels, where there are as many.
 PANELS_A_PACKING = 64
 #: Packing a panel takes as long as multiplying so many rows by it.
@@ -45,17 +45,17 @@ PACKED_ROWS = 40
 BLOCKS_AT_ONCE = 8
 #: At most so many rows, of a matrix and of each in a stack, are multiplied with what is as vectors need it, by tiles of
 #: so many; a large one would come from the last cache for each tile, and from memory a line of each page at a time.
-FEW_ROWS, FEW_ROWS_EACH, ROWS_IN_PLACE = 8, 16, 4
+GEMV_ROWS, FEW_ROWS_EACH, ROWS_IN_PLACE = 8, 16, 4
 
 
 def schedule_contraction(
-    writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, block: Block, lanes: Lanes
+    writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, block: Block, lanes: VectorConfig
 ) -> None:
     """Packed panels and register tiles; see the module's text."""
-    Contraction(writer, nest, factors, lanes).write(block)
+    CpuMatmul(writer, nest, factors, lanes).write(block)
 
 
-class Contraction(ContractionOperands):
+class CpuMatmul(PackedOperands):
     """A contraction's loops."""
 
     def write(self, block: Block) -> None:
@@ -70,7 +70,7 @@ class Contraction(ContractionOperands):
             excess = maximum(self.m - self.few_rows, minimum(self.m - 1, self.n * self.k - held))
             either(block, excess, self._packing, self._in_place)
 
-    def write_few(self, block: Block) -> None:
+    def write_gemv(self, block: Block) -> None:
         """All results, where there are no more than `few_rows`."""
         if self.factors.batch:
             self.each(block, self._in_place)
@@ -82,7 +82,7 @@ class Contraction(ContractionOperands):
     @property
     def few_rows(self) -> int:
         """So many rows, of a matrix or of each in a stack, are not worth packing for."""
-        return FEW_ROWS_EACH if self.factors.batch else FEW_ROWS
+        return FEW_ROWS_EACH if self.factors.batch else GEMV_ROWS
 
     def each(self, block: Block, write: Callable[[Block], None]) -> None:
         """What `write` adds for a matrix of a stack, for all of them: threads share these."""
@@ -134,14 +134,14 @@ class Contraction(ContractionOperands):
 
     def _packing(self, block: Block) -> None:
         if self._contiguous_along_k(0):
-            self._by_columns(block)
+            self._b_stationary(block)
         elif self._contiguous(0, self.factors.left):
             # Rows packed for all threads come from farther away, which is worth it for many panels.
-            either(block, self.panels - self.panels_held, self._by_columns, self._by_rows)
+            either(block, self.panels - self.panels_held, self._b_stationary, self._a_stationary)
         else:
-            self._by_rows(block)
+            self._a_stationary(block)
 
-    def _by_columns(self, block: Block) -> None:
+    def _b_stationary(self, block: Block) -> None:
         """Tasks of a group of panels by a part of the rows; each packs its panels, a block of K at a time.
 
         They stay in the second cache of a core while all rows go by them, and no thread waits for what another packs
@@ -162,7 +162,7 @@ class Contraction(ContractionOperands):
                 lambda body, blocks: self._columns(body, blocks, sums, self._pack_rows(body, rows, blocks)),
             )  # fmt: skip
 
-    def _columns(self, block: Block, blocks: tuple[Dim, Dim], sums: SSAValue | None, left: PackedRows | None) -> None:
+    def _columns(self, block: Block, blocks: tuple[Dim, Dim], sums: SSAValue | None, left: PackedLhs | None) -> None:
         """The tasks, for some blocks of K."""
         task, body = self.writer.fresh(), Block()
         tiles = bound(self.writer, block, self.tiles)
@@ -171,7 +171,7 @@ class Contraction(ContractionOperands):
         block.add_op(self.shared(task, groups * parts, body))
 
     def _shares(self, block: Block, tiles: Dim) -> tuple[Dim, Dim]:
-        """How many groups of panels by how many parts of the rows the tasks of `_by_columns` are.
+        """How many groups of panels by how many parts of the rows the tasks of `_b_stationary` are.
 
         No more panels than a worker has memory for, and as many tasks for each thread.  Each part of the rows packs
         again, so threads share panels, unless some would have fewer of them than that costs, or rows are packed, which
@@ -197,9 +197,9 @@ class Contraction(ContractionOperands):
         groups = (fewest + (even - 1)) // even * even
         return bound(self.writer, block, maximum(1, minimum(groups, self.panels))), parts
 
-    def _by_rows(self, block: Block) -> None:
+    def _a_stationary(self, block: Block) -> None:
         """The right operand packed by all threads, some blocks of K at a time; then tasks that pack their rows."""
-        self.keep_rows_near()
+        self.fit_lhs_in_l1()
         if self._in_one_block:
             packed = self._packed(block, dim(1))
             self._pack(block, packed, dim(0), dim(1))
@@ -276,7 +276,7 @@ class Contraction(ContractionOperands):
         """1 where the product takes longer than threads take to join for what is packed, and again; else 0."""
         if self.alone:
             return dim(0)
-        joined = JOINED * self.writer.chunk(self.nest)
+        joined = MIN_PACK_TASKS * self.writer.chunk(self.nest)
         return bound(self.writer, block, minimum(1, self.m * self.n * maximum(1, self.k) // joined))
 
     def _tiles_by_panels(
@@ -288,11 +288,11 @@ class Contraction(ContractionOperands):
         task: Dim,
         tiles: tuple[Dim, Dim],
         groups: Dim,
-        left: PackedRows | None = None,
+        left: PackedLhs | None = None,
     ) -> None:
         """A task: a part of the rows (`tiles`: how many, and how many parts of them) by one of the groups of panels."""
-        upper, lower = part_of(self.writer, body, tiles[0], task // groups, tiles[1])
-        panels = part_of(self.writer, body, self.panels, task % groups, groups)
+        upper, lower = split_range(self.writer, body, tiles[0], task // groups, tiles[1])
+        panels = split_range(self.writer, body, self.panels, task % groups, groups)
         rows = bound(self.writer, body, upper * self.rows), minimum(self.m, lower * self.rows)
         self._rows_by_panels(body, packed, blocks, sums, rows, panels, left)
         body.add_op(loop.YieldOp())
@@ -305,7 +305,7 @@ class Contraction(ContractionOperands):
         sums: SSAValue | None,
         rows: tuple[Dim, Dim],
         panels: tuple[Dim, Dim],
-        ready: PackedRows | None = None,
+        ready: PackedLhs | None = None,
     ) -> None:
         """Tiles of the rows and panels from a first to a last one, for one after another of the blocks of K.
 
@@ -372,7 +372,7 @@ class Contraction(ContractionOperands):
     def _chain(
         self,
         block: Block,
-        left: PackedRows | None,
+        left: PackedLhs | None,
         packed: SSAValue,
         row: tuple[Dim, Dim, Dim],
         column: tuple[Dim, Dim, Dim],
@@ -442,7 +442,7 @@ class Contraction(ContractionOperands):
         block.add_op(loop.ForOp(str(once), self.k, 1, rows))
 
 
-def part_of(writer: LoopWriter, block: Block, count: Dim, place: Dim, parts: Dim) -> tuple[Dim, Dim]:
+def split_range(writer: LoopWriter, block: Block, count: Dim, place: Dim, parts: Dim) -> tuple[Dim, Dim]:
     """The first of `count` things that belong to one of so many parts, which differ by one at most, and the end."""
     first = bound(writer, block, place * count // parts)
     return first, bound(writer, block, (place * count + count) // parts)

@@ -14,11 +14,11 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Dim, Sym
 
-__all__ = ["Factors", "factors_of", "multiplied"]
+__all__ = ["MatmulOperands", "match_matmul", "multiplied"]
 
 
 @dataclass(frozen=True)
-class Factors:
+class MatmulOperands:
     """The two scalars whose products are folded, and the parallel iterators of both, of the left and of the right."""
 
     values: tuple[SSAValue, SSAValue]
@@ -27,7 +27,7 @@ class Factors:
     right: tuple[int, ...]
 
 
-def factors_of(nest: kernel.GenericOp) -> Factors | None:
+def match_matmul(nest: kernel.GenericOp) -> MatmulOperands | None:
     """The factors of a contraction in which either has iterators that the other has not; None for other nests.
 
     The order is a chain, a matrix unit's, or free with whole numbers; with lanes along the fold it is a reduction's.
@@ -40,7 +40,7 @@ def factors_of(nest: kernel.GenericOp) -> Factors | None:
     left, right = (u - {k} for u in used)
     if not left - right or not right - left or left | right != set(range(k)):
         return None
-    return Factors(values, *(tuple(sorted(s)) for s in (left & right, left - right, right - left)))
+    return MatmulOperands(values, *(tuple(sorted(s)) for s in (left & right, left - right, right - left)))
 
 
 def multiplied(nest: kernel.GenericOp) -> tuple[SSAValue, SSAValue] | None:

@@ -8,11 +8,11 @@ from xdsl.ir import SSAValue
 
 from ....dialects.dims.dims import Dim, dim
 
-__all__ = ["PackedRows"]
+__all__ = ["PackedLhs"]
 
 
 @dataclass(frozen=True)
-class PackedRows:
+class PackedLhs:
     """Tiles in memory, from the one numbered `first`; `before` are the indices that stand before a tile's.
 
     In a tile rows lie side by side for each place along K (`across`), or each row by itself.
@@ -27,6 +27,6 @@ class PackedRows:
         """The indices of an element: tile, row of it, place in a block of K."""
         return [*self.before, self.first + tile, *((k, row) if self.across else (row, k))]
 
-    def of(self, block: Dim, first: Dim) -> PackedRows:
+    def of(self, block: Dim, first: Dim) -> PackedLhs:
         """The tiles of a block of K from one on."""
         return replace(self, before=(block,), first=first)

@@ -19,13 +19,13 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.analysis import divisors, expand_mods, linear_in, simplify
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import LoopWriter, accesses, bound, buffer_info, slice_of
-from ..map.schedule import Lanes
-from .match import Factors
-from .packed_lhs import PackedRows
+from ..body import LoopWriter, accesses, backward_slice, bound, buffer_info
+from ..map.schedule import VectorConfig
+from .match import MatmulOperands
+from .packed_lhs import PackedLhs
 from .register_tile import register_tile
 
-__all__ = ["ContractionOperands"]
+__all__ = ["PackedOperands"]
 
 #: Units of work of an element of the right operand that is packed, which is read in pieces of some lines.
 PACKING = 4
@@ -43,7 +43,7 @@ WAYS = 8
 DEPTH = 512
 
 
-def _lanes(bits: int, columns: Dim, lanes: Lanes) -> int:
+def _lanes(bits: int, columns: Dim, lanes: VectorConfig) -> int:
     """Lanes of a vector: no more than there are columns, where their number is known."""
     width = lanes.width(bits)
     if columns.const is None or lanes.lanes:
@@ -51,13 +51,13 @@ def _lanes(bits: int, columns: Dim, lanes: Lanes) -> int:
     return min(width, 1 << max(0, columns.const - 1).bit_length())
 
 
-class ContractionOperands:
+class PackedOperands:
     """Both operands; `rows` and `row_tiles` are those of a register tile and of a block of the second cache.
 
     `batch` says where the iterators of both factors stand, `alone` whether threads are at work around these loops.
     """
 
-    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: Factors, lanes: Lanes):
+    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, lanes: VectorConfig):
         self.writer, self.nest, self.factors = writer, nest, factors
         self.batch: dict[Sym, Dim] = {}
         self.alone = False
@@ -83,7 +83,7 @@ class ContractionOperands:
         """Tiles of packed rows, of so many places of K, that half of a cache holds."""
         return max(1, int(cache) // 2 // (depth * self.rows * scalar_dtype(self.state).bits // 8))
 
-    def keep_rows_near(self) -> None:
+    def fit_lhs_in_l1(self) -> None:
         """Where the second cache holds all panels of a block of K, packed rows need no more than the first one: panels
         do not have to be read for many rows at a time."""
         panels = self.panels.const
@@ -191,7 +191,7 @@ class ContractionOperands:
 
     def _computed_along(self, iterator: int) -> bool:
         """Whether all that the left factor is computed from is contiguous along an iterator, or stays where it is."""
-        needed = slice_of(self.factors.values[0])
+        needed = backward_slice(self.factors.values[0])
         steps: list[int | None] = []
         for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
             if argument in needed:
@@ -219,12 +219,12 @@ class ContractionOperands:
                     return extent
         return None
 
-    def _pack_left(self, block: Block, start: Dim, height: Dim, number: Dim) -> PackedRows:
+    def _pack_left(self, block: Block, start: Dim, height: Dim, number: Dim) -> PackedLhs:
         """The block `number` of K of the `height` rows from `start`, in the worker's own memory."""
         tile = (self.depth + PADDING, self.rows) if self.run is None else (self.rows, self.depth)
         dims = (dim(self.row_tiles), *map(dim, tile))
         memory = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
-        packed = PackedRows(memory, across=self.run is None)
+        packed = PackedLhs(memory, across=self.run is None)
         if self.run is None:
             self._pack_across(block, packed, start, height, number)
         else:
@@ -240,14 +240,14 @@ class ContractionOperands:
         """Blocks of K of which all rows are packed at a time: as many as half the second cache holds, or one."""
         return maximum(1, dim(self.row_tiles) // maximum(1, self.tiles))
 
-    def _rows_packed(self, block: Block) -> PackedRows:
+    def _rows_packed(self, block: Block) -> PackedLhs:
         """Memory for some blocks of K of all rows, packed across."""
         depth = minimum(self.k, self.depth) + PADDING
         blocks = minimum(self._blocks, self._rows_at_once())
         dims = (blocks, self.tiles, depth, dim(self.rows))
-        return PackedRows(self._allocate(block, dims), (dim(0),), across=True)
+        return PackedLhs(self._allocate(block, dims), (dim(0),), across=True)
 
-    def _pack_rows(self, block: Block, packed: PackedRows, blocks: tuple[Dim, Dim]) -> PackedRows:
+    def _pack_rows(self, block: Block, packed: PackedLhs, blocks: tuple[Dim, Dim]) -> PackedLhs:
         """All rows of the blocks of K from a first to a last one, which threads share by groups of tiles."""
         task, outer = self.writer.fresh(), Block()
         beside = minimum(TILES_PACKED, maximum(TILES_PACKED // 2, (self.tiles + 3) // 4))
@@ -262,7 +262,7 @@ class ContractionOperands:
         block.add_op(self.shared(task, (blocks[1] - blocks[0]) * groups, outer, grain=grain))
         return packed
 
-    def _pack_runs(self, block: Block, packed: PackedRows, start: Dim, height: Dim, number: Dim, extent: Dim) -> None:
+    def _pack_runs(self, block: Block, packed: PackedLhs, start: Dim, height: Dim, number: Dim, extent: Dim) -> None:
         """``packed[t, r, kk] = left[start + t * rows + r, number * depth + kk]``, by runs of `extent` along K."""
         row, run, place = (self.writer.fresh() for _ in range(3))
         first, last = number * self.depth, minimum(self.k, number * self.depth + self.depth)
@@ -283,7 +283,7 @@ class ContractionOperands:
         rows.add_ops([loop.ForOp(str(run), below, above, runs), loop.YieldOp()])
         block.add_op(loop.ForOp(str(row), 0, height, rows))
 
-    def _pack_across(self, block: Block, packed: PackedRows, start: Dim, height: Dim, number: Dim) -> None:
+    def _pack_across(self, block: Block, packed: PackedLhs, start: Dim, height: Dim, number: Dim) -> None:
         """``packed[t, kk, r] = left[start + t * rows + r, number * depth + kk]``.
 
         A few places of K of all tiles at a time: their lines stay in the first cache however far they are apart.
@@ -311,7 +311,7 @@ class ContractionOperands:
 
     def _tiles_across(
         self,
-        packed: PackedRows,
+        packed: PackedLhs,
         start: Dim,
         number: Dim,
         tiles: tuple[Dim, Dim],
@@ -330,7 +330,7 @@ class ContractionOperands:
         along = loop.ForOp(str(kk), *places, across, unroll=WAYS if height is None else 1)
         return loop.ForOp(str(tile), *tiles, Block([along, loop.YieldOp()]))
 
-    def _element_across(self, packed: PackedRows, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim) -> Block:
+    def _element_across(self, packed: PackedLhs, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim) -> Block:
         """A loop's body that packs one element."""
         body = Block()
         point = self._point(start + tile * self.rows + r, dim(0), number * self.depth + kk)

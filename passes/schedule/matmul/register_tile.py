@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from ....dialects.dims.dims import Dim
 from ...cost.model import assumed_number
 
-__all__ = ["FUSED", "LATENCY", "RegisterTile", "register_tile"]
+__all__ = ["FMA_RECIPROCAL_THROUGHPUT", "LATENCY", "RegisterTile", "register_tile"]
 
 #: Cycles from one fused operation to the next on the same sum, and of as many on others.
-LATENCY, FUSED = 4.0, 0.5
+LATENCY, FMA_RECIPROCAL_THROUGHPUT = 4.0, 0.5
 #: Cycles of a step that reading takes where arithmetic does not hide it (`benchmarks/NOTES.md`): a vector, a row.
 VECTOR_READ, ROW_READ = 0.75, 0.35
 #: More rows than these need more addresses than there are registers for.
@@ -35,7 +35,9 @@ class RegisterTile:
 
     def cycles(self, vectors: int) -> float:
         """A step of K where the tile has so many of its vectors."""
-        return max(LATENCY, FUSED * self.rows * vectors) + VECTOR_READ * vectors + ROW_READ * self.rows
+        return (
+            max(LATENCY, FMA_RECIPROCAL_THROUGHPUT * self.rows * vectors) + VECTOR_READ * vectors + ROW_READ * self.rows
+        )
 
     def of_row(self, vectors: int) -> float:
         """A step of K for one row of so many vectors: of what fills no tile a half of one goes first, if that is more

@@ -20,13 +20,13 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.order import SERIAL, Order
 from ..body import LoopWriter, Point
-from .core import state_types, step_by_step
+from .core import state_types, unrolled_reduce
 
-__all__ = ["Band"]
+__all__ = ["ColumnTile"]
 
 
 @dataclass(frozen=True)
-class Band:
+class ColumnTile:
     """Neighbouring results of a nest: `column` is the iterator across them, which `point` has a place from.
 
     `results` has the first of them, the one behind the last, and how many there are at most.
@@ -39,7 +39,7 @@ class Band:
     results: tuple[Dim, Dim, int]
     width: int
 
-    def in_sweeps(
+    def multi_pass(
         self,
         block: Block,
         elements: tuple[Dim, Dim],
@@ -53,7 +53,7 @@ class Band:
 
         def sweeps(lower: Dim, upper: Dim, count: int) -> loop.ForOp:
             body = Block()
-            states = step_by_step(writer, nest, body, self.point, row, count, _load(body, partials, place))
+            states = unrolled_reduce(writer, nest, body, self.point, row, count, _load(body, partials, place))
             _store(body, states, partials, place)
             steps = Block([self.across(body, unroll), loop.YieldOp()])
             return loop.ForOp(str(row), lower, upper, steps, step=count)
@@ -81,7 +81,7 @@ class Band:
         ]
         lane, body = writer.fresh(), Block()
         some = self._some_lanes(body, first + lane, last, together)
-        _store(body, some, values, [_backwards(lane, lanes), self.column - start])
+        _store(body, some, values, [_bit_reverse(lane, lanes), self.column - start])
         inner = Block([self.across(body, unroll), loop.YieldOp()])
         position, body = writer.fresh(), Block()
         block.add_op(loop.ForOp(str(lane), 0, lanes, inner))
@@ -129,7 +129,7 @@ class Band:
         return loop.ForOp(str(self.column), start, stop, body, vector=self.width, unroll=unroll)
 
 
-def _backwards(number: Dim, count: int) -> Dim:
+def _bit_reverse(number: Dim, count: int) -> Dim:
     """A number below a power of two with its bits in reverse: so halves are neighbours, which a counter takes first."""
     bits = count.bit_length() - 1
     return sum((number // (1 << bit) % 2 * (count >> (bit + 1)) for bit in range(bits)), dim(0))

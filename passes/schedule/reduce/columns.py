@@ -15,15 +15,22 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product
-from ...cost.work import time_of, work_at_point
+from ...cost.work import point_time, point_work
 from ..body import LoopWriter, accesses, body_cost, bound, buffer_info
-from ..map.schedule import Lanes, choose_lanes, groups_of, point_of
-from ..parallelize import Level, add_loops, band_for_all
-from .column_tile import Band
-from .core import entering, fold_partials, order_of, state_types, steps_of
-from .register import RegisterFolds, side_by_side
+from ..map.schedule import VectorConfig, choose_lanes, collapse_axes, point_of
+from ..parallelize import LoopSpec, balanced_tile, parallel_loops
+from .column_tile import ColumnTile
+from .core import combine_partials, entering, order_of, state_types, steps_of
+from .register import RegisterReduction, side_by_side
 
-__all__ = ["Bands", "better_in_bands", "fold_in_bands", "gains_from_bands", "goes_in_bands", "past_caches"]
+__all__ = [
+    "ColumnReduction",
+    "can_tile_columns",
+    "exceeds_l2",
+    "prefers_tiling",
+    "profits_from_tiling",
+    "reduce_columns",
+]
 
 #: Pages of results that one thread folds in a sweep.
 LONG_BAND = 4
@@ -31,10 +38,10 @@ LONG_BAND = 4
 SHARES = 4
 
 
-class Bands:
+class ColumnReduction:
     """The results of one nest, band by band; what stages leave for registers goes as `folds` of the nest do."""
 
-    def __init__(self, folds: RegisterFolds):
+    def __init__(self, folds: RegisterReduction):
         self.folds, self.writer, self.nest, self.groups = folds, folds.writer, folds.nest, folds.groups
         self.outer, self.columns = [g.extent for g in self.groups[:-1]], self.groups[-1].extent
 
@@ -43,12 +50,12 @@ class Bands:
         nest, writer, order = self.nest, self.writer, order_of(self.nest)
         extent, by_lanes, states = nest.extents.data[-1], order.lanes > 1, state_types(nest)
         lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in states)
-        most = writer.costs.lanes_band(lane_bytes) if by_lanes else writer.costs.band
+        most = writer.costs.l2_column_tile(lane_bytes) if by_lanes else writer.costs.band
         size = (order.block or most) if by_lanes else self._block
         blocks, outer, columns = (extent + (size - 1)) // size, self.outer, self.columns
         iterators, number, start = [writer.fresh() for _ in self.groups], writer.fresh(), writer.fresh()
         point, others = point_of(self.groups, iterators), product((*outer, blocks))
-        side = band_for_all(writer, block, columns, most if by_lanes else self._sweep(block, others), others)
+        side = balanced_tile(writer, block, columns, most if by_lanes else self._sweep(block, others), others)
         *around, plane, step = packed_strides((*outer, blocks, columns))
         done_at_once = by_lanes and blocks.const == 1
         partials = [
@@ -70,13 +77,17 @@ class Bands:
             beside = side_by_side(writer, nest, self.folds.walks, self.groups[-1], band.width) // max(2, lanes)
             band.by_lanes(task, elements, store, self.folds.lanes.unroll or max(1, beside), lanes)
         else:
-            band.in_sweeps(task, elements, partials, [*iterators, number], unroll)
-        levels = [*(Level(i, e) for i, e in zip(iterators, outer)), Level(number, blocks), Level(start, columns, side)]
-        add_loops(writer, block, levels, task, size * side, time_of(nest, writer.costs), serial=False)
+            band.multi_pass(task, elements, partials, [*iterators, number], unroll)
+        levels = [
+            *(LoopSpec(i, e) for i, e in zip(iterators, outer)),
+            LoopSpec(number, blocks),
+            LoopSpec(start, columns, side),
+        ]
+        parallel_loops(writer, block, levels, task, size * side, point_time(nest, writer.costs), serial=False)
         if done_at_once:
             return
         body = Block()
-        writer.finish(nest, fold_partials(writer, nest, body, partials, iterators, blocks), point, body)
+        writer.finish(nest, combine_partials(writer, nest, body, partials, iterators, blocks), point, body)
         self.folds.around(block, iterators, body, blocks, most=1)  # a thousandth of the work: little code
 
     @property
@@ -84,12 +95,14 @@ class Bands:
         """Elements of a block of the order, or of what is folded by itself where that is free."""
         return order_of(self.nest).block or self.writer.costs.band
 
-    def _band(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[Band, int]:
+    def _band(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[ColumnTile, int]:
         """Results from a first one on, and how many vectors of them are unrolled."""
         copies = self.writer.costs.copies(body_cost(self.nest), 1)
         width, unroll = choose_lanes(self.folds.lanes, entering(self.nest, self.folds.walks), copies)
         results = start, minimum(self.columns, start + side), most
-        return Band(self.writer, self.nest, point_of(self.groups, iterators), iterators[-1], results, width), unroll
+        return ColumnTile(
+            self.writer, self.nest, point_of(self.groups, iterators), iterators[-1], results, width
+        ), unroll
 
     def _sweep(self, block: Block, others: Dim) -> Dim:
         """The most results of a band that is folded in sweeps: longer ones for a thread that is alone.
@@ -103,14 +116,14 @@ class Bands:
         return bound(writer, block, maximum(band, most))
 
 
-def fold_in_bands(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes) -> None:
-    """Loops for a fold with neighbours in memory that `goes_in_bands`."""
+def reduce_columns(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig) -> None:
+    """Loops for a fold with neighbours in memory that `can_tile_columns`."""
     walks = accesses(nest)
-    groups = groups_of(nest, walks, 0, nest.n_parallel)
-    Bands(RegisterFolds(writer, nest, lanes, walks, groups, {}, across=True, serial=False)).write(block)
+    groups = collapse_axes(nest, walks, 0, nest.n_parallel)
+    ColumnReduction(RegisterReduction(writer, nest, lanes, walks, groups, {}, across=True, serial=False)).write(block)
 
 
-def goes_in_bands(nest: kernel.GenericOp) -> bool:
+def can_tile_columns(nest: kernel.GenericOp) -> bool:
     """Whether a fold can go along rows of memory that lie one after another."""
     order, inner, walks = order_of(nest), Sym(f"d{nest.n_parallel - 1}"), accesses(nest)
     in_pieces = order.kind in ("free", "tree")
@@ -118,30 +131,30 @@ def goes_in_bands(nest: kernel.GenericOp) -> bool:
     return in_pieces and in_rows and not steps_of(nest)
 
 
-def gains_from_bands(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
+def profits_from_tiling(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
     """Whether a fold that reads past the caches is better folded in bands, and can be."""
-    return _waits_for_memory(writer, nest) and goes_in_bands(nest)
+    return _waits_for_memory(writer, nest) and can_tile_columns(nest)
 
 
 def _waits_for_memory(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
     """Whether a fold waits for operands that no cache holds; one of products (here no contraction) reads them once."""
-    work = work_at_point(nest, writer.costs)
+    work = point_work(nest, writer.costs)
     if order_of(nest).product:
         work = replace(work, bytes=float(work.bits // 8))
-    return writer.costs.waits_for_memory(work)
+    return writer.costs.is_memory_bound(work)
 
 
 def _lanes_together(writer: LoopWriter, nest: kernel.GenericOp) -> int:
     """Lanes of the order that are folded together, for bands of results."""
-    return min(order_of(nest).lanes, writer.costs.lanes_together(body_cost(nest)))
+    return min(order_of(nest).lanes, writer.costs.lanes_per_pass(body_cost(nest)))
 
 
-def past_caches(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
+def exceeds_l2(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
     """Positive where operands are past the second cache, and their rows longer and more than registers take at once."""
     return _beyond(writer, nest, writer.costs.machine.cache2, 1)
 
 
-def better_in_bands(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
+def prefers_tiling(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
     """Positive where a fold that can go in bands should.
 
     From a quarter of the second cache on; where lanes go together from the first, as that too is read in long runs.
@@ -161,6 +174,6 @@ def _beyond(writer: LoopWriter, nest: kernel.GenericOp, cache: float, together: 
     held = reduce(maximum, (product(buffer_info(v).dims) for v in nest.ins))
     size = minimum(product(nest.extents.data), held) * element - int(cache)
     least = max(4, order_of(nest).lanes) * costs.rows // together
-    side = groups_of(nest, accesses(nest), 0, nest.n_parallel)[-1].extent
+    side = collapse_axes(nest, accesses(nest), 0, nest.n_parallel)[-1].extent
     long, many = side * element - int(costs.machine.page) // 4, nest.extents.data[-1] - least
     return minimum(size, minimum(long, many))

@@ -16,12 +16,26 @@ from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ....dialects.order import Order
 from ....dialects.scalar.builder import BodyBuilder
 from ..body import Access, LoopWriter, Point, body_cost
-from ..map.schedule import Lanes
-from ..segments import Runs, runs_along
+from ..map.schedule import VectorConfig
+from ..segments import Segments, match_segments
 
 __all__ = [
-    "BLOCK", "LONGEST_STEPS", "blocks_by_runs", "contiguous", "entering", "fold", "fold_by_runs", "fold_partials",
-    "lanes_across", "moves", "order_of", "runs_of", "state_types", "step_by_step", "steps_of", "strides",
+    "BLOCK",
+    "LONGEST_STEPS",
+    "can_vectorize_results",
+    "combine_partials",
+    "contiguous",
+    "entering",
+    "fold",
+    "moves",
+    "order_of",
+    "reduce_segment_block",
+    "reduce_segments",
+    "runs_of",
+    "state_types",
+    "steps_of",
+    "strides",
+    "unrolled_reduce",
 ]  # fmt: skip
 
 #: Scalar ops of a fold that is written step by step.
@@ -65,7 +79,7 @@ def entering(nest: kernel.GenericOp, walks: list[Access]) -> list[Access]:
     return walks[: len(nest.ins) - nest.n_post] or walks
 
 
-def lanes_across(order: Order) -> bool:
+def can_vectorize_results(order: Order) -> bool:
     """Whether lanes may run across results: the order has no lanes of its own along the fold."""
     return order.kind != "tree" or order.lanes == 1
 
@@ -118,7 +132,7 @@ def _reduced(
     return list(made.outs)
 
 
-def step_by_step(
+def unrolled_reduce(
     writer: LoopWriter,
     nest: kernel.GenericOp,
     block: Block,
@@ -142,7 +156,7 @@ def step_by_step(
     return states
 
 
-def fold_partials(
+def combine_partials(
     writer: LoopWriter,
     nest: kernel.GenericOp,
     block: Block,
@@ -167,39 +181,39 @@ def fold_partials(
     return list(total.outs)
 
 
-def runs_of(nest: kernel.GenericOp, lanes: Lanes) -> Runs | None:
+def runs_of(nest: kernel.GenericOp, lanes: VectorConfig) -> Segments | None:
     """The runs of a fold whose elements are copied, run by run, to where they are side by side."""
     k, widest = Sym(f"d{nest.n_parallel}"), min((t.bits for t in map(scalar_dtype, state_types(nest))), default=32)
-    return runs_along(nest, k, 2 * lanes.width(widest)) if order_of(nest).kind in ("tree", "free") else None
+    return match_segments(nest, k, 2 * lanes.width(widest)) if order_of(nest).kind in ("tree", "free") else None
 
 
-def blocks_by_runs(
-    writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim], runs: Runs, lanes: Lanes
+def reduce_segments(
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim], runs: Segments, lanes: VectorConfig
 ) -> list[SSAValue]:
     """A whole fold, a block of its order at a time."""
     extent, size = nest.extents.data[-1], order_of(nest).block or BLOCK
     if extent.const is not None and extent.const <= size:
-        return fold_by_runs(writer, nest, block, point, (dim(0), extent), runs, lanes)
+        return reduce_segment_block(writer, nest, block, point, (dim(0), extent), runs, lanes)
     blocks, number, body = (extent + (size - 1)) // size, writer.fresh(), Block()
     partials = [
         writer.allocate(block, BufferInfo(scalar_dtype(t), (blocks,), (dim(1),)), "thread") for t in state_types(nest)
     ]
     part = number * size, minimum(extent, number * size + size)
-    for value, buffer in zip(fold_by_runs(writer, nest, body, point, part, runs, lanes), partials):
+    for value, buffer in zip(reduce_segment_block(writer, nest, body, point, part, runs, lanes), partials):
         body.add_op(loop.StoreOp(value, buffer, [number]))
     body.add_op(loop.YieldOp())
     block.add_op(loop.ForOp(str(number), 0, blocks, body))
-    return fold_partials(writer, nest, block, partials, [], blocks)
+    return combine_partials(writer, nest, block, partials, [], blocks)
 
 
-def fold_by_runs(
+def reduce_segment_block(
     writer: LoopWriter,
     nest: kernel.GenericOp,
     block: Block,
     point: dict[Sym, Dim],
     part: tuple[Dim, Dim],
-    runs: Runs,
-    lanes: Lanes,
+    runs: Segments,
+    lanes: VectorConfig,
 ) -> list[SSAValue]:
     """One block of a fold, whose elements go through the first cache."""
     lower, upper = part

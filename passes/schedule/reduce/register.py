@@ -15,34 +15,34 @@ from ....dialects import kernel, loop
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import remark
-from ...cost.work import time_of
+from ...cost.work import point_time
 from ..body import Access, LoopWriter, body_cost, bound
-from ..map.schedule import Group, Lanes, choose_lanes, point_of
-from ..parallelize import Level, add_loops
+from ..map.schedule import Group, VectorConfig, choose_lanes, point_of
+from ..parallelize import LoopSpec, parallel_loops
 from .core import (
     LONGEST_STEPS,
-    blocks_by_runs,
     contiguous,
     entering,
     fold,
     moves,
     order_of,
+    reduce_segments,
     runs_of,
     state_types,
-    step_by_step,
     steps_of,
     strides,
+    unrolled_reduce,
 )
-from .window_reuse import Overlap, overlap_of
+from .window_reuse import WindowReuse, choose_window_reuse
 
-__all__ = ["RegisterFolds", "side_by_side"]
+__all__ = ["RegisterReduction", "side_by_side"]
 
 #: Rows that share an operand and fold side by side, at most.
 ROWS_TOGETHER = 4
 
 
 @dataclass(frozen=True)
-class RegisterFolds:
+class RegisterReduction:
     """The folds of one nest, a result each; with `across` the innermost loop over results has lanes.
 
     They run only where a fold has no more elements than `most`, if that is given.
@@ -50,7 +50,7 @@ class RegisterFolds:
 
     writer: LoopWriter
     nest: kernel.GenericOp
-    lanes: Lanes
+    lanes: VectorConfig
     walks: list[Access]
     groups: list[Group]
     done: dict[Sym, Dim]
@@ -67,15 +67,15 @@ class RegisterFolds:
         width = 1 if self.across else choose_lanes(self.lanes, entering(nest, self.walks), 1)[0]
         together = 1
         if self.across and not self.most and (count := steps_of(nest)):
-            states = step_by_step(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
+            states = unrolled_reduce(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
         elif not self.across and (self.groups or self.done) and (runs := runs_of(nest, self.lanes)):
-            states = blocks_by_runs(writer, nest, body, point, runs, self.lanes)
+            states = reduce_segments(writer, nest, body, point, runs, self.lanes)
         else:
             extent = nest.extents.data[-1]
             extent = minimum(extent, self.most) if self.most else extent
             states = fold(writer, nest, body, point, dim(0), extent, width)
             if not self.across and not self.lanes.unroll:
-                together = _rows_together(writer, nest, self.walks, self.groups, width)
+                together = _unroll_and_jam(writer, nest, self.walks, self.groups, width)
         writer.finish(nest, states, point, body)
         self.around(block, iterators, body, nest.extents.data[-1], together=together)
 
@@ -87,7 +87,7 @@ class RegisterFolds:
         `most` vectors of results side by side, if given.
         """
         nest, writer = self.nest, self.writer
-        levels = [Level(i, g.extent) for i, g in zip(iterators, self.groups)]
+        levels = [LoopSpec(i, g.extent) for i, g in zip(iterators, self.groups)]
         if levels:
             levels[-1] = replace(levels[-1], together=together)
         if self.across:
@@ -100,10 +100,10 @@ class RegisterFolds:
             unroll = unroll or side_by_side(writer, nest, self.walks, self.groups[-1], width)
             if not levels and not self.serial:
                 least = writer.grain(work, nest)
-                return _lane_chunks(writer, block, innermost.extent, innermost.iterator, body, width, unroll, least)
+                return _vector_chunks(writer, block, innermost.extent, innermost.iterator, body, width, unroll, least)
             body = Block([loop.ForOp(str(innermost.iterator), 0, innermost.extent, body, vector=width, unroll=unroll)])
             work = work * innermost.extent
-        return add_loops(writer, block, levels, body, work, time_of(nest, writer.costs), self.serial)
+        return parallel_loops(writer, block, levels, body, work, point_time(nest, writer.costs), self.serial)
 
 
 def side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group, width: int) -> int:
@@ -123,7 +123,7 @@ def side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access]
     return writer.costs.accumulators(body_cost(nest) * states, width, states, shared)
 
 
-def _rows_together(
+def _unroll_and_jam(
     writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], groups: list[Group], width: int
 ) -> int:
     """Rows that fold side by side along memory: what they share is read once, and their sums do not wait alone.
@@ -143,12 +143,12 @@ def _rows_together(
     return together
 
 
-def _overlap(writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[Group], width: int) -> Overlap | None:
+def _overlap(writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[Group], width: int) -> WindowReuse | None:
     """The rows and vectors of results that are computed together where what neighbouring rows read overlaps."""
     steps, row, column = steps_of(nest), groups[-2], groups[-1]
     if not steps or row.symbols[1:]:
         return None
-    return overlap_of(
+    return choose_window_reuse(
         nest, steps, row.symbols[-1], column.symbols[-1], int(writer.costs.machine.registers), len(state_types(nest)),
         _most_together(nest, steps), max(1, writer.costs.side_by_side // width),
     )  # fmt: skip
@@ -159,14 +159,14 @@ def _most_together(nest: kernel.GenericOp, steps: int) -> int:
     return max(1, LONGEST_STEPS * 2 // (steps * body_cost(nest)))
 
 
-def _lane_chunks(
+def _vector_chunks(
     writer: LoopWriter, block: Block, extent: Dim, iterator: Dim, body: Block, width: int, unroll: int, least: Dim
 ) -> None:
     """Results side by side in lanes, in chunks of a few cache lines each, of `least` results where that is more.
 
     Threads get as many of them, of whole lines of f32s.
     """
-    most, line = max(width * unroll, writer.costs.side_by_side), writer.costs.in_line
+    most, line = max(width * unroll, writer.costs.side_by_side), writer.costs.elements_per_line
     threads = bound(writer, block, maximum(1, writer.threads(block)))
     chunks = (extent + (most - 1)) // most
     even = bound(writer, block, maximum(1, (chunks + (threads - 1)) // threads * threads))

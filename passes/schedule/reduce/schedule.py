@@ -20,41 +20,41 @@ from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import remark
 from ...cost.work import operations_and_chain
 from ..body import Access, LoopWriter, accesses
-from ..map.schedule import Lanes, choose_lanes, groups_of
-from .columns import Bands, better_in_bands, fold_in_bands, gains_from_bands
+from ..map.schedule import VectorConfig, choose_lanes, collapse_axes
+from .columns import ColumnReduction, prefers_tiling, profits_from_tiling, reduce_columns
 from .core import (
     BLOCK,
+    can_vectorize_results,
+    combine_partials,
     contiguous,
     entering,
     fold,
-    fold_by_runs,
-    fold_partials,
-    lanes_across,
     moves,
     order_of,
+    reduce_segment_block,
     runs_of,
     state_types,
     strides,
 )
-from .register import RegisterFolds
-from .transpose_operand import Panels, panels_of
+from .register import RegisterReduction
+from .transpose_operand import Panels, match_transposed
 
 __all__ = ["schedule_reduction"]
 
 
 def schedule_reduction(
-    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, done: dict[Sym, Dim], serial: bool
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, done: dict[Sym, Dim], serial: bool
 ) -> None:
     """Loops for a reduction nest; `done` has the places of the iterators that enclosing rows run."""
     walks = accesses(nest)
-    groups = groups_of(nest, walks, len(done), nest.n_parallel)
+    groups = collapse_axes(nest, walks, len(done), nest.n_parallel)
     if not groups and not serial and not done and _is_long(writer, nest):
-        _in_blocks(writer, nest, block, lanes, walks)
+        _two_stage(writer, nest, block, lanes, walks)
         return
     across = bool(groups) and _across(nest, walks, Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1])
-    folds = RegisterFolds(writer, nest, lanes, walks, groups, done, across, serial)
-    if across and not serial and not done and gains_from_bands(writer, nest):
-        writer.either(block, better_in_bands(writer, nest), Bands(folds).write, folds.write)
+    folds = RegisterReduction(writer, nest, lanes, walks, groups, done, across, serial)
+    if across and not serial and not done and profits_from_tiling(writer, nest):
+        writer.either(block, prefers_tiling(writer, nest), ColumnReduction(folds).write, folds.write)
     elif groups and not across and (tiles := _in_tiles(folds)) is not None:
         writer.either(block, _fit_tiles(tiles), tiles.write, folds.write)
     else:
@@ -69,7 +69,7 @@ def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> 
     order = order_of(nest)
     along = sum(contiguous(w, k) and moves(w, inner) for w in entering(nest, walks))
     beside = sum(contiguous(w, inner) for w in entering(nest, walks))
-    return beside > along or (order.kind != "free" and lanes_across(order))
+    return beside > along or (order.kind != "free" and can_vectorize_results(order))
 
 
 def _tiles_turned(nest: kernel.GenericOp, walks: list[Access], inner: Sym) -> int:
@@ -86,7 +86,7 @@ def _tiles_turned(nest: kernel.GenericOp, walks: list[Access], inner: Sym) -> in
     return len(turned) if len(turned) + len(beside) == len(operands) else 0
 
 
-def _in_tiles(folds: RegisterFolds) -> RegisterFolds | None:
+def _in_tiles(folds: RegisterReduction) -> RegisterReduction | None:
     """The folds by vectors across rows, for rows so short that what is at their ends takes longer than to turn tiles.
 
     A tile has as many steps as rows: longer ones of narrow elements would take too long to compile.
@@ -94,10 +94,10 @@ def _in_tiles(folds: RegisterFolds) -> RegisterFolds | None:
     nest, walks, costs = folds.nest, folds.walks, folds.writer.costs
     if not (turned := _tiles_turned(nest, walks, folds.groups[-1].symbols[-1])):
         return None
-    tiles = replace(folds, across=True, lanes=folds.lanes.at_most(costs.in_line * max(w.bits for w in walks)))
+    tiles = replace(folds, across=True, lanes=folds.lanes.at_most(costs.elements_per_line * max(w.bits for w in walks)))
     along, rows = choose_lanes(folds.lanes, entering(nest, walks), 1)[0], _rows_of_tile(tiles)
     merge = operations_and_chain(nest.merge.block.ops)[0]
-    longest = costs.rows_in_tiles(merge, len(state_types(nest)), turned, along, rows)
+    longest = costs.max_transposed_row(merge, len(state_types(nest)), turned, along, rows)
     if not longest:
         return None
     why = f"at the end of a row {merge:.0f} operations bring two lanes together"
@@ -105,12 +105,12 @@ def _in_tiles(folds: RegisterFolds) -> RegisterFolds | None:
     return replace(tiles, most=longest)
 
 
-def _fit_tiles(tiles: RegisterFolds) -> Dim:
+def _fit_tiles(tiles: RegisterReduction) -> Dim:
     """Positive where rows are no longer than tiles are for, and enough for one."""
     return minimum(tiles.most + 1 - tiles.nest.extents.data[-1], tiles.groups[-1].extent - (_rows_of_tile(tiles) - 1))
 
 
-def _rows_of_tile(tiles: RegisterFolds) -> int:
+def _rows_of_tile(tiles: RegisterReduction) -> int:
     return choose_lanes(tiles.lanes, tiles.walks, 1)[0]
 
 
@@ -126,9 +126,11 @@ def _block_of(writer: LoopWriter, nest: kernel.GenericOp) -> int:
     return order.block if order.kind == "tree" else writer.chunk(nest)
 
 
-def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, walks: list[Access]) -> None:
+def _two_stage(
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, walks: list[Access]
+) -> None:
     """A fold to a scalar in two stages: the order's blocks in parallel, then their values by the binary counter."""
-    extent, runs, panels = nest.extents.data[-1], runs_of(nest, lanes), panels_of(writer, nest)
+    extent, runs, panels = nest.extents.data[-1], runs_of(nest, lanes), match_transposed(writer, nest)
     by_runs = runs is not None and panels is None
     size = BLOCK if by_runs and order_of(nest).kind == "free" else _block_of(writer, nest)
     blocks = (extent + (size - 1)) // size
@@ -142,7 +144,7 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
     def one_block() -> Block:
         inner, part = Block(), (number * size, minimum(extent, number * size + size))
         if runs is not None and by_runs:
-            states = fold_by_runs(writer, nest, inner, {}, part, runs, lanes)
+            states = reduce_segment_block(writer, nest, inner, {}, part, runs, lanes)
         else:
             states = fold(writer, nest, inner, {}, *part, width)
         for value, buffer in zip(states, partials):
@@ -164,9 +166,9 @@ def _in_blocks(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: 
         in_panels(panels, block)
     else:
         writer.either(
-            block, panels.has_whole_blocks(size), lambda inner: fold_in_bands(writer, rows, inner, lanes),
+            block, panels.has_whole_blocks(size), lambda inner: reduce_columns(writer, rows, inner, lanes),
             lambda inner: in_panels(panels, inner),
         )  # fmt: skip
         rows.drop_all_references()
 
-    writer.finish(nest, fold_partials(writer, nest, block, partials, [], blocks), {}, block)
+    writer.finish(nest, combine_partials(writer, nest, block, partials, [], blocks), {}, block)

@@ -17,9 +17,9 @@ from ....dialects.attributes import BufferInfo, map_attr
 from ....dialects.dims.dims import Dim, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap
 from ..body import LoopWriter, bound, buffer_info
-from ..map.schedule import Lanes
+from ..map.schedule import VectorConfig
 
-__all__ = ["Panels", "in_tiles", "panels_of"]
+__all__ = ["Panels", "match_transposed", "tile_2d"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Panels:
             parallel=2, merge=merge, finish=finish, order=nest.order.data, identity=list(nest.identity.data),
         )  # fmt: skip
 
-    def copy(self, block: Block, first: Dim, last: Dim, most: Dim, lanes: Lanes) -> None:
+    def copy(self, block: Block, first: Dim, last: Dim, most: Dim, lanes: VectorConfig) -> None:
         """Copy the rows of elements `first` to `last` (at most `most`); from then on the nest reads the copies."""
         at, stop = bound(self.writer, block, first // self.columns), (last + (self.columns - 1)) // self.columns
         operands, maps = list(self.nest.operands), list(self.nest.maps_in())
@@ -84,7 +84,7 @@ class Panels:
             read = loop.LoadOp(source, [at + i, j])
             body.add_ops([read, loop.StoreOp(read.result, panel, [i * self.columns + j]), loop.YieldOp()])
             width = lanes.width(info.dtype.part.bytes * 8)
-            block.add_op(in_tiles(self.writer, i, j, (stop - at, self.columns), body, width))
+            block.add_op(tile_2d(self.writer, i, j, (stop - at, self.columns), body, width))
             operands[number] = panel
             (k,) = (sym(f"d{n}") for n in range(maps[number].rank))
             maps[number] = IndexMap(maps[number].extents, (k - at * self.columns,))
@@ -92,7 +92,7 @@ class Panels:
         self.nest.attributes["in_maps"] = ArrayAttr([map_attr(m) for m in maps])
 
 
-def in_tiles(writer: LoopWriter, i: Dim, j: Dim, sizes: tuple[Dim, Dim], body: Block, width: int) -> Operation:
+def tile_2d(writer: LoopWriter, i: Dim, j: Dim, sizes: tuple[Dim, Dim], body: Block, width: int) -> Operation:
     """Loops over rows and columns by tiles; as many rows side by side as a vector has lanes."""
     (rows, columns), start, band, span = sizes, writer.fresh(), writer.fresh(), writer.costs.tile
     made = loop.ForOp(str(j), start, minimum(columns, start + span), body, vector=width, unroll=1)
@@ -106,7 +106,7 @@ def in_tiles(writer: LoopWriter, i: Dim, j: Dim, sizes: tuple[Dim, Dim], body: B
     return made
 
 
-def panels_of(writer: LoopWriter, nest: kernel.GenericOp) -> Panels | None:
+def match_transposed(writer: LoopWriter, nest: kernel.GenericOp) -> Panels | None:
     """The inputs of a fold of one iterator that go along a matrix's rows while its columns are contiguous."""
     found: dict[Dim, list[int]] = {}
     k = sym("d0")

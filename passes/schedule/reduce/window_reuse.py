@@ -18,9 +18,9 @@ from ....dialects.dims.dims import Sym, dim, sym
 from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import remark
 from ..body import buffer_info
-from ..matmul.register_tile import FUSED, LATENCY
+from ..matmul.register_tile import FMA_RECIPROCAL_THROUGHPUT, LATENCY
 
-__all__ = ["Overlap", "overlap_of"]
+__all__ = ["WindowReuse", "choose_window_reuse"]
 
 #: How many rows can be computed together: more would leave too many over.
 ROWS = (1, 2, 3, 4, 6, 8)
@@ -29,7 +29,7 @@ READ = 0.5
 
 
 @dataclass(frozen=True)
-class Overlap:
+class WindowReuse:
     """Rows of results that are computed together, by vectors of each row side by side."""
 
     rows: int
@@ -64,9 +64,9 @@ class _Place:
         return self.times * vectors > self.reads(vectors)
 
 
-def overlap_of(
+def choose_window_reuse(
     nest: kernel.GenericOp, steps: int, row: Sym, column: Sym, registers: int, states: int, most: int, widest: int
-) -> Overlap | None:
+) -> WindowReuse | None:
     """The rows along `row` and vectors along `column` that take least for each result; None where that is one row.
 
     A fold of so many `steps` has `states` registers for each vector of results.  At most `most` of these are computed
@@ -74,17 +74,20 @@ def overlap_of(
     """
     if not any({row, _fold(nest)} <= e.symbols() for index in nest.maps_in() for e in index.exprs):
         return None
-    reads: dict[Overlap, float] = {}
+    reads: dict[WindowReuse, float] = {}
     seen = _reads(nest, steps, row, column, min(ROWS[-1], most))
     for rows in ROWS:
         places = _places([read for read in seen if read.row < rows])
         for vectors in range(1, min(widest, most // rows) + 1):
             if _held(places, vectors) + rows * vectors * states < registers:
-                reads[Overlap(rows, vectors)] = sum(p.reads(vectors) for p in places) / (rows * vectors)
+                reads[WindowReuse(rows, vectors)] = sum(p.reads(vectors) for p in places) / (rows * vectors)
 
-    def cycles(overlap: Overlap) -> float:
+    def cycles(overlap: WindowReuse) -> float:
         """Of a vector; while folds wait for one another, those of the next tile begin."""
-        return steps * max(FUSED, LATENCY / (2 * overlap.rows * overlap.vectors)) + READ * reads[overlap]
+        return (
+            steps * max(FMA_RECIPROCAL_THROUGHPUT, LATENCY / (2 * overlap.rows * overlap.vectors))
+            + READ * reads[overlap]
+        )
 
     chosen = min(reads, key=cycles, default=None)
     if chosen is None or chosen.rows == 1:

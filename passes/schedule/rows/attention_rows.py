@@ -15,39 +15,39 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, iterator, minimum, packed_strides
 from ....dialects.dims.index_map import unravel
-from ...locations import carry_loc
+from ...locations import copy_loc
 from ..body import LoopWriter, bound, buffer_info
-from ..map.schedule import Lanes
-from ..matmul.cpu import Contraction
-from ..matmul.match import Factors, factors_of, multiplied
+from ..map.schedule import VectorConfig
+from ..matmul.cpu import CpuMatmul
+from ..matmul.match import MatmulOperands, match_matmul, multiplied
 from .schedule import NestWriter, schedule_rows
-from .staging import are_separable, factors_along, handed_on, in_place, placed, separated
+from .staging import can_fission, fission, handed_on, in_place, placed, row_matmul_operands
 
-__all__ = ["schedule_panels", "stands_between"]
+__all__ = ["is_attention", "schedule_attention"]
 
 
-def stands_between(rows: kernel.RowsOp) -> bool:
+def is_attention(rows: kernel.RowsOp) -> bool:
     """Whether rows begin and end with contractions along them, of the same stacks, and hand on nothing but elements."""
-    ends = [factors_along(nest, rows.n_shared) for nest in (rows.nests[0], rows.nests[-1])]
-    return None not in ends and len({f.batch for f in ends if f is not None}) == 1 and are_separable(rows)
+    ends = [row_matmul_operands(nest, rows.n_shared) for nest in (rows.nests[0], rows.nests[-1])]
+    return None not in ends and len({f.batch for f in ends if f is not None}) == 1 and can_fission(rows)
 
 
-def schedule_panels(
-    writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: Lanes, write_nest: NestWriter
+def schedule_attention(
+    writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: VectorConfig, write_nest: NestWriter
 ) -> None:  # fmt: skip
-    """Loops for rows that `stands_between`; `write_nest` schedules one nest within one row, serially."""
+    """Loops for rows that `is_attention`; `write_nest` schedules one nest within one row, serially."""
     panels = _Panels(writer, rows, lanes, write_nest)
     writer.either(block, panels.excess, panels.together, panels.apart)
 
 
 class _Panels:
-    def __init__(self, writer: LoopWriter, rows: kernel.RowsOp, lanes: Lanes, write_nest: NestWriter):
+    def __init__(self, writer: LoopWriter, rows: kernel.RowsOp, lanes: VectorConfig, write_nest: NestWriter):
         self.writer, self.lanes, self.write_nest = writer, lanes, write_nest
         self.nests, self.shared = rows.nests, rows.n_shared
         self.runs = [self.nests[:1], self.nests[1:-1], self.nests[-1:]]
-        factors = factors_along(self.nests[0], self.shared)
+        factors = row_matmul_operands(self.nests[0], self.shared)
         assert factors is not None
-        self.first = Contraction(writer, self.nests[0], factors, lanes)
+        self.first = CpuMatmul(writer, self.nests[0], factors, lanes)
 
     @property
     def excess(self) -> Dim:
@@ -56,11 +56,11 @@ class _Panels:
 
     def apart(self, block: Block) -> None:
         """The contractions, for few rows, and the rows between them, with whole tensors between these."""
-        for run in separated(self.runs, self.shared, lambda info: self.writer.allocate(block, info)):
-            before, factors = block.last_op, factors_of(run[0])
+        for run in fission(self.runs, self.shared, lambda info: self.writer.allocate(block, info)):
+            before, factors = block.last_op, match_matmul(run[0])
             if factors is not None:
-                Contraction(self.writer, run[0], factors, self.lanes).write_few(block)
-                carry_loc(run[0], block, before)
+                CpuMatmul(self.writer, run[0], factors, self.lanes).write_gemv(block)
+                copy_loc(run[0], block, before)
             else:
                 rows = kernel.RowsOp(self.shared, Block([*run, kernel.YieldOp()]), [])
                 schedule_rows(self.writer, rows, block, self.lanes, self.write_nest)
@@ -86,12 +86,12 @@ class _Panels:
         task.add_op(loop.YieldOp())
         block.add_op(self.first.shared(start, self.first.m, task, step=self._height))
 
-    def _contraction(self, nest: kernel.GenericOp) -> Contraction:
+    def _contraction(self, nest: kernel.GenericOp) -> CpuMatmul:
         """A contraction of one matrix of a stack, where rows do not say which they are of."""
         values, shape = multiplied(nest), self.first.factors
         assert values is not None
-        factors = Factors(values, shape.batch, shape.left, tuple(range(self.shared, nest.n_parallel)))
-        made = Contraction(self.writer, nest, factors, self.lanes)
+        factors = MatmulOperands(values, shape.batch, shape.left, tuple(range(self.shared, nest.n_parallel)))
+        made = CpuMatmul(self.writer, nest, factors, self.lanes)
         made.batch, made.alone = self.first.batch, self.first.alone
         return made
 

@@ -17,22 +17,22 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, MapAttr, map_attr
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap, product
-from ...cost.work import time_of
-from ...locations import carry_loc
+from ...cost.work import point_time
+from ...locations import copy_loc
 from ..body import LoopWriter, accesses, bound, buffer_info
-from ..map.schedule import Lanes, choose_lanes, groups_of, point_of
-from ..parallelize import Level, add_loops
+from ..map.schedule import VectorConfig, choose_lanes, collapse_axes, point_of
+from ..parallelize import LoopSpec, parallel_loops
 from ..reduce.core import fold
-from .fuse_map_into_reduction import folds_that_make
-from .staging import is_of_row
+from .fuse_map_into_reduction import fusable_maps
+from .staging import is_row_buffer
 
-__all__ = ["rows_of_band", "runs_across", "schedule_across"]
+__all__ = ["is_column_major_access", "rows_of_band", "schedule_column_tiles"]
 
 #: Lines of neighbouring rows that are a piece of parallel work, at most.
 _MOST_LINES = 16
 
 
-def runs_across(nests: Sequence[kernel.GenericOp], shared: int) -> bool:
+def is_column_major_access(nests: Sequence[kernel.GenericOp], shared: int) -> bool:
     """Whether memory is contiguous across rows and not along them, where an operand has more than one element a row."""
     across = along = 0
     for nest in nests:
@@ -42,7 +42,7 @@ def runs_across(nests: Sequence[kernel.GenericOp], shared: int) -> bool:
             return False
         inner = [Sym(f"d{i}") for i in range(shared, len(nest.extents.data))]
         for walk, value in zip(accesses(nest), (*nest.ins, *nest.outs)):
-            if is_of_row(value):
+            if is_row_buffer(value):
                 continue
             weight = 2 if walk.is_output else 1
             step, steps = walk.step(Sym(f"d{shared - 1}")), [walk.step(i) for i in inner]
@@ -52,10 +52,10 @@ def runs_across(nests: Sequence[kernel.GenericOp], shared: int) -> bool:
     return across > along
 
 
-def schedule_across(
-    writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, block: Block, lanes: Lanes
+def schedule_column_tiles(
+    writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, block: Block, lanes: VectorConfig
 ) -> None:
-    """Loops for rows that `runs_across`: threads share pieces of as many lines as one another, by bands."""
+    """Loops for rows that `is_column_major_access`: threads share pieces of as many lines as one another, by bands."""
     extents = nests[0].extents.data[:shared]
     iterators, start = [writer.fresh() for _ in extents[:-1]], writer.fresh()
     rows, share = extents[-1], _share(writer, block, extents)
@@ -68,9 +68,9 @@ def schedule_across(
     task.add_op(loop.ForOp(str(first), start, end, body, step=band))
     work = dim(0)
     for nest in nests:
-        work = work + product(nest.extents.data[shared:]) * writer.costs.weight(time_of(nest, writer.costs))
-    levels = [*(Level(i, e) for i, e in zip(iterators, extents)), Level(start, rows, share)]
-    add_loops(writer, block, levels, task, work * share, writer.costs.unit, serial=False)
+        work = work + product(nest.extents.data[shared:]) * writer.costs.weight(point_time(nest, writer.costs))
+    levels = [*(LoopSpec(i, e) for i, e in zip(iterators, extents)), LoopSpec(start, rows, share)]
+    parallel_loops(writer, block, levels, task, work * share, writer.costs.unit, serial=False)
 
 
 def rows_of_band(writer: LoopWriter, nests: Sequence[kernel.GenericOp]) -> int:
@@ -81,7 +81,7 @@ def rows_of_band(writer: LoopWriter, nests: Sequence[kernel.GenericOp]) -> int:
 
 def _share(writer: LoopWriter, block: Block, extents: Sequence[Dim]) -> Dim:
     """Neighbouring rows that are a piece of parallel work: whole lines, as many pieces for one thread as for others."""
-    line, threads = writer.costs.in_line, maximum(1, writer.threads(block))
+    line, threads = writer.costs.elements_per_line, maximum(1, writer.threads(block))
     lines = (extents[-1] + (line - 1)) // line
     own = bound(writer, block, maximum(0, lines * product(extents[:-1]) - 1) // threads + 1)
     pieces = bound(writer, block, (own + (_MOST_LINES - 1)) // _MOST_LINES)
@@ -92,7 +92,7 @@ def _write_band(
     writer: LoopWriter,
     nests: Sequence[kernel.GenericOp],
     block: Block,
-    lanes: Lanes,
+    lanes: VectorConfig,
     done: dict[Sym, Dim],
     stop: Dim,
     band: int,
@@ -101,8 +101,8 @@ def _write_band(
     shared = len(done)
     last = Sym(f"d{shared - 1}")
     start = done[last]
-    private = _widened(writer, nests, block, band)
-    writer.joined = folds_that_make(nests, shared, writer.costs) if writer.joins else {}
+    private = _expand_row_buffers(writer, nests, block, band)
+    writer.joined = fusable_maps(nests, shared, writer.costs) if writer.joins else {}
     made_by_folds = {*writer.joined.values()}
     for nest in nests:
         _place_in_band(nest, private, last, start)
@@ -111,7 +111,7 @@ def _write_band(
             continue
         walks = accesses(nest)
         width, unroll = choose_lanes(lanes, walks, writer.copies(writer.joined.get(nest, nest), {last}))
-        groups = groups_of(nest, walks, shared, nest.n_parallel)
+        groups = collapse_axes(nest, walks, shared, nest.n_parallel)
         iterators, row = [writer.fresh() for _ in groups], writer.fresh()
         point = {**done, last: row, **point_of(groups, iterators)}
         body = Block()
@@ -128,16 +128,16 @@ def _write_band(
             around.add_ops([made, loop.YieldOp()])
             made = loop.ForOp(str(iterator), 0, group.extent, around)
         block.add_op(made)
-        carry_loc(nest, block, made.prev_op)
+        copy_loc(nest, block, made.prev_op)
     writer.joined = {}
 
 
-def _widened(
+def _expand_row_buffers(
     writer: LoopWriter, nests: Sequence[kernel.GenericOp], block: Block, band: int
 ) -> dict[SSAValue, SSAValue]:
     """For each value that lives within a row, memory with a last dim for the rows of a band."""
     made: dict[SSAValue, SSAValue] = {}
-    for value in dict.fromkeys(v for nest in nests for v in nest.operands if is_of_row(v)):
+    for value in dict.fromkeys(v for nest in nests for v in nest.operands if is_row_buffer(v)):
         info = buffer_info(value)
         wide = BufferInfo(info.dtype, (*info.dims, dim(band)), (*(s * band for s in info.strides), dim(1)))
         made[value] = writer.allocate(block, wide, "thread")

@@ -20,25 +20,25 @@ from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product
 from ...fusion.interchange import turn
 from ..body import LoopWriter, accesses, buffer_info
-from ..map.schedule import Lanes
-from ..reduce.columns import fold_in_bands, goes_in_bands, past_caches
+from ..map.schedule import VectorConfig
+from ..reduce.columns import can_tile_columns, exceeds_l2, reduce_columns
 from .column_tiles import rows_of_band
-from .staging import are_separable, handed_on, is_of_row, separated
+from .staging import can_fission, fission, handed_on, is_row_buffer
 
-__all__ = ["few_rows", "long_rows", "may_stand_apart", "schedule_apart"]
+__all__ = ["few_rows", "group_can_fission", "rows_exceed_l2", "schedule_fissioned"]
 
 
-def may_stand_apart(rows: kernel.RowsOp) -> bool:
+def group_can_fission(rows: kernel.RowsOp) -> bool:
     """Whether each nest of rows can go over all of them: nothing but elements is handed on, folds can go in bands."""
-    return are_separable(rows) and all(goes_in_bands(nest) for nest in rows.nests if nest.is_reduction)
+    return can_fission(rows) and all(can_tile_columns(nest) for nest in rows.nests if nest.is_reduction)
 
 
 def few_rows(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, block: Block) -> Dim:
     """Positive where threads would be left without rows: for fewer than a line of them for each."""
-    return writer.threads(block) * writer.costs.in_line - product(nests[0].extents.data[:shared])
+    return writer.threads(block) * writer.costs.elements_per_line - product(nests[0].extents.data[:shared])
 
 
-def long_rows(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int) -> Dim:
+def rows_exceed_l2(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int) -> Dim:
     """Positive where the second cache does not hold what is handed on of a band of rows.
 
     Where these are numbers, where half of it does not hold what folds read of a band, nor all of it all rows.
@@ -49,7 +49,7 @@ def long_rows(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int
         return held * rows_of_band(writer, nests) - cache
     folds = [nest for nest in nests if nest.is_reduction]
     band = reduce(maximum, (_room(writer, nest, shared, rows_of_band(writer, nests)) for nest in folds))
-    return minimum(band - cache // 2, past_caches(writer, folds[0]))
+    return minimum(band - cache // 2, exceeds_l2(writer, folds[0]))
 
 
 def _room(writer: LoopWriter, nest: kernel.GenericOp, shared: int, rows: int) -> Dim:
@@ -61,25 +61,25 @@ def _room(writer: LoopWriter, nest: kernel.GenericOp, shared: int, rows: int) ->
     run, apart = 0, dim(0)
     for value, walk in zip(nest.ins, accesses(nest)):
         size, step = buffer_info(value).dtype.bytes, walk.step(Sym(f"d{shared}"))
-        if not is_of_row(value) and step is not None:
+        if not is_row_buffer(value) and step is not None:
             run, apart = max(run, size * rows), maximum(apart, 1 - step * size % int(machine.page))
     return columns * maximum(run, apart * int(machine.page))
 
 
-def schedule_apart(
+def schedule_fissioned(
     writer: LoopWriter,
     nests: Sequence[kernel.GenericOp],
     shared: int,
     block: Block,
-    lanes: Lanes,
+    lanes: VectorConfig,
     write_nest: Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None],
 ) -> None:
     """Loops for one nest of rows after another."""
     alone = [[nest] for nest in nests]
-    for run in separated(alone, shared, lambda info: writer.allocate(block, info), across=True):
+    for run in fission(alone, shared, lambda info: writer.allocate(block, info), across=True):
         (nest,) = run
-        if nest.is_reduction and goes_in_bands(nest):
-            fold_in_bands(writer, nest, block, lanes)
+        if nest.is_reduction and can_tile_columns(nest):
+            reduce_columns(writer, nest, block, lanes)
         elif nest.is_reduction:
             write_nest(nest, block, {})
         else:

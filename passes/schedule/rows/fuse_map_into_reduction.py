@@ -10,23 +10,23 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from ....dialects import kernel
-from ...cost.model import Costs
-from ...cost.work import work_at_point
+from ...cost.model import CostModel
+from ...cost.work import point_work
 from ..body import buffer_info
 from ..reduce.core import order_of
-from .staging import is_of_row
+from .staging import is_row_buffer
 
-__all__ = ["folds_that_make"]
+__all__ = ["fusable_maps"]
 
 
-def folds_that_make(
-    nests: Sequence[kernel.GenericOp], shared: int, costs: Costs
+def fusable_maps(
+    nests: Sequence[kernel.GenericOp], shared: int, costs: CostModel
 ) -> Mapping[kernel.GenericOp, kernel.GenericOp]:
     """The folds of a row that go through what the map in front of them makes, and these maps."""
-    return {fold: made for made, fold in pairwise(nests) if _goes_with(made, fold, shared, costs)}
+    return {fold: made for made, fold in pairwise(nests) if can_fuse(made, fold, shared, costs)}
 
 
-def _goes_with(made: kernel.GenericOp, fold: kernel.GenericOp, shared: int, costs: Costs) -> bool:
+def can_fuse(made: kernel.GenericOp, fold: kernel.GenericOp, shared: int, costs: CostModel) -> bool:
     """Whether a fold along the whole row reads each element of a map's row once, in the order that it is stored."""
     if made.is_reduction or not fold.is_reduction or fold.is_scan or order_of(fold).kind not in ("tree", "free"):
         return False
@@ -34,7 +34,7 @@ def _goes_with(made: kernel.GenericOp, fold: kernel.GenericOp, shared: int, cost
     if extents != fold.extents.data or len(extents) != shared + 1 or fold.n_parallel != shared or len(made.outs) != 1:
         return False
     # Divisions go by vectors, and in ways, of their own.
-    if not is_of_row(made.outs[0]) or work_at_point(made, costs).divisions:
+    if not is_row_buffer(made.outs[0]) or point_work(made, costs).divisions:
         return False
     (stored,), row = made.maps_out(), made.outs[0]
     read = [index for value, index in zip(fold.ins, fold.maps_in()) if value is row]

@@ -16,16 +16,16 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, map_attr
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap, product
-from ...cost.work import time_of
-from ...fusion.row_fusion import lie_across
+from ...cost.work import point_time
+from ...fusion.row_fusion import is_column_major
 from ..body import LoopWriter, buffer_info
-from ..map.schedule import Lanes
-from ..parallelize import Level, add_loops
-from ..reduce.transpose_operand import in_tiles
-from .column_tiles import runs_across, schedule_across
-from .fission import few_rows, long_rows, may_stand_apart, schedule_apart
-from .fuse_map_into_reduction import folds_that_make
-from .staging import RowUse, uses_of_rows
+from ..map.schedule import VectorConfig
+from ..parallelize import LoopSpec, parallel_loops
+from ..reduce.transpose_operand import tile_2d
+from .column_tiles import is_column_major_access, schedule_column_tiles
+from .fission import few_rows, group_can_fission, rows_exceed_l2, schedule_fissioned
+from .fuse_map_into_reduction import fusable_maps
+from .staging import RowAccess, uses_of_rows
 
 __all__ = ["schedule_rows"]
 
@@ -33,24 +33,26 @@ __all__ = ["schedule_rows"]
 NestWriter = Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None]
 
 
-def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: Lanes, write_nest: NestWriter) -> None:
+def schedule_rows(
+    writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: VectorConfig, write_nest: NestWriter
+) -> None:
     """Loops for `rows`; `write_nest` schedules one nest within one row, serially, or for all rows."""
     nests, shared = rows.nests, rows.n_shared
 
     def apart(block: Block) -> None:
-        schedule_apart(writer, nests, shared, block, lanes, write_nest)
+        schedule_fissioned(writer, nests, shared, block, lanes, write_nest)
 
     def in_bands(block: Block) -> None:
-        with writer.only_where(1 - long):
-            schedule_across(writer, nests, shared, block, lanes)
+        with writer.workspace_when(1 - long):
+            schedule_column_tiles(writer, nests, shared, block, lanes)
 
-    if runs_across(nests, shared):
-        if may_stand_apart(rows):
-            long = long_rows(writer, nests, shared)
+    if is_column_major_access(nests, shared):
+        if group_can_fission(rows):
+            long = rows_exceed_l2(writer, nests, shared)
             writer.either(block, maximum(long, few_rows(writer, nests, shared, block)), apart, in_bands)
         else:
-            schedule_across(writer, nests, shared, block, lanes)
-    elif lie_across(nests, shared):
+            schedule_column_tiles(writer, nests, shared, block, lanes)
+    elif is_column_major(nests, shared):
         # What else they read or make lies along them: neither a row nor a band is near in memory.
         apart(block)
     else:
@@ -58,7 +60,7 @@ def schedule_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: 
 
 
 def _row_by_row(
-    writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: Lanes, write_nest: NestWriter
+    writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: VectorConfig, write_nest: NestWriter
 ) -> None:  # fmt: skip
     """Loops around the nests of one row."""
     nests, shared = rows.nests, rows.n_shared
@@ -69,21 +71,21 @@ def _row_by_row(
     steps = [1] * shared
     if crossing := _crossing(nests, shared):
         steps[-1] = writer.costs.side_by_side
-        _write_panels(writer, nests, body, lanes, done, crossing, write_nest)
+        _stage_transposed(writer, nests, body, lanes, done, crossing, write_nest)
     else:
         _write_row(writer, nests, body, done, write_nest)
     work = dim(0)
     for nest in nests:
-        work = work + product(nest.extents.data[shared:]) * writer.costs.weight(time_of(nest, writer.costs))
-    levels = [Level(i, e, s) for i, e, s in zip(iterators, extents, steps)]
-    add_loops(writer, block, levels, body, work * steps[-1], writer.costs.unit, serial=False)
+        work = work + product(nest.extents.data[shared:]) * writer.costs.weight(point_time(nest, writer.costs))
+    levels = [LoopSpec(i, e, s) for i, e, s in zip(iterators, extents, steps)]
+    parallel_loops(writer, block, levels, body, work * steps[-1], writer.costs.unit, serial=False)
 
 
 def _write_row(
     writer: LoopWriter, nests: list[kernel.GenericOp], block: Block, done: dict[Sym, Dim], write_nest: NestWriter
 ) -> None:
     """The nests of one row, one after another; folds make what the map in front of them made for them."""
-    writer.joined = folds_that_make(nests, len(done), writer.costs) if writer.joins else {}
+    writer.joined = fusable_maps(nests, len(done), writer.costs) if writer.joins else {}
     made = {*writer.joined.values()}
     for nest in nests:
         if nest not in made:
@@ -91,9 +93,9 @@ def _write_row(
     writer.joined = {}
 
 
-def _crossing(nests: list[kernel.GenericOp], shared: int) -> dict[SSAValue, RowUse]:
+def _crossing(nests: list[kernel.GenericOp], shared: int) -> dict[SSAValue, RowAccess]:
     """What lies across rows, and how a row is read: alike wherever it is read."""
-    found: dict[SSAValue, RowUse] = {}
+    found: dict[SSAValue, RowAccess] = {}
     for value in dict.fromkeys(v for nest in nests for v in nest.ins):
         uses, info = uses_of_rows(nests, shared, value), buffer_info(value)
         inputs = sum(v is value for nest in nests for v in nest.ins)
@@ -107,13 +109,13 @@ def _crossing(nests: list[kernel.GenericOp], shared: int) -> dict[SSAValue, RowU
     return found
 
 
-def _write_panels(
+def _stage_transposed(
     writer: LoopWriter,
     nests: list[kernel.GenericOp],
     block: Block,
-    lanes: Lanes,
+    lanes: VectorConfig,
     done: dict[Sym, Dim],
-    crossing: dict[SSAValue, RowUse],
+    crossing: dict[SSAValue, RowAccess],
     write_nest: NestWriter,
 ) -> None:
     """The nests for some rows from ``done``'s last place on, one row after another, behind copies of what crosses."""
@@ -131,7 +133,7 @@ def _write_panels(
         i, j, body = writer.fresh(), writer.fresh(), Block()
         read = loop.LoadOp(value, [e.substitute({**done, last: start + i, along: j}) for e in use.exprs])
         body.add_ops([read, loop.StoreOp(read.result, panel, [i, j]), loop.YieldOp()])
-        block.add_op(in_tiles(writer, i, j, (stop - start, length), body, lanes.width(info.dtype.bytes * 8)))
+        block.add_op(tile_2d(writer, i, j, (stop - start, length), body, lanes.width(info.dtype.bytes * 8)))
     inside = Block()
     for nest in nests:
         _read_panels(nest, panels, crossing, sym(last.name) - start)
@@ -141,7 +143,7 @@ def _write_panels(
 
 
 def _read_panels(
-    nest: kernel.GenericOp, panels: dict[SSAValue, SSAValue], crossing: dict[SSAValue, RowUse], place: Dim
+    nest: kernel.GenericOp, panels: dict[SSAValue, SSAValue], crossing: dict[SSAValue, RowAccess], place: Dim
 ) -> None:
     """Make a nest read the copies, at a row's place in them."""
     maps = list(nest.in_maps.data)

@@ -15,16 +15,24 @@ from ....dialects.attributes import BufferInfo, map_attr, scalar_type
 from ....dialects.dims.dims import Dim, Sym, iterators, packed_strides, sym
 from ....dialects.dims.index_map import IndexMap
 from ..body import buffer_info
-from ..matmul.match import Factors, factors_of, multiplied
+from ..matmul.match import MatmulOperands, match_matmul, multiplied
 
 __all__ = [
-    "RowUse", "are_separable", "factors_along", "handed_on", "in_place", "is_of_row", "placed", "separated",
-    "uses_of_rows", "with_rows_loaded_once",
+    "RowAccess",
+    "can_fission",
+    "fission",
+    "handed_on",
+    "in_place",
+    "is_row_buffer",
+    "placed",
+    "row_matmul_operands",
+    "stage_shared_rows",
+    "uses_of_rows",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True)
-class RowUse:
+class RowAccess:
     """An input of a nest, by its number, that is read at places which each are one iterator."""
 
     nest: int
@@ -34,7 +42,7 @@ class RowUse:
     extents: tuple[tuple[Sym, Dim], ...]
 
 
-def with_rows_loaded_once(nests: Sequence[kernel.GenericOp], shared: int) -> list[kernel.GenericOp]:
+def stage_shared_rows(nests: Sequence[kernel.GenericOp], shared: int) -> list[kernel.GenericOp]:
     """Copies of the nests of a row with `shared` outer iterators, behind nests that load what several of them read."""
     made = [nest.clone() for nest in nests]
     stored = {v for nest in nests for v in nest.outs}
@@ -60,9 +68,9 @@ def with_rows_loaded_once(nests: Sequence[kernel.GenericOp], shared: int) -> lis
     return [*loads, *made]
 
 
-def uses_of_rows(nests: Sequence[kernel.GenericOp], shared: int, value: SSAValue) -> list[RowUse]:
+def uses_of_rows(nests: Sequence[kernel.GenericOp], shared: int, value: SSAValue) -> list[RowAccess]:
     """The inputs of the nests that are elements of a row of a value."""
-    found: list[RowUse] = []
+    found: list[RowAccess] = []
     for at, nest in enumerate(nests):
         operands = list(zip(nest.ins, nest.maps_in()))[: len(nest.ins) - nest.n_post]
         for number, (used, index) in enumerate(operands):
@@ -72,11 +80,11 @@ def uses_of_rows(nests: Sequence[kernel.GenericOp], shared: int, value: SSAValue
             extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
             own = tuple((s, extents[s]) for s in symbols if s in extents and int(s.name[1:]) >= shared)
             if own and all(s in extents for s in symbols):
-                found.append(RowUse(at, number, index.exprs, own))
+                found.append(RowAccess(at, number, index.exprs, own))
     return found
 
 
-def _load(outer: tuple[Dim, ...], value: SSAValue, use: RowUse) -> kernel.GenericOp:
+def _load(outer: tuple[Dim, ...], value: SSAValue, use: RowAccess) -> kernel.GenericOp:
     """The nest that copies a row of a value."""
     dims = tuple(extent for _, extent in use.extents)
     renamed = {s: sym(f"d{len(outer) + i}") for i, (s, _) in enumerate(use.extents)}
@@ -90,18 +98,18 @@ def _load(outer: tuple[Dim, ...], value: SSAValue, use: RowUse) -> kernel.Generi
     return kernel.GenericOp([value], [row.result], extents, [source], [target], body, [])
 
 
-def are_separable(rows: kernel.RowsOp) -> bool:
+def can_fission(rows: kernel.RowsOp) -> bool:
     """Whether the nests hand rows on through their operands only."""
-    return not any(is_of_row(v) for v in _read(rows.nests))
+    return not any(is_row_buffer(v) for v in _read(rows.nests))
 
 
-def separated(
+def fission(
     runs: Sequence[Sequence[kernel.GenericOp]],
     shared: int,
     allocate: Callable[[BufferInfo], SSAValue],
     across: bool = False,
 ) -> list[list[kernel.GenericOp]]:
-    """Copies of the nests of rows that `are_separable`, in runs that can stand apart.
+    """Copies of the nests of rows that `can_fission`, in runs that can stand apart.
 
     What one run hands another is memory for all rows, which lie along it, or `across`; the rest stays with its row.
     """
@@ -119,7 +127,7 @@ def separated(
 
 def handed_on(runs: Sequence[Sequence[kernel.GenericOp]]) -> list[SSAValue]:
     """The values of a row that more than one run has to do with."""
-    used = [dict.fromkeys(v for nest in run for v in nest.operands if is_of_row(v)) for run in runs]
+    used = [dict.fromkeys(v for nest in run for v in nest.operands if is_row_buffer(v)) for run in runs]
     return [v for v in dict.fromkeys(v for own in used for v in own) if sum(v in own for own in used) > 1]
 
 
@@ -136,16 +144,16 @@ def placed(nest: kernel.GenericOp, memory: Mapping[SSAValue, SSAValue], place: S
     return copy
 
 
-def factors_along(nest: kernel.GenericOp, shared: int) -> Factors | None:
+def row_matmul_operands(nest: kernel.GenericOp, shared: int) -> MatmulOperands | None:
     """The factors of a contraction along rows; what is of one row only is taken to be of all of them."""
-    of_row = {v: v for v in nest.operands if is_of_row(v)}
+    of_row = {v: v for v in nest.operands if is_row_buffer(v)}
     widened = placed(nest, of_row, iterators(shared))
-    found, values = factors_of(widened), multiplied(nest)
+    found, values = match_matmul(widened), multiplied(nest)
     widened.erase()
     return None if found is None or values is None else replace(found, values=values)
 
 
-def is_of_row(value: SSAValue) -> bool:
+def is_row_buffer(value: SSAValue) -> bool:
     """Whether a value has memory for one row only."""
     return isinstance(value.owner, loop.AllocOp) and value.owner.scope.data == "thread"
 

@@ -14,13 +14,13 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ....dialects.dims.index_map import product
-from ...cost.work import operations_and_chain, time_of
+from ...cost.work import operations_and_chain, point_time
 from ..body import LoopWriter, Point, accesses
-from ..map.schedule import Group, Lanes, choose_lanes, point_of
-from ..parallelize import Level, add_loops, band_for_all
+from ..map.schedule import Group, VectorConfig, choose_lanes, point_of
+from ..parallelize import LoopSpec, balanced_tile, parallel_loops
 from ..reduce.core import state_types
 
-__all__ = ["is_exclusive", "runs_fit", "scan_in_bands"]
+__all__ = ["fits_unrolled", "is_exclusive", "scan_columns"]
 
 #: Scalar ops of a run whose steps are written one by one.
 LONGEST_RUN = 256
@@ -31,7 +31,7 @@ def is_exclusive(nest: kernel.GenericOp) -> bool:
     return nest.scan is not None and nest.scan.data == "exclusive"
 
 
-def runs_fit(nest: kernel.GenericOp) -> bool:
+def fits_unrolled(nest: kernel.GenericOp) -> bool:
     """Whether a run of the order ``prefix`` can be written step by step: it is short, and reads at its own places."""
     assert nest.order is not None
     lanes = nest.order.data.lanes
@@ -40,11 +40,11 @@ def runs_fit(nest: kernel.GenericOp) -> bool:
     return not reads and lanes * (merge * (lanes.bit_length() + 2) + body) <= LONGEST_RUN
 
 
-def scan_in_bands(
+def scan_columns(
     writer: LoopWriter,
     nest: kernel.GenericOp,
     block: Block,
-    lanes: Lanes,
+    lanes: VectorConfig,
     groups: list[Group],
     done: Point,
     serial: bool,
@@ -55,7 +55,7 @@ def scan_in_bands(
     extent, costs = nest.extents.data[-1], writer.costs
     most = costs.band
     columns, outer = groups[-1].extent, product([g.extent for g in groups[:-1]])
-    side = most if serial else band_for_all(writer, block, columns, most, outer, costs.shared_step)
+    side = most if serial else balanced_tile(writer, block, columns, most, outer, costs.min_shared_columns)
     point = {**done, **point_of(groups, iterators)}
     results = start, minimum(columns, start + side), most
     band, outer = _Band(writer, nest, point, groups[-1], iterators[-1], results, lanes), Block()
@@ -63,8 +63,8 @@ def scan_in_bands(
         band.by_runs(outer)
     else:
         band.by_steps(outer)
-    levels = [*(Level(i, g.extent) for i, g in zip(iterators[:-1], groups)), Level(start, columns, side)]
-    add_loops(writer, block, levels, outer, extent * side, time_of(nest, costs), serial)
+    levels = [*(LoopSpec(i, g.extent) for i, g in zip(iterators[:-1], groups)), LoopSpec(start, columns, side)]
+    parallel_loops(writer, block, levels, outer, extent * side, point_time(nest, costs), serial)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class _Band:
     group: Group
     column: Dim
     results: tuple[Dim, Dim, int]
-    lanes: Lanes
+    lanes: VectorConfig
 
     def starting(self, block: Block) -> list[SSAValue]:
         """Memory for the states of the band, which start from the identity."""

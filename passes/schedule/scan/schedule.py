@@ -15,22 +15,22 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
-from ...cost.work import operations_and_chain, time_of
+from ...cost.work import operations_and_chain, point_time
 from ..body import Access, LoopWriter, accesses
-from ..map.schedule import Group, Lanes, groups_of, point_of
-from ..parallelize import Level, add_loops
+from ..map.schedule import Group, VectorConfig, collapse_axes, point_of
+from ..parallelize import LoopSpec, parallel_loops
 from ..reduce.core import state_types
-from .column_tiles import is_exclusive, runs_fit, scan_in_bands
+from .column_tiles import fits_unrolled, is_exclusive, scan_columns
 
 __all__ = ["schedule_scan"]
 
 
 def schedule_scan(
-    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: Lanes, done: dict[Sym, Dim], serial: bool
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, done: dict[Sym, Dim], serial: bool
 ) -> None:
     """Loops for a scan nest; `done` has the places of the iterators that enclosing rows run."""
     walks, extent = accesses(nest), nest.extents.data[-1]
-    groups = groups_of(nest, walks, len(done), nest.n_parallel)
+    groups = collapse_axes(nest, walks, len(done), nest.n_parallel)
     assert nest.order is not None
     is_row = nest.order.data.kind == "prefix"
     if is_row and not groups and not serial and not done:
@@ -38,14 +38,14 @@ def schedule_scan(
             return _in_pieces(writer, nest, block)
 
     if groups and (_lies_across(nest, walks, groups[-1]) if is_row else not _lies_along(nest, walks)):
-        return scan_in_bands(writer, nest, block, lanes, groups, done, serial)
+        return scan_columns(writer, nest, block, lanes, groups, done, serial)
     iterators, body = [writer.fresh() for _ in groups], Block()
     (_row if is_row else _chain)(writer, nest, body, {**done, **point_of(groups, iterators)})
-    levels = [Level(i, g.extent) for i, g in zip(iterators, groups)]
+    levels = [LoopSpec(i, g.extent) for i, g in zip(iterators, groups)]
     if levels and not is_row:
         body, levels[-1] = _side_by_side(writer, nest, body, levels[-1])
         extent = extent * levels[-1].step
-    return add_loops(writer, block, levels, body, extent, time_of(nest, writer.costs), serial)
+    return parallel_loops(writer, block, levels, body, extent, point_time(nest, writer.costs), serial)
 
 
 def _is_contiguous(walk: Access, symbol: Sym) -> bool:
@@ -57,7 +57,7 @@ def _lies_across(nest: kernel.GenericOp, walks: Sequence[Access], group: Group) 
     """Whether runs of neighbouring results can go side by side, along what is contiguous."""
     steps = [w.step(group.symbols[-1]) for w in walks]
     return (
-        runs_fit(nest)
+        fits_unrolled(nest)
         and all(s is not None and s.const in (0, 1) for s in steps)
         and _is_contiguous(walks[-1], group.symbols[-1])
     )
@@ -68,14 +68,14 @@ def _lies_along(nest: kernel.GenericOp, walks: Sequence[Access]) -> bool:
     return all(_is_contiguous(w, Sym(f"d{nest.n_parallel}")) for w in walks)
 
 
-def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, chain: Block, level: Level) -> tuple[Block, Level]:
+def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, chain: Block, level: LoopSpec) -> tuple[Block, LoopSpec]:
     """Some neighbouring chains together, each of which waits for itself: the loop over these, and the level around."""
     merging, waiting = operations_and_chain(nest.merge.block.ops)
     copies, start = writer.costs.copies(operations_and_chain(nest.body.block.ops)[0] + merging, waiting), writer.fresh()
     chain.add_op(loop.YieldOp())
     stop = minimum(level.extent, start + copies)
     made = loop.ForOp(str(level.iterator), start, stop, chain, unroll=copies)
-    return Block([made]), Level(start, level.extent, copies)
+    return Block([made]), LoopSpec(start, level.extent, copies)
 
 
 def _row(writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim]) -> None:

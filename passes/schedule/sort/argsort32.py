@@ -14,14 +14,14 @@ from ....dialects.dims.dims import Dim
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ..builder import Code
-from ..map.schedule import Lanes
+from ..map.schedule import VectorConfig
 from .base import Place
-from .key_range import Scale
+from .key_range import KeyRange
 from .keys import LEAST_BITS, Key, keys_of
-from .mergesort import SortByNetwork
-from .radix import SortByDigits
+from .mergesort import NetworkMergeSort
+from .radix import RadixSort
 
-__all__ = ["PositionsByNetwork", "positions_by_network", "positions_in_columns"]
+__all__ = ["PackedArgsort", "positions_by_network", "positions_in_columns"]
 
 I64, U64 = DTYPES["i64"], DTYPES["u64"]
 #: The low bits of a number, which are the position.
@@ -30,21 +30,21 @@ POSITION_BITS = 32
 MOST = 1 << POSITION_BITS
 
 
-class PositionsByNetwork(SortByNetwork):
+class PackedArgsort(NetworkMergeSort):
     """``argsort`` and ``sort_with_positions`` of elements whose keys leave room for positions."""
 
-    def key_of(self, element: DType, lanes: Lanes) -> Key:
+    def key_of(self, element: DType, lanes: VectorConfig) -> Key:
         (key,) = keys_of(element, self.descending, False)
         assert key.bits <= 64 - POSITION_BITS
         self.part = key
         return Key(64, I64, key.make)
 
-    def key_at(self, code: Code, place: Place, i: Dim, scale: Scale | None = None) -> Value:
+    def key_at(self, code: Code, place: Place, i: Dim, scale: KeyRange | None = None) -> Value:
         b, part = code.b, self.part
         key = b.cast(part.make(b, code.load(self.x, place(i))), U64) << POSITION_BITS
         return b.bitcast(key ^ (1 << 63), I64) | b.index(i)
 
-    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: Scale | None = None) -> None:
+    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: KeyRange | None = None) -> None:
         self.put_position(code, key & (1 << POSITION_BITS) - 1, place, i)
 
     def put_position(self, code: Code, position: Value, place: Place, i: Dim) -> None:
@@ -64,16 +64,16 @@ class PositionsByNetwork(SortByNetwork):
         code.if_(
             code.b.index(self.n) <= MOST,
             lambda c: write(c.block),
-            lambda c: SortByDigits(self.writer, self.op, self.lanes, False).emit_longer(c.block, MOST),
+            lambda c: RadixSort(self.writer, self.op, self.lanes, False).emit_longer(c.block, MOST),
         )
 
 
-def positions_in_columns(element: DType, lanes: Lanes) -> bool:
+def positions_in_columns(element: DType, lanes: VectorConfig) -> bool:
     """Whether positions of elements of a type can be sorted so without merges, which need more of vectors."""
     fits = not element.is_complex and element.bits <= 64 - POSITION_BITS
     return fits and lanes.width(I64.bits) > 1 and lanes.crossing
 
 
-def positions_by_network(element: DType, lanes: Lanes) -> bool:
+def positions_by_network(element: DType, lanes: VectorConfig) -> bool:
     """Whether positions of elements of a type can be sorted so, in as few operations as their values."""
     return positions_in_columns(element, lanes) and lanes.vector_bits >= LEAST_BITS

@@ -20,37 +20,37 @@ from ....dialects.scalar.builder import scalar_constant
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ..builder import Code
-from ..map.schedule import Lanes
-from .argsort32 import PositionsByNetwork
+from ..map.schedule import VectorConfig
+from .argsort32 import PackedArgsort
 from .base import Place
-from .heapsort import sort_heap
-from .key_range import BITS, NUMBERS, RANGE, Scale, both_ranges
+from .heapsort import heapsort
+from .key_range import BITS, NUMBERS, RANGE, KeyRange, both_ranges
 from .keys import Key, keys_of
 from .network import exponent
 
-__all__ = ["WidePositions", "wide_positions"]
+__all__ = ["PackedArgsort64", "wide_positions"]
 
 I64 = DTYPES["i64"]
 
 
-class WidePositions(PositionsByNetwork):
+class PackedArgsort64(PackedArgsort):
     """``argsort`` and ``sort_with_positions`` of elements whose keys have 64 bits."""
 
-    def key_of(self, element: DType, lanes: Lanes) -> Key:
+    def key_of(self, element: DType, lanes: VectorConfig) -> Key:
         (key,) = keys_of(element, self.descending, False)
         self.part = key.signed
         return Key(BITS, I64, self.part.make)
 
-    def new_scale(self, code: Code, cell: SSAValue, shared: bool) -> Scale:
+    def new_scale(self, code: Code, cell: SSAValue, shared: bool) -> KeyRange:
         """One without numbers yet, of all threads or of each; `cell` has room for a number."""
-        return Scale(self.allocate(code, I64, NUMBERS, shared=shared), exponent(code, cell, self.n))
+        return KeyRange(self.allocate(code, I64, NUMBERS, shared=shared), exponent(code, cell, self.n))
 
-    def key_at(self, code: Code, place: Place, i: Dim, scale: Scale | None = None) -> Value:
+    def key_at(self, code: Code, place: Place, i: Dim, scale: KeyRange | None = None) -> Value:
         """The key of an element; by a scale its number."""
         key = self.part.make(code.b, code.load(self.x, place(i)))
         return key if scale is None else scale.number(code, scale.high(code, key), code.b.index(i))
 
-    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: Scale | None = None) -> None:
+    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: KeyRange | None = None) -> None:
         assert scale is not None
         self.put_position(code, scale.position(code, key), place, i)
 
@@ -74,7 +74,7 @@ class WidePositions(PositionsByNetwork):
     # What keys lose
 
     def count_equal(
-        self, code: Code, number: Callable[[Code, Dim], Value], start: Dim, stop: Dim, beside: int, scale: Scale
+        self, code: Code, number: Callable[[Code, Dim], Value], start: Dim, stop: Dim, beside: int, scale: KeyRange
     ) -> Value:
         """How many of some numbers have the same part of a key as the one `beside` places behind, where keys lose
         what tells them apart."""
@@ -84,12 +84,12 @@ class WidePositions(PositionsByNetwork):
 
         return self.count(code, is_equal, start, code.bound(start + (stop - start) * scale.lost))
 
-    def equal_at(self, code: Code, place: Place, i: Dim, j: Dim, scale: Scale) -> Value:
+    def equal_at(self, code: Code, place: Place, i: Dim, j: Dim, scale: KeyRange) -> Value:
         """Whether numbers of two elements of the result have the same part of a key."""
         x, y = (scale.high(code, self._key_of_result(code, place, at)) for at in (i, j))
         return x.equals(y)
 
-    def order_equal(self, code: Code, place: Place, start: Dim, stop: Dim, cells: SSAValue, scale: Scale) -> None:
+    def order_equal(self, code: Code, place: Place, start: Dim, stop: Dim, cells: SSAValue, scale: KeyRange) -> None:
         """Elements of the result whose numbers have the same part of a key, in order: such as begin from `start` to
         `stop`, and not before what the first one of `cells` says, which becomes where the last ones end.
 
@@ -122,13 +122,13 @@ class WidePositions(PositionsByNetwork):
 
         code.while_(lambda c: c.load(cells, begins) < c.b.index(stop), run)
 
-    def _order_run(self, code: Code, place: Place, first: Dim, end: Dim, cells: SSAValue, scale: Scale) -> None:
+    def _order_run(self, code: Code, place: Place, first: Dim, end: Dim, cells: SSAValue, scale: KeyRange) -> None:
         """Elements whose numbers have the same part of a key, by numbers of what it lost."""
         positions = self.op.outs[-1]
         with code.for_(first, end) as (c, i):
             low = scale.low(c, self._key_of_result(c, place, i))
             c.store(scale.number(c, low, c.load(positions, place(i))), positions, place(i))
-        sort_heap(code, positions, lambda i: place(first + i), code.bound(end - first), cells)
+        heapsort(code, positions, lambda i: place(first + i), code.bound(end - first), cells)
         with code.for_(first, end) as (c, i):
             self.put(c, c.load(positions, place(i)), place, i, scale)
 
@@ -138,6 +138,6 @@ class WidePositions(PositionsByNetwork):
         return self.part.make(code.b, code.load(self.x, place(at)))
 
 
-def wide_positions(element: DType, lanes: Lanes) -> bool:
+def wide_positions(element: DType, lanes: VectorConfig) -> bool:
     """Whether positions of elements of a type can be sorted so."""
     return not element.is_complex and element.bits == BITS and lanes.width(BITS) > 1 and lanes.crossing

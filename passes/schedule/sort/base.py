@@ -17,20 +17,20 @@ from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ..body import LoopWriter, buffer_info
 from ..builder import Code
-from ..map.schedule import Lanes
+from ..map.schedule import VectorConfig
 from .keys import Key
 
-__all__ = ["Place", "RowSort"]
+__all__ = ["Place", "SortBase"]
 
 I64 = DTYPES["i64"]
 #: The index, in the operand and in the results, of an element of one row.
 Place = Callable[[Dim], list[Dim]]
 
 
-class RowSort:
+class SortBase:
     """Loops for one `kernel.foreign` that sorts, by the parts `keys` of an order, the least important first."""
 
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes, keys: list[Key]):
+    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: VectorConfig, keys: list[Key]):
         self.writer, self.op, self.lanes, self.keys = writer, op, lanes, keys
         (self.x,) = op.ins
         info = buffer_info(self.x)

@@ -18,9 +18,9 @@ from ....dialects.dims.dims import Dim
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
 from ..builder import Code
-from .network import Grid, GridSort, cleaning, power_of_two
+from .network import Grid, SortingNetwork, bitonic_merge, power_of_two
 
-__all__ = ["ROWS", "LaneSort"]
+__all__ = ["ROWS", "CrossLaneMerge"]
 
 I64 = DTYPES["i64"]
 #: Steps of rows that follow the exchanges of columns in the same registers: they hold twice ``2**STEPS`` rows.
@@ -29,15 +29,15 @@ STEPS = 3
 ROWS = 2 << STEPS
 
 
-class LaneSort:
-    """Writes what follows a `GridSort`, for grids of ``2**row_bits`` rows, or of three quarters as many.
+class CrossLaneMerge:
+    """Writes what follows a `SortingNetwork`, for grids of ``2**row_bits`` rows, or of three quarters as many.
 
     Whoever has few registers makes their rows a multiple of `ROWS`.
 
     `rows` are those that have elements.
     """
 
-    def __init__(self, network: GridSort, grid: Grid, code: Code):
+    def __init__(self, network: SortingNetwork, grid: Grid, code: Code):
         whole = power_of_two(code, grid.row_bits)
         fits = code.b.index(grid.rows * 4) <= code.b.index(whole * 3)
         self.three = code.bind(code.b.cast(fits, I64))
@@ -68,7 +68,7 @@ class LaneSort:
                 lower, upper = pair if i < many // 2 else pair[::-1]
                 held[lower], held[upper] = self._merged(c, held[lower], held[upper], column, level)
             for group in (here, there):
-                for a, b in cleaning(many):
+                for a, b in bitonic_merge(many):
                     low, high = group[a], group[b]
                     held[low], held[high] = self.network.exchanged(c, held[low], held[high])
             for row, value in held.items():

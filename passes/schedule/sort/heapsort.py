@@ -10,12 +10,12 @@ from ....dialects.types import DTYPES
 from ..builder import Code
 from .base import Place
 
-__all__ = ["sort_heap"]
+__all__ = ["heapsort"]
 
 I64 = DTYPES["i64"]
 
 
-def sort_heap(code: Code, keys: SSAValue, place: Place, count: Dim, cell: SSAValue) -> None:
+def heapsort(code: Code, keys: SSAValue, place: Place, count: Dim, cell: SSAValue) -> None:
     """``keys[place(0)]`` and so on, `count` of them, in ascending order; `cell` has room for a number.
 
     The lower half of all steps makes a heap, whose greatest element each of the others takes away.

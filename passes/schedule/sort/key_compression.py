@@ -14,9 +14,9 @@ from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
 from ..builder import Code
-from .argsort64 import WidePositions
+from .argsort64 import PackedArgsort64
 from .base import Place
-from .key_range import RANGE, Scale, both_ranges, no_range
+from .key_range import RANGE, KeyRange, both_ranges, no_range
 
 __all__ = ["ScaledRows"]
 
@@ -28,13 +28,13 @@ class ScaledRows:
     """A batch of rows: its scale, the range of each part of them, and of each bucket where it begins in its row and how
     many of its elements are to be looked at, 0 or more."""
 
-    sort: WidePositions
-    scale: Scale
+    sort: PackedArgsort64
+    scale: KeyRange
     ranges: SSAValue
     found: SSAValue
 
     @staticmethod
-    def of(sort: WidePositions, code: Code, cell: SSAValue, parts: Dim, buckets: Dim) -> ScaledRows:
+    def of(sort: PackedArgsort64, code: Code, cell: SSAValue, parts: Dim, buckets: Dim) -> ScaledRows:
         """Memory for so many parts and buckets of all rows."""
         return ScaledRows(
             sort,
@@ -62,7 +62,7 @@ class ScaledRows:
         for k, number in enumerate((at, dim(0 if seen else 1))):
             code.store(code.b.index(number), self.found, [bucket, dim(k)])
 
-    def count(self, code: Code, bucket: Dim, numbers: SSAValue, start: Dim, count: Dim, scale: Scale) -> None:
+    def count(self, code: Code, bucket: Dim, numbers: SSAValue, start: Dim, count: Dim, scale: KeyRange) -> None:
         """How many of the sorted numbers of a bucket have the same part of a key as the next one."""
         last = start + maximum(count - 1, 0)
         equal = self.sort.count_equal(code, lambda c, i: c.load(numbers, [i]), start, last, 1, scale)

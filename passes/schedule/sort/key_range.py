@@ -17,7 +17,7 @@ from ....dialects.scalar.language import ScalarBuilder, Value
 from ....dialects.types import DTYPES
 from ..builder import Code
 
-__all__ = ["BITS", "NUMBERS", "RANGE", "SIGN", "Scale", "both_ranges", "no_range"]
+__all__ = ["BITS", "NUMBERS", "RANGE", "SIGN", "KeyRange", "both_ranges", "no_range"]
 
 I64, U64 = DTYPES["i64"], DTYPES["u64"]
 #: The bits of a key, and the one of its sign.
@@ -34,7 +34,7 @@ LEAST, SHIFT, LOST, NUMBERS = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
-class Scale:
+class KeyRange:
     """What is known of keys that are sorted together: `cells` for its numbers, and the bits of a position.
 
     `held` are the numbers, where they have been read.
@@ -44,7 +44,7 @@ class Scale:
     bits: Dim
     held: tuple[Dim, ...] = ()
 
-    def read(self, code: Code) -> Scale:
+    def read(self, code: Code) -> KeyRange:
         return replace(self, held=tuple(code.bind(code.load(self.cells, [dim(k)])) for k in range(NUMBERS)))
 
     def set(self, code: Code, range_: list[Value]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ....dialects.scalar.language import ComplexValue, ScalarBuilder, Value
 from ....dialects.types import DTYPES, DType
 
-__all__ = ["LEAST_BITS", "Key", "as_number", "comparable_key", "keys_of", "of_number"]
+__all__ = ["LEAST_BITS", "Key", "as_number", "from_ordered_key", "keys_of", "to_ordered_key"]
 
 #: Vectors of so many bits have an instruction for the lesser one of two numbers of 64 bits.
 LEAST_BITS = 512
@@ -61,7 +61,7 @@ class Key:
         return -1 if self.dtype.is_signed else (1 << self.bits - 1) - 1
 
 
-def comparable_key(element: DType, descending: bool, vector_bits: int) -> Key:
+def to_ordered_key(element: DType, descending: bool, vector_bits: int) -> Key:
     """A key whose lesser and greater one of two vectors find in few operations: a signed number.
 
     Of 64 bits few machines have an instruction for that, but all have one for f64, which is its own key then, with NaN
@@ -83,7 +83,7 @@ def as_number(b: ScalarBuilder, key: Value) -> Value:
     return _turned(b.bitcast(key, DTYPES[f"i{n}"]), n)
 
 
-def of_number(b: ScalarBuilder, number: Value, dtype: DType) -> Value:
+def from_ordered_key(b: ScalarBuilder, number: Value, dtype: DType) -> Value:
     """The key that `as_number` made a number of."""
     return b.bitcast(_turned(number, dtype.bits), dtype) if dtype.is_float else number
 

@@ -21,16 +21,16 @@ from ....dialects import kernel, loop
 from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
-from ...cost.model import Costs
+from ...cost.model import CostModel
 from ..body import LoopWriter, buffer_info
 from ..builder import Code
-from ..map.schedule import Lanes
-from .base import Place, RowSort
-from .key_range import Scale
-from .keys import Key, as_number, comparable_key, of_number
-from .network import Grid, GridSort, exponent, largest_value, power_of_two
+from ..map.schedule import VectorConfig
+from .base import Place, SortBase
+from .key_range import KeyRange
+from .keys import Key, as_number, from_ordered_key, to_ordered_key
+from .network import Grid, SortingNetwork, exponent, largest_value, power_of_two
 
-__all__ = ["SortByNetwork", "time_by_network", "values_by_network"]
+__all__ = ["NetworkMergeSort", "time_by_network", "values_by_network"]
 
 I64 = DTYPES["i64"]
 #: Pieces of merges that go side by side, at most.
@@ -79,10 +79,10 @@ class _Row:
     here: Dim
 
 
-class SortByNetwork(RowSort):
+class NetworkMergeSort(SortBase):
     """``sort`` of whole numbers and floats that are not complex."""
 
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes):
+    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: VectorConfig):
         self.descending: bool = op.params["descending"]
         self.key = self.key_of(buffer_info(op.ins[0]).dtype, lanes)
         #: What is in the order of keys where NaN is in that of elements.
@@ -93,17 +93,17 @@ class SortByNetwork(RowSort):
         self.number = DTYPES[f"i{self.key.dtype.bits}"]
         #: Pieces of merges that go side by side.
         self.beside = min(BESIDE, self.columns)
-        self.network = GridSort(writer.costs, self.key.dtype, self.columns)
+        self.network = SortingNetwork(writer.costs, self.key.dtype, self.columns)
         self.block = block_elements(writer.costs, self.key.dtype)
 
-    def key_of(self, element: DType, lanes: Lanes) -> Key:
-        return comparable_key(element, self.descending, lanes.vector_bits)
+    def key_of(self, element: DType, lanes: VectorConfig) -> Key:
+        return to_ordered_key(element, self.descending, lanes.vector_bits)
 
-    def key_at(self, code: Code, place: Place, i: Dim, scale: Scale | None = None) -> Value:
+    def key_at(self, code: Code, place: Place, i: Dim, scale: KeyRange | None = None) -> Value:
         """The key of an element of a row."""
         return self.key.make(code.b, code.load(self.x, place(i)))
 
-    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: Scale | None = None) -> None:
+    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: KeyRange | None = None) -> None:
         """An element of the results, which has this key."""
         assert self.key.element is not None
         code.store(self.key.element(code.b, key), self.op.outs[0], place(i))
@@ -291,7 +291,7 @@ class SortByNetwork(RowSort):
         size = memory.cut.rows * self.columns
         first = code.bound(memory.whole * half + row.here * memory.span)
         with code.for_(block * size, minimum(self.n, block * size + size), self.columns) as (c, i):
-            key = of_number(c.b, c.load(memory.runs, [first + i]), self.key.dtype)
+            key = from_ordered_key(c.b, c.load(memory.runs, [first + i]), self.key.dtype)
             self.put(c, key, self.places(row.number), i)
         if self.key.dtype.is_float:
             self._restore_nans(code, row, block * size, size, memory)
@@ -319,12 +319,12 @@ class SortByNetwork(RowSort):
         self.order_zeros(code, self.places(row.number), lambda c, i: c.load(memory.runs, [first + i]), *counts)
 
 
-def values_by_network(element: DType, lanes: Lanes) -> bool:
+def values_by_network(element: DType, lanes: VectorConfig) -> bool:
     """Whether values of a type can be sorted so."""
     return element.bits > 1 and lanes.width(element.bits) > 1 and lanes.crossing
 
 
-def time_by_network(costs: Costs, element: DType, columns: int, n: float) -> float:
+def time_by_network(costs: CostModel, element: DType, columns: int, n: float) -> float:
     """Nanoseconds an element of rows of `n`, shorter ones being filled up."""
     least = columns * max(columns, costs.machine.registers / 2)
     if n < least:
@@ -335,6 +335,6 @@ def time_by_network(costs: Costs, element: DType, columns: int, n: float) -> flo
     return costs.computing(bits * (bits + 1) / 2 + merges * MERGE, element.bits)
 
 
-def block_elements(costs: Costs, element: DType) -> int:
+def block_elements(costs: CostModel, element: DType) -> int:
     """Elements of a block at most, a power of two: half of the second cache holds them."""
     return 1 << (int(costs.machine.cache2) // 2 // element.bytes).bit_length() - 1

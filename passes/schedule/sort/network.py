@@ -16,21 +16,30 @@ from xdsl.ir import SSAValue
 from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
-from ...cost.model import Costs
+from ...cost.model import CostModel
 from ..body import buffer_info
 from ..builder import Code
 
-__all__ = ["ONE_PORT", "Grid", "GridSort", "cleaning", "exponent", "largest_value", "power_of_two", "sorting"]
+__all__ = [
+    "SINGLE_PORT",
+    "Grid",
+    "SortingNetwork",
+    "bitonic_merge",
+    "exponent",
+    "largest_value",
+    "power_of_two",
+    "sorting",
+]
 
 I64 = DTYPES["i64"]
 #: Vectors of so many bits have one port that finds the lesser element, and another one that takes all functions of
 #: three bits in one instruction: it finds the greater element as what is left of both.
-ONE_PORT = 512
+SINGLE_PORT = 512
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A buffer of rows, and how many: a multiple of ``2**steps`` (`GridSort.steps`), at most ``2**row_bits``.
+    """A buffer of rows, and how many: a multiple of ``2**steps`` (`SortingNetwork.steps`), at most ``2**row_bits``.
 
     There is memory for ``2**row_bits``, and those behind the last one are of the largest value.
     """
@@ -40,10 +49,10 @@ class Grid:
     row_bits: Dim
 
 
-class GridSort:
+class SortingNetwork:
     """Writes networks for grids of so many columns, the lanes of a vector."""
 
-    def __init__(self, costs: Costs, key: DType, columns: int):
+    def __init__(self, costs: CostModel, key: DType, columns: int):
         self.columns = columns
         #: Steps of a network whose rows are in registers at once.
         self.steps = int(math.log2(costs.machine.registers / 2))
@@ -141,8 +150,8 @@ class GridSort:
 
         code.if_(
             code.b.index(three).equals(0),
-            lambda c: last(c, whole, cleaning(whole)),
-            lambda c: last(c, quarters, cleaning(quarters)),
+            lambda c: last(c, whole, bitonic_merge(whole)),
+            lambda c: last(c, quarters, bitonic_merge(quarters)),
         )
 
     def _mirror(self, code: Code, bits: Dim, steps: int, start: Dim, stop: Dim, grid: Grid) -> None:
@@ -163,7 +172,7 @@ class GridSort:
         with code.for_(0, (stop - start + (size - 1)) // size) as (outer, block):
             first = start + block * size
             with outer.for_(0, minimum(distance, stop - first)) as (inner, i):
-                self._step(inner, grid, [first + i + distance * j for j in range(whole)], cleaning(whole))
+                self._step(inner, grid, [first + i + distance * j for j in range(whole)], bitonic_merge(whole))
 
     def _step(self, code: Code, grid: Grid, rows: list[Dim], comparators: list[tuple[int, int]]) -> None:
         """Comparators of some rows: the lesser element goes to the first of each pair."""
@@ -180,7 +189,7 @@ class GridSort:
         """The lesser and the greater one of two elements."""
         less = x < y
         low = code.b.select(less, x, y)
-        if self.columns * x.dtype.bits < ONE_PORT:
+        if self.columns * x.dtype.bits < SINGLE_PORT:
             return low, code.b.select(less, y, x)
         bits = DTYPES[f"u{x.dtype.bits}"]
         x, y, least = (code.b.bitcast(v, bits) for v in (x, y, low))
@@ -208,7 +217,7 @@ def largest_value(code: Code, dtype: DType) -> Value:
     return code.b.constant(math.inf if dtype.is_float else (1 << dtype.bits - 1) - 1, dtype)
 
 
-def cleaning(count: int, offset: int = 0, falls: bool = False) -> list[tuple[int, int]]:
+def bitonic_merge(count: int, offset: int = 0, falls: bool = False) -> list[tuple[int, int]]:
     """Comparators that sort a bitonic sequence, of a power of two or three times one.
 
     `falls`: one whose places are from the last to the first.
@@ -225,7 +234,7 @@ def cleaning(count: int, offset: int = 0, falls: bool = False) -> list[tuple[int
 
 def _mirroring(half: int) -> list[tuple[int, int]]:
     """Comparators of `half` rows and the mirror image of each; then of both halves on their own."""
-    return [(i, half + i) for i in range(half)] + cleaning(half) + cleaning(half, half, True)
+    return [(i, half + i) for i in range(half)] + bitonic_merge(half) + bitonic_merge(half, half, True)
 
 
 def sorting(bits: int) -> list[tuple[int, int]]:

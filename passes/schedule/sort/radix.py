@@ -23,14 +23,14 @@ from ....dialects import kernel, loop
 from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
-from ...cost.model import Costs
+from ...cost.model import CostModel
 from ..body import LoopWriter, buffer_info
 from ..builder import Code
-from ..map.schedule import Lanes
-from .base import RowSort
+from ..map.schedule import VectorConfig
+from .base import SortBase
 from .keys import Key, keys_of
 
-__all__ = ["SortByDigits", "time_by_digits"]
+__all__ = ["RadixSort", "time_by_digits"]
 
 I64, U64 = DTYPES["i64"], DTYPES["u64"]
 #: Rows of more elements are sorted by all threads together.
@@ -73,10 +73,10 @@ class _Digits:
     values: Dim
 
 
-class SortByDigits(RowSort):
+class RadixSort(SortBase):
     """``sort``, ``argsort`` and ``sort_with_positions``; `only_values`: values are what their keys say."""
 
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: Lanes, only_values: bool):
+    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: VectorConfig, only_values: bool):
         element = buffer_info(op.ins[0]).dtype
         super().__init__(writer, op, lanes, keys_of(element, op.params["descending"], only_values))
         self.only_values = only_values
@@ -295,7 +295,7 @@ class SortByDigits(RowSort):
         code.store(code.b.index(1 - half), memory.half, [dim(0)])
 
 
-def time_by_digits(costs: Costs, element: DType, n: float, with_positions: bool) -> float:
+def time_by_digits(costs: CostModel, element: DType, n: float, with_positions: bool) -> float:
     """Nanoseconds an element of rows of `n`; where no cache holds them, what is stored goes to lines far apart."""
     widest = next(width for least, width in WIDTHS if n >= least)
     each = costs.computing(PASS)

@@ -20,23 +20,23 @@ from ....dialects import loop
 from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
-from ...cost.model import Costs
+from ...cost.model import CostModel
 from ..builder import Code
-from ..map.schedule import Lanes
-from .argsort64 import WidePositions
-from .cross_lane_merge import ROWS, LaneSort
-from .heapsort import sort_heap
+from ..map.schedule import VectorConfig
+from .argsort64 import PackedArgsort64
+from .cross_lane_merge import ROWS, CrossLaneMerge
+from .heapsort import heapsort
 from .key_compression import ScaledRows
-from .key_range import Scale
-from .mergesort import SortByNetwork
+from .key_range import KeyRange
+from .mergesort import NetworkMergeSort
 from .network import Grid, exponent, power_of_two
-from .signed_zeros import UnorderedKeys
+from .signed_zeros import SignedZeroFixup
 
-__all__ = ["SortInBuckets", "time_in_buckets", "vectors_are_compressed"]
+__all__ = ["SampleSort", "time_in_buckets", "vectors_are_compressed"]
 
 I64 = DTYPES["i64"]
 #: How many elements of the sample a bucket has: one in a hundred has twice as many elements as others on average.
-SAMPLED = 8
+OVERSAMPLING = 8
 #: So many elements of the sample are neighbours: they cost one wait for memory.
 BESIDE = 4
 #: How much of the grid of a bucket, whose size is a power of two, a bucket fills on average, at most.
@@ -77,7 +77,7 @@ class _Memory:
     part: Dim
     scaled: ScaledRows | None
 
-    def scale(self, code: Code) -> Scale | None:
+    def scale(self, code: Code) -> KeyRange | None:
         return self.scaled and self.scaled.scale.read(code)
 
 
@@ -101,14 +101,14 @@ class _Task:
     part: Dim
 
 
-class SortInBuckets:
+class SampleSort:
     """The rows of a sort of values, or of what has positions in it."""
 
-    def __init__(self, sort: SortByNetwork):
+    def __init__(self, sort: NetworkMergeSort):
         self.sort, self.writer, self.key, self.width = sort, sort.writer, sort.key, sort.columns
         self.bucket = bucket_elements(sort.writer.costs, self.key.dtype, self.width)
         self.most = int(self.bucket * FILLED)
-        self.rest = UnorderedKeys(sort)
+        self.rest = SignedZeroFixup(sort)
         #: How many elements before they are needed lines are asked for.
         self.ahead = sort.writer.costs.ahead(1) // self.key.dtype.bytes
 
@@ -134,7 +134,7 @@ class SortInBuckets:
                 self._each(inner, first, count, dim(1), n, lambda c, task: self._finish(c, task, memory, room))
 
     def _room(self, code: Code) -> _Room:
-        sample = (self.sort.n // self.most + 1) * (2 * SAMPLED * 2)
+        sample = (self.sort.n // self.most + 1) * (2 * OVERSAMPLING * 2)
         least = self.width * self._step
         filled = maximum(least, minimum(self.bucket * ROOM, self.sort.n * 2))
         capacity = maximum(filled, sample)
@@ -183,7 +183,7 @@ class SortInBuckets:
         depth = exponent(code, cell, code.bound(1 + many * ((n - 1) // self.most)))
         whole, part = code.bound(n * batch), code.bound(self._part_elements(n))
         scaled = None
-        if isinstance(sort, WidePositions):
+        if isinstance(sort, PackedArgsort64):
             scaled = ScaledRows.of(sort, code, cell, parts * batch, most * batch)
         parts, buckets = code.bound(parts), power_of_two(code, depth)
         return _Memory(keys, whole, least, begins, depth, many, buckets, parts, part, scaled)
@@ -210,7 +210,7 @@ class SortInBuckets:
     def _sample(self, code: Code, row: Dim, memory: _Memory, room: _Room) -> None:
         """Elements of a row by which it is cut into buckets, to a grid."""
         sort, place, scale = self.sort, self.sort.places(row), memory.scale(code)
-        count = code.bound(memory.buckets * SAMPLED)
+        count = code.bound(memory.buckets * OVERSAMPLING)
         groups = code.bound(count // BESIDE)
         stride = code.bound(sort.n // groups)
         with code.for_(0, groups) as (c, group):
@@ -228,8 +228,8 @@ class SortInBuckets:
     def _put_sample(self, code: Code, here: Dim, count: Dim, memory: _Memory, room: _Room) -> None:
         """Where buckets begin."""
         own = code.bound(here * memory.buckets)
-        with code.for_(0, count // SAMPLED) as (c, i):
-            c.store(c.load(room.buffer, [room.capacity + i * SAMPLED]), memory.least, [own + i])
+        with code.for_(0, count // OVERSAMPLING) as (c, i):
+            c.store(c.load(room.buffer, [room.capacity + i * OVERSAMPLING]), memory.least, [own + i])
         code.store(_least_value(code, self.key.dtype), memory.least, [own])
 
     def _ask(self, code: Code, buffer: SSAValue, index: list[Dim], writes: bool = False) -> None:
@@ -352,7 +352,7 @@ class SortInBuckets:
         grid = Grid(room.buffer, rows, bits)
         network.fill(code, grid, count)
         network.sort(code, grid)
-        LaneSort(network, grid, code).sort(code, room.capacity)
+        CrossLaneMerge(network, grid, code).sort(code, room.capacity)
 
     def _row(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
         """A whole row to the grid."""
@@ -437,7 +437,7 @@ class SortInBuckets:
             self._tell(c, room, rest, place)
 
         def as_heap(c: Code) -> None:
-            sort_heap(c, memory.keys, lambda i: [start + i], rest, room.cells)
+            heapsort(c, memory.keys, lambda i: [start + i], rest, room.cells)
             with c.for_(0, rest, self.width) as (d, i):
                 sort.put(d, d.load(memory.keys, [start + i]), sort.places(task.row), place + i, scale)
             self._tell(c, room, dim(0), place)
@@ -462,17 +462,17 @@ def _least_value(code: Code, dtype: DType) -> Value:
     return code.b.constant(-(1 << dtype.bits - 1), dtype)
 
 
-def bucket_elements(costs: Costs, key: DType, columns: int) -> int:
+def bucket_elements(costs: CostModel, key: DType, columns: int) -> int:
     """Elements of the grid of most buckets, a power of two: they fit the first cache with their results."""
     return max(columns * columns, 1 << (int(costs.machine.cache1) // 2 // key.bytes).bit_length() - 1)
 
 
-def vectors_are_compressed(element: DType, lanes: Lanes) -> bool:
+def vectors_are_compressed(element: DType, lanes: VectorConfig) -> bool:
     """Whether partitions of such elements are instructions."""
     return lanes.vector_bits >= COMPRESSED_BITS and element.bits >= LEAST_ELEMENT
 
 
-def time_in_buckets(costs: Costs, key: DType, columns: int, n: float) -> float:
+def time_in_buckets(costs: CostModel, key: DType, columns: int, n: float) -> float:
     """Nanoseconds an element of rows of `n`, shorter ones being filled up."""
     least = columns * max(columns, costs.machine.registers / 2)
     if n < least:

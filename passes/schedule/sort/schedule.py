@@ -21,20 +21,20 @@ from ...cost.model import assumed_number
 from ...cost.remarks import remark
 from ..body import LoopWriter, buffer_info
 from ..builder import Code
-from ..map.schedule import Lanes
-from .argsort32 import PositionsByNetwork, positions_by_network, positions_in_columns
-from .argsort64 import WidePositions, wide_positions
-from .mergesort import SortByNetwork, time_by_network, values_by_network
-from .radix import SortByDigits, time_by_digits
-from .samplesort import SortInBuckets, time_in_buckets, vectors_are_compressed
-from .short_rows import SortInColumns, longest_in_columns, time_in_columns
+from ..map.schedule import VectorConfig
+from .argsort32 import PackedArgsort, positions_by_network, positions_in_columns
+from .argsort64 import PackedArgsort64, wide_positions
+from .mergesort import NetworkMergeSort, time_by_network, values_by_network
+from .radix import RadixSort, time_by_digits
+from .samplesort import SampleSort, time_in_buckets, vectors_are_compressed
+from .short_rows import ColumnSort, longest_in_columns, time_in_columns
 
 __all__ = ["schedule_sort"]
 
 I64 = DTYPES["i64"]
 
 
-def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: Lanes) -> None:
+def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``sort``, ``argsort`` and ``sort_with_positions``: parameters ``axis`` and ``descending``."""
     info = buffer_info(op.ins[0])
     element, n = info.dtype, assumed_number(info.dims[op.params["axis"]])
@@ -62,15 +62,15 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
     if len(ways) > 1:
         remark("sort", f"{op.fn.data} of {element}", chosen, "what a row takes", row, op)
 
-    def network() -> SortByNetwork:
-        return (SortByNetwork if only_values else WidePositions if wide else PositionsByNetwork)(writer, op, lanes)
+    def network() -> NetworkMergeSort:
+        return (NetworkMergeSort if only_values else PackedArgsort64 if wide else PackedArgsort)(writer, op, lanes)
 
     def each_row(block: Block) -> None:
         if chosen == "by digits":
-            SortByDigits(writer, op, lanes.at_most(writer.costs.half_line), only_values).emit(block)
+            RadixSort(writer, op, lanes.at_most(writer.costs.half_cache_line_bits), only_values).emit(block)
             return
         sort = network()
-        sort.where_possible(block, SortInBuckets(sort).emit if chosen == "in buckets" else sort.emit)
+        sort.where_possible(block, SampleSort(sort).emit if chosen == "in buckets" else sort.emit)
 
     if not (merges or wide or (not only_values and positions_in_columns(element, lanes))):
         each_row(block)
@@ -79,7 +79,7 @@ def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes:
 
 
 def _short_rows_in_columns(
-    sort: SortByNetwork, block: Block, other: Callable[[float], float], each_row: Callable[[Block], None]
+    sort: NetworkMergeSort, block: Block, other: Callable[[float], float], each_row: Callable[[Block], None]
 ) -> None:
     """Rows that take less so side by side, where there are enough of them, and others by themselves."""
     costs = sort.writer.costs
@@ -88,7 +88,7 @@ def _short_rows_in_columns(
     if rows == 1 or (n is not None and n > longest):
         each_row(block)
         return
-    columns = SortInColumns(sort, longest)
+    columns = ColumnSort(sort, longest)
 
     def fewest(n: int) -> int:
         """Of how many rows on those of `n` elements take less so: a grid takes as long where lanes are empty."""

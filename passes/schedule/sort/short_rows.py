@@ -18,17 +18,17 @@ from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
-from ...cost.model import Costs
+from ...cost.model import CostModel
 from ..body import buffer_info
 from ..builder import Code
-from .argsort64 import WidePositions
+from .argsort64 import PackedArgsort64
 from .base import Place
-from .key_range import Scale
+from .key_range import KeyRange
 from .keys import as_number
-from .mergesort import SortByNetwork, block_elements
+from .mergesort import NetworkMergeSort, block_elements
 from .network import Grid, exponent
 
-__all__ = ["SortInColumns", "longest_in_columns", "time_in_columns"]
+__all__ = ["ColumnSort", "longest_in_columns", "time_in_columns"]
 
 I64 = DTYPES["i64"]
 #: What an element takes on its way into the grid and out of it, in operations of vectors.
@@ -48,13 +48,13 @@ class _Group:
     first: Dim
     end: Dim
     square: SSAValue | None
-    scale: Scale | None = None
+    scale: KeyRange | None = None
 
 
-class SortInColumns:
+class ColumnSort:
     """The rows of a sort by networks, of at most `longest` elements, as columns."""
 
-    def __init__(self, sort: SortByNetwork, longest: int):
+    def __init__(self, sort: NetworkMergeSort, longest: int):
         self.sort, self.longest, self.width = sort, longest, sort.columns
         info = buffer_info(sort.x)
         self.axis: int = sort.op.params["axis"]
@@ -73,7 +73,7 @@ class SortInColumns:
         cell = sort.allocate(code, I64, 1, shared=True)
         grid = Grid(sort.allocate(code, sort.key.dtype, memory, shared=False), rows, exponent(code, cell, rows))
         square = sort.allocate(code, sort.key.dtype, width * width, shared=False)
-        scale = sort.new_scale(code, cell, shared=False) if isinstance(sort, WidePositions) else None
+        scale = sort.new_scale(code, cell, shared=False) if isinstance(sort, PackedArgsort64) else None
         inner, number = code.inner(), sort.writer.fresh()
         if self.beside is None:
             groups = code.bound((sort.rows + (width - 1)) // width)
@@ -174,10 +174,10 @@ class SortInColumns:
 
     # Keys by a scale
 
-    def _scaled(self, code: Code, group: _Group, unset: Scale, grid: Grid, size: Dim) -> Scale:
+    def _scaled(self, code: Code, group: _Group, unset: KeyRange, grid: Grid, size: Dim) -> KeyRange:
         """Numbers for the keys of a grid; their scale."""
         sort, width = self.sort, self.width
-        assert isinstance(sort, WidePositions)
+        assert isinstance(sort, PackedArgsort64)
         # Columns of no row are as the first one, and so do not widen the range.
         with code.for_(group.end - group.first, width) as (some, column), some.for_(0, sort.n) as (c, i):
             c.store(c.load(grid.buffer, [i * width]), grid.buffer, [i * width + column])
@@ -188,10 +188,10 @@ class SortInColumns:
             c.store(scale.number(c, high, c.b.index(i)), grid.buffer, [i * width + column])
         return scale
 
-    def _order_equal(self, code: Code, group: _Group, scale: Scale, grid: Grid) -> None:
+    def _order_equal(self, code: Code, group: _Group, scale: KeyRange, grid: Grid) -> None:
         """What keys lost; of a grid where that may matter, all rows are looked through."""
         sort, width = self.sort, self.width
-        assert isinstance(sort, WidePositions)
+        assert isinstance(sort, PackedArgsort64)
 
         def order(c: Code) -> None:
             with c.for_(group.first, group.end) as (each, row):
@@ -226,7 +226,7 @@ class SortInColumns:
             )
 
 
-def time_in_columns(costs: Costs, key: DType, columns: int, n: float) -> float:
+def time_in_columns(costs: CostModel, key: DType, columns: int, n: float) -> float:
     """Nanoseconds an element of many rows of `n`, shorter ones being filled up."""
     step = costs.machine.registers / 2
     rows = math.ceil(max(1.0, n) / step) * step
@@ -235,7 +235,7 @@ def time_in_columns(costs: Costs, key: DType, columns: int, n: float) -> float:
     return costs.computing(far * (bits * (bits + 1) / 2 * rows) / max(1.0, n) + MOVES, key.bits)
 
 
-def longest_in_columns(costs: Costs, key: DType, columns: int, other: Callable[[float], float]) -> int:
+def longest_in_columns(costs: CostModel, key: DType, columns: int, other: Callable[[float], float]) -> int:
     """The most elements, a power of two, of rows that go so in less time than another way takes an element of such
     rows; what the second cache holds at most."""
     most = block_elements(costs, key) // columns

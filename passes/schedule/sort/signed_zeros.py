@@ -12,18 +12,18 @@ from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
 from ..builder import Code
 from .base import Place
-from .mergesort import SortByNetwork
+from .mergesort import NetworkMergeSort
 from .network import exponent
 
-__all__ = ["UnorderedKeys"]
+__all__ = ["SignedZeroFixup"]
 
 I64, BOOL = DTYPES["i64"], DTYPES["bool"]
 
 
-class UnorderedKeys:
+class SignedZeroFixup:
     """Writes it for the rows of one sort."""
 
-    def __init__(self, sort: SortByNetwork):
+    def __init__(self, sort: NetworkMergeSort):
         self.sort, self.key = sort, sort.key
 
     def finish(self, code: Code, row: Dim, cells: SSAValue, flag: SSAValue) -> None:

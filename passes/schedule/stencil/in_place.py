@@ -22,12 +22,12 @@ from ....dialects.attributes import BufferInfo, map_attr
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides, sym
 from ....dialects.dims.index_map import IndexMap, product
 from ...cost.kernel_stats import kernel_label
-from ...cost.remarks import listening, remark
+from ...cost.remarks import enabled, remark
 from ...cost.work import bytes_of
 from ..body import LoopWriter, bound, buffer_info
-from ..matmul.cpu import part_of
+from ..matmul.cpu import split_range
 
-__all__ = ["Update", "schedule_update", "update_of"]
+__all__ = ["InPlaceStencil", "match_stencil", "schedule_ring_buffer"]
 
 #: Appends the loops of a nest whose first iterator stands somewhere already.
 Nest = Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None]
@@ -37,7 +37,7 @@ FIRST = Sym("d0")
 
 
 @dataclass(frozen=True)
-class Update:
+class InPlaceStencil:
     """`made` computes a temporary of rows of a buffer no further than `reach` from those that `kept` replaces by it."""
 
     made: kernel.GenericOp
@@ -51,7 +51,7 @@ class Update:
         return owner
 
 
-def update_of(made: Operation) -> Update | None:
+def match_stencil(made: Operation) -> InPlaceStencil | None:
     """The update that a nest begins and the next one ends; None for any other nest."""
     kept = made.next_op
     if not (_is_map(made) and _is_map(kept) and _is_copy(kept)):
@@ -73,7 +73,7 @@ def update_of(made: Operation) -> Update | None:
             if apart is None:
                 return None
             reach = max(reach, abs(apart))
-    return Update(made, kept, reach) if reach and not made.reads_at_computed({target}) else None
+    return InPlaceStencil(made, kept, reach) if reach and not made.reads_at_computed({target}) else None
 
 
 def _is_map(op: Operation | None) -> bool:
@@ -101,15 +101,15 @@ def _is_arena(buffer: SSAValue, users: set[Operation]) -> bool:
     )
 
 
-def schedule_update(
-    writer: LoopWriter, update: Update, block: Block, nest: Nest, otherwise: Callable[[Block], None]
+def schedule_ring_buffer(
+    writer: LoopWriter, update: InPlaceStencil, block: Block, nest: Nest, otherwise: Callable[[Block], None]
 ) -> None:
     """One sweep where there are rows enough, and the second cache holds those of a ring; `otherwise` two."""
     _Sweep(writer, update, nest).write(block, otherwise)
 
 
 class _Sweep:
-    def __init__(self, writer: LoopWriter, update: Update, nest: Nest):
+    def __init__(self, writer: LoopWriter, update: InPlaceStencil, nest: Nest):
         self.writer, self.update, self.nest = writer, update, nest
         self.rows, *across = update.made.extents.data
         self.points, self.reach = product(across), update.reach
@@ -119,7 +119,7 @@ class _Sweep:
         self.held = self.reach + self.ring
 
     def write(self, block: Block, otherwise: Callable[[Block], None]) -> None:
-        if listening():
+        if enabled():
             self._remark()
         row = self.points * self.info.dtype.bytes
         fits = int(self.writer.costs.machine.cache2) // (2 * self.held) - row
@@ -140,11 +140,11 @@ class _Sweep:
         held = self._temporary(block, chunks)
         streams, writer.streams = writer.streams, False
         chunk, body = writer.fresh(), Block()
-        self._chunk(body, held, chunk, *part_of(writer, body, rows, chunk, chunks))
+        self._chunk(body, held, chunk, *split_range(writer, body, rows, chunk, chunks))
         body.add_op(loop.YieldOp())
         block.add_op(loop.ParallelOp(str(chunk), 0, chunks, body, grain=1))
         chunk, body = writer.fresh(), Block()
-        first, end = part_of(writer, body, rows, chunk, chunks)
+        first, end = split_range(writer, body, rows, chunk, chunks)
         count = bound(writer, body, end - first)
         for lower, upper in ((dim(0), dim(self.reach)), (count - self.reach, count)):
             body.add_op(self._keep(held, chunk, first, lower, upper))

@@ -19,7 +19,7 @@ from .divergence import Path
 from .resident_blocks import Batch
 from .special_registers import WARP
 
-__all__ = ["Barriers", "Meeting", "Parked", "decode_barrier"]
+__all__ = ["Barriers", "Meeting", "Waiting", "decode_barrier"]
 
 #: Barriers that a block has.
 BARRIERS = 16
@@ -66,7 +66,7 @@ def decode_barrier(d: Decoding) -> Meeting:
 
 
 @dataclass
-class Parked:
+class Waiting:
     """A path that waits in a barrier, and the block of the program where it goes on."""
 
     path: Path
@@ -82,7 +82,7 @@ class Barriers:
         self.batch = batch
         self.arrived = np.zeros((BARRIERS, batch.count), np.int64)
         self.votes = np.zeros((BARRIERS, batch.count), np.int64)
-        self.parked: list[Parked] = []
+        self.parked: list[Waiting] = []
         #: Blocks of which some thread has arrived and does not wait.
         self.arrivals = 0
 
@@ -127,7 +127,7 @@ class Barriers:
             batch.races.arrive(path, number)
             released.append((next_, path))
         else:
-            self.parked.append(Parked(path, next_, meeting, number))
+            self.parked.append(Waiting(path, next_, meeting, number))
         if done.any():
             released += self._release(number, done, expected, live)
         return released
@@ -147,8 +147,8 @@ class Barriers:
         self, number: int, done: Array, expected: int, live: Callable[[int], Sequence[int]]
     ) -> list[tuple[int, Path]]:
         """Let go who waits at a barrier in the blocks that are done."""
-        going: list[Parked] = []
-        staying: list[Parked] = []
+        going: list[Waiting] = []
+        staying: list[Waiting] = []
         for parked in self.parked:
             if parked.number != number:
                 staying.append(parked)
@@ -162,7 +162,7 @@ class Barriers:
                 kept = (*live(parked.next), *parked.meeting.sources)
                 for part, where in ((going, lanes), (staying, ~lanes)):
                     path = parked.path.part(np.flatnonzero(where), kept)
-                    part.append(Parked(path, parked.next, parked.meeting, number))
+                    part.append(Waiting(path, parked.next, parked.meeting, number))
         self.parked = staying
         self._check_warps(going)
         self.batch.races.meet([parked.path for parked in going], number, done)
@@ -173,15 +173,15 @@ class Barriers:
         self.votes[number, done] = 0
         return [(parked.next, parked.path) for parked in going]
 
-    def _give_votes(self, parked: Parked, expected: int) -> None:
+    def _give_votes(self, parked: Waiting, expected: int) -> None:
         votes = self.votes[parked.number][parked.path.blocks]
         action = parked.meeting.action
         result = votes.astype(np.uint32) if action == "popc" else votes == expected if action == "and" else votes > 0
         parked.path.registers[parked.meeting.target] = result
 
-    def _check_warps(self, going: Sequence[Parked]) -> None:
+    def _check_warps(self, going: Sequence[Waiting]) -> None:
         """Warps that meet at one instruction, or an error."""
-        seen: dict[int, Parked] = {}
+        seen: dict[int, Waiting] = {}
         for parked in going if len(going) > 1 else ():
             if not parked.meeting.aligned:
                 continue
@@ -200,6 +200,6 @@ class Barriers:
 class Divergent(Exception):
     """A barrier that threads of a warp reach on different ways."""
 
-    def __init__(self, parked: Parked, what: str):
+    def __init__(self, parked: Waiting, what: str):
         super().__init__(what)
         self.parked, self.what = parked, what

@@ -37,7 +37,7 @@ from ..debug_info import Place
 from ..memory.access import MemoryWriter
 from ..polling import OFTEN, STRIP, instructions, loop_instructions
 from ..text import EmitError, llvm_type, vector_type
-from ..values.registers import ComplexReg, Lane, Reg, union
+from ..values.registers import ComplexReg, VectorAxis, VectorValue, union
 
 __all__ = ["LoopWriter", "emitted_cost"]
 
@@ -60,7 +60,7 @@ class LoopWriter(MemoryWriter):
 
     def __init__(self, module: Any):
         super().__init__(module)
-        self.values: dict[SSAValue, Reg] = {}
+        self.values: dict[SSAValue, VectorValue] = {}
         self._bound_here: list[Sym] = []
         self._place: Place | None = None
         self._handlers: dict[type[Operation], Callable[[Any], None]] = {
@@ -71,10 +71,10 @@ class LoopWriter(MemoryWriter):
             CallOp: self._call_op, scf.WhileOp: self._while_in_lanes, func.ReturnOp: lambda op: None,
         }  # fmt: skip
 
-    def unknown_value(self, value: SSAValue) -> Reg:
+    def unknown_value(self, value: SSAValue) -> VectorValue:
         raise EmitError(f"{value} is used before it is defined")
 
-    def value(self, value: SSAValue) -> Reg:
+    def value(self, value: SSAValue) -> VectorValue:
         found = self.values.get(value)
         return found if found is not None else self.unknown_value(value)
 
@@ -96,7 +96,7 @@ class LoopWriter(MemoryWriter):
     def allocate(self, op: AllocOp) -> None:
         raise NotImplementedError
 
-    def polled(self, block: Block, arguments: Sequence[Reg] = ()) -> list[Reg]:
+    def polled(self, block: Block, arguments: Sequence[VectorValue] = ()) -> list[VectorValue]:
         """`region` of an iteration, which begins with a poll if it is long."""
         if self.can_poll and not self.lanes and instructions(block) >= OFTEN:
             self.poll()
@@ -107,13 +107,13 @@ class LoopWriter(MemoryWriter):
         length = instructions(block)
         return int(STRIP // length) if self.can_poll and not self.lanes and length < OFTEN else 0
 
-    def region(self, block: Block, arguments: Sequence[Reg] = ()) -> list[Reg]:
+    def region(self, block: Block, arguments: Sequence[VectorValue] = ()) -> list[VectorValue]:
         """Emit a block's operations; the registers that it yields."""
         for argument, reg in zip(block.args, arguments):
             self.values[argument] = reg
         scopes, bound = len(self.scopes), self._bound_here
         self._bound_here = []
-        result: list[Reg] = []
+        result: list[VectorValue] = []
         values, handlers = self.values, self._handlers
         debug, place = self.module.debug is not None, self._place
         for op in block.ops:
@@ -169,15 +169,15 @@ class LoopWriter(MemoryWriter):
         lanes = union([*(r.lanes for r in first), *self._lanes_within(op)])
         wide = self.spread_all(first, lanes)
 
-        def before(carried: list[Reg]) -> tuple[Reg, list[Reg]]:
+        def before(carried: list[VectorValue]) -> tuple[VectorValue, list[VectorValue]]:
             more, *passed = self.region(op.before_region.block, carried)
             return more, passed
 
         every = self._polls_every(op.before_region.block, op.after_region.block)
-        passed = self.loop_in_lanes(wide, before, lambda regs: self.region(op.after_region.block, regs), every)
+        passed = self.masked_while(wide, before, lambda regs: self.region(op.after_region.block, regs), every)
         self.values.update(zip(op.results, passed))
 
-    def _lanes_within(self, op: scf.WhileOp) -> Iterator[tuple[Lane, ...]]:
+    def _lanes_within(self, op: scf.WhileOp) -> Iterator[tuple[VectorAxis, ...]]:
         """The lane dims of what a loop takes from outside."""
         for inner in op.walk():
             if isinstance(inner, IndexOp | LoadOp):
@@ -201,15 +201,15 @@ class LoopWriter(MemoryWriter):
         lower: str,
         upper: str,
         step: str,
-        body: Callable[[list[Reg]], list[Reg]],
-        inits: Sequence[Reg] = (),
+        body: Callable[[list[VectorValue]], list[VectorValue]],
+        inits: Sequence[VectorValue] = (),
         *,
         trips: int | None = None,
         bound: Dim | None = None,
         multiple: int = 1,
         until: bool = False,
         strip: int = 0,
-    ) -> tuple[str, list[Reg]]:
+    ) -> tuple[str, list[VectorValue]]:
         """A loop with `symbol` as its iterator, carrying `inits`; where it stopped, and the last carried values.
 
         With `until` the body gives a condition besides, the last value, which ends the loop.
@@ -233,7 +233,7 @@ class LoopWriter(MemoryWriter):
             self.start(loop)
             iv = self.fresh()
             stop = self.fresh() if strip else upper
-            carried = [Reg(r.lanes, [self.fresh() for _ in r.regs], r.dtype) for r in first]
+            carried = [VectorValue(r.lanes, [self.fresh() for _ in r.regs], r.dtype) for r in first]
             self.out.append(phis)
         depth = len(self.scopes)
         self.push_scope()
@@ -245,7 +245,7 @@ class LoopWriter(MemoryWriter):
             self.bounds.pop(symbol, None)
         self.multiples[symbol] = multiple
         given = body(carried)
-        last = [Reg(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
+        last = [VectorValue(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
         self.frames.pop()
         del self.scopes[depth:]
         self._restore(symbol, *saved)
@@ -295,21 +295,23 @@ class LoopWriter(MemoryWriter):
         ahead = self.mul(step, str(strip))
         return self.intrinsic("smin", "i64", "i64", [("i64", self.ins(f"add i64 {start}, {ahead}")), ("i64", upper)])
 
-    def join(self, a: Sequence[Reg], from_a: str, b: Sequence[Reg], from_b: str) -> list[Reg]:
+    def join(self, a: Sequence[VectorValue], from_a: str, b: Sequence[VectorValue], from_b: str) -> list[VectorValue]:
         """Phis of registers of the same form, at the start of a block with two predecessors."""
         result = []
         for x, y in zip(a, b):
             ty = self.register_type(x)
             pairs = zip(self.constants(x), self.constants(y))
             result.append(
-                Reg(x.lanes, [self.ins(f"phi {ty} [{p}, %{from_a}], [{q}, %{from_b}]") for p, q in pairs], x.dtype)
+                VectorValue(
+                    x.lanes, [self.ins(f"phi {ty} [{p}, %{from_a}], [{q}, %{from_b}]") for p, q in pairs], x.dtype
+                )
             )
         return result
 
-    def register_type(self, reg: Reg) -> str:
+    def register_type(self, reg: VectorValue) -> str:
         return vector_type(reg.width, llvm_type(reg.dtype))
 
-    def constants(self, reg: Reg) -> list[str]:
+    def constants(self, reg: VectorValue) -> list[str]:
         """Its registers as operands, constants spelled for its width."""
         return [self.lit(r, reg.width, llvm_type(reg.dtype)) for r in reg.regs]
 
@@ -377,7 +379,9 @@ class LoopWriter(MemoryWriter):
         few = extent is None and (most := constant_bound(upper - lower)) is not None and most < 2 * width
         if masked and unroll == 1 and (few or ((extent is None or extent % width) and self._worth_one_copy(op))):
             trips = None if extent is None else -(-extent // width)
-            self._under_mask(op, self.index(lower), Lane(symbol, width, 1, depth), trips, bound, whole_too=not few)
+            self._under_mask(
+                op, self.index(lower), VectorAxis(symbol, width, 1, depth), trips, bound, whole_too=not few
+            )
             return
         if extent is not None and not masked and extent < width:
             width = unroll = full = 1
@@ -389,13 +393,13 @@ class LoopWriter(MemoryWriter):
         else:
             main_end = self.add(start, str(max(0, extent) // full * full))
 
-        def body(lane: Lane | None) -> Callable[[list[Reg]], list[Reg]]:
+        def body(lane: VectorAxis | None) -> Callable[[list[VectorValue]], list[VectorValue]]:
             return lambda _: self._in_lanes(op, lane)
 
         multiple = gcd(self.multiple(lower), full)
         stopped, _ = self.counted(
-            symbol, start, main_end, str(full), body(Lane(symbol, width, unroll, depth)), trips=main_trips, bound=bound,
-            multiple=multiple,
+            symbol, start, main_end, str(full), body(VectorAxis(symbol, width, unroll, depth)), trips=main_trips,
+            bound=bound, multiple=multiple,
         )  # fmt: skip
         left = None if extent is None else max(0, extent) % full
         if full == 1 or left == 0:
@@ -409,7 +413,7 @@ class LoopWriter(MemoryWriter):
                 some_end = self.add(stopped, self.whole(self.sub(end, stopped), full))
                 trips = None if left is None else left // full
                 stopped, _ = self.counted(
-                    symbol, stopped, some_end, str(full), body(Lane(symbol, width, fewer, depth)), trips=trips,
+                    symbol, stopped, some_end, str(full), body(VectorAxis(symbol, width, fewer, depth)), trips=trips,
                     bound=bound,
                 )  # fmt: skip
                 left = None if left is None else left % full
@@ -418,7 +422,7 @@ class LoopWriter(MemoryWriter):
         if 1 < width < full and not self.lanes and self._folds(op):
             least = ALONE * width + 1 if masked else width
             if left is None or left >= least:
-                lane = Lane(symbol, width, full // width, depth)
+                lane = VectorAxis(symbol, width, full // width, depth)
                 stopped = self._at_once(op, stopped, end, lane, left, least, bound)
                 if left is not None:
                     return
@@ -426,7 +430,7 @@ class LoopWriter(MemoryWriter):
             self.counted(symbol, stopped, end, "1", body(None), bound=bound, trips=left)
             return
         rest = None if left is None else -(-left // width)
-        lane = Lane(symbol, width, 1, depth)
+        lane = VectorAxis(symbol, width, 1, depth)
         if full == width and rest is None:
             # At most one more step: no loop.
             inside, after = self.label("tail"), self.label("done")
@@ -439,7 +443,7 @@ class LoopWriter(MemoryWriter):
         # Where a body is long, as a tile of sums is, the vectors left over matter.
         self._under_mask(op, stopped, lane, rest, bound, whole_too=full > width)
 
-    def _in_lanes(self, op: ForOp, lane: Lane | None) -> list[Reg]:
+    def _in_lanes(self, op: ForOp, lane: VectorAxis | None) -> list[VectorValue]:
         """The body, in the lanes around and one more."""
         outside = self.lanes
         if lane is not None:
@@ -449,7 +453,7 @@ class LoopWriter(MemoryWriter):
         return []
 
     def _under_mask(
-        self, op: ForOp, first: str, lane: Lane, trips: int | None, bound: Dim | None, whole_too: bool = False
+        self, op: ForOp, first: str, lane: VectorAxis, trips: int | None, bound: Dim | None, whole_too: bool = False
     ) -> None:
         """The iterations from `first` on, a vector at a time, under a mask; `whole_too`: not all of them are partial.
 
@@ -457,7 +461,7 @@ class LoopWriter(MemoryWriter):
         """
         end = self.index(op.upper.data)
 
-        def body(_: list[Reg]) -> list[Reg]:
+        def body(_: list[VectorValue]) -> list[VectorValue]:
             left = self.sub(end, self.symbols[op.symbol][0])
             self.mask, self.rest = self.lanes_below(left, lane.width), left if whole_too else None
             self.left = left
@@ -469,7 +473,7 @@ class LoopWriter(MemoryWriter):
 
     def _worth_one_copy(self, op: ForOp) -> bool:
         """Whether a body is so long that a second copy would cost more than branches do; without gathers."""
-        return emitted_cost(op.block) >= LONG_BODY and self.goes_in_rows(op.block, op.symbol)
+        return emitted_cost(op.block) >= LONG_BODY and self.is_unit_stride_or_uniform(op.block, op.symbol)
 
     def _some(self, op: ForOp, unroll: int, masked: bool) -> int:
         """How many copies go through what is left over of `unroll` before they come one by one; 0: none do.
@@ -485,7 +489,7 @@ class LoopWriter(MemoryWriter):
         return any(isinstance(inner, ReduceOp) for inner in op.block.ops)
 
     def _at_once(
-        self, op: ForOp, first: str, end: str, lane: Lane, left: int | None, least: int, bound: Dim | None
+        self, op: ForOp, first: str, end: str, lane: VectorAxis, left: int | None, least: int, bound: Dim | None
     ) -> str:
         """What is left over of whole vectors and a part of one, in one step; where it ended.
 
@@ -499,7 +503,7 @@ class LoopWriter(MemoryWriter):
         self._in_step(op, first, stop, self.sub(end, str(width)), width, copies, bound)
         return stop
 
-    def goes_in_rows(self, block: Block, symbol: Sym) -> bool:
+    def is_unit_stride_or_uniform(self, block: Block, symbol: Sym) -> bool:
         """Whether all that a body touches stays where it is along an iterator, or lies one after another."""
         for access in block.walk():
             if isinstance(access, LoadOp | StoreOp):
@@ -526,7 +530,7 @@ class LoopWriter(MemoryWriter):
         self.branch_if(self.ins(f"icmp slt i64 {first}, {end}"), inside, after)
         self.start(inside)
 
-        def body(_: list[Reg]) -> list[Reg]:
+        def body(_: list[VectorValue]) -> list[VectorValue]:
             moved = [self.add(self.symbols[symbol][0], str(c * width)) for c in range(1, copies)]
             held = [self.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
             starts = [symbol, *(Sym(f"{symbol.name}~{c}") for c in range(1, copies))]
@@ -534,7 +538,7 @@ class LoopWriter(MemoryWriter):
             for name, value in zip(starts[1:], held):
                 self.define(name, value)
             outside = self.lanes
-            self.lanes = (*outside, Lane(symbol, width, copies, len(outside), starts))
+            self.lanes = (*outside, VectorAxis(symbol, width, copies, len(outside), starts))
             self.region(op.block)
             self.lanes = outside
             return []
@@ -558,7 +562,7 @@ class LoopWriter(MemoryWriter):
 
     # Branches
 
-    def _uniform(self, condition: Reg) -> str:
+    def _uniform(self, condition: VectorValue) -> str:
         if not condition.uniform:
             raise EmitError("a branch in lanes must not depend on them")
         return condition.regs[0]
@@ -599,7 +603,7 @@ class LoopWriter(MemoryWriter):
         return max(1, int(OFTEN // sum(map(instructions, blocks)))) if self.can_poll else 0
 
 
-def _complex_part(op: Operation, operands: Sequence[Reg]) -> Reg:
+def _complex_part(op: Operation, operands: Sequence[VectorValue]) -> VectorValue:
     """``complex.create``, ``complex.re`` and ``complex.im``: names for registers, no instruction."""
     if op.name == "complex.create":
         return ComplexReg(*operands)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .....dialects.types import DTYPES
-from ..values.registers import Lane, Reg, count_of
+from ..values.registers import VectorAxis, VectorValue, count_of
 
 if TYPE_CHECKING:
     from .reduce import Fold, ReduceWriter
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["incomplete_step"]
 
 
-def incomplete_step(w: ReduceWriter, fold: Fold, totals: Sequence[Reg], first: str, end: str) -> list[Reg]:
+def incomplete_step(
+    w: ReduceWriter, fold: Fold, totals: Sequence[VectorValue], first: str, end: str
+) -> list[VectorValue]:
     """`totals` with the elements from `first` on folded in, fewer than there are lanes.
 
     All of them at once, but for the upper half of the lanes only where any element is left for it.
@@ -37,15 +39,17 @@ def incomplete_step(w: ReduceWriter, fold: Fold, totals: Sequence[Reg], first: s
     w.branch(after)
     w.start(after)
     high = w.join(high, before, new, last)
-    return [Reg(t.lanes, _together(x.regs, y.regs, lower, upper), t.dtype) for t, x, y in zip(totals, low, high)]
+    return [
+        VectorValue(t.lanes, _together(x.regs, y.regs, lower, upper), t.dtype) for t, x, y in zip(totals, low, high)
+    ]
 
 
-def _part(fold: Fold, totals: Sequence[Reg], begin: int, groups: int) -> list[Reg]:
+def _part(fold: Fold, totals: Sequence[VectorValue], begin: int, groups: int) -> list[VectorValue]:
     """Some groups of vectors of each copy's lanes."""
     copies = range(count_of(fold.outer))
-    lane = Lane(fold.op.symbol, fold.width, groups, totals[0].lanes[-1].depth)
+    lane = VectorAxis(fold.op.symbol, fold.width, groups, totals[0].lanes[-1].depth)
     rows = [[t.regs[c * fold.groups + begin + g] for c in copies for g in range(groups)] for t in totals]
-    return [Reg((*fold.outer, lane), row, t.dtype) for row, t in zip(rows, totals)]
+    return [VectorValue((*fold.outer, lane), row, t.dtype) for row, t in zip(rows, totals)]
 
 
 def _together(low: Sequence[str], high: Sequence[str], lower: int, upper: int) -> list[str]:
@@ -54,14 +58,16 @@ def _together(low: Sequence[str], high: Sequence[str], lower: int, upper: int) -
     return [r for c in copies for r in (*low[c * lower : (c + 1) * lower], *high[c * upper : (c + 1) * upper])]
 
 
-def _step(w: ReduceWriter, fold: Fold, totals: list[Reg], first: str, left: str, begin: int) -> list[Reg]:
+def _step(
+    w: ReduceWriter, fold: Fold, totals: list[VectorValue], first: str, left: str, begin: int
+) -> list[VectorValue]:
     """The groups from lane number `begin` on, their first element being `first`, where `left` are left in all."""
     lane, width = totals[0].lanes[-1], fold.width
     wide, masks = w.splat(left, "i32", width), []
     for group in range(lane.copies):
         numbers = ", ".join(f"i32 {begin + group * width + k}" for k in range(width))
         masks.append(w.ins(f"icmp slt <{width} x i32> <{numbers}>, {wide}"))
-    inside = w.inside = Reg((lane,), masks, DTYPES["bool"])
+    inside = w.inside = VectorValue((lane,), masks, DTYPES["bool"])
     size = str(lane.copies * width)
     _, new = w.counted(
         fold.op.symbol, first, size, size, lambda _: w.accumulate(fold, totals, lane), totals, trips=1

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from .....dialects.dims.dims import Sym
 from .....dialects.loop import MergeOp
 from .....dialects.types import DTYPES, DType
-from .....passes.schedule.sort.network import ONE_PORT
+from .....passes.schedule.sort.network import SINGLE_PORT
 from ..memory.bounds_check import check_rows
 from ..text import EmitError, llvm_type, vector_type
-from ..values.registers import Lane, Reg
+from ..values.registers import VectorAxis, VectorValue
 from .scan import ScanWriter
 
 __all__ = ["MergeWriter"]
@@ -56,7 +56,7 @@ class MergeWriter(ScanWriter):
         bound = upper if lower.nonneg else None
         end = self.index(upper)
 
-        def group(_: list[Reg]) -> list[Reg]:
+        def group(_: list[VectorValue]) -> list[VectorValue]:
             self._side_by_side(op, beside, end)
             return []
 
@@ -71,7 +71,7 @@ class MergeWriter(ScanWriter):
         self.push_scope()
         for name, value in zip(starts[1:], held):
             self.define(name, value)
-        self.lanes = iterations = (Lane(op.symbol, 1, beside, 0, starts),)
+        self.lanes = iterations = (VectorAxis(op.symbol, 1, beside, 0, starts),)
         places = [self.spread(reg, iterations) for reg in self.region(op.body.block)]
         self.lanes = ()
         first, _, second, second_end, target = places
@@ -83,10 +83,14 @@ class MergeWriter(ScanWriter):
         loaded, first, second = self._next(merge, first, second, str(width))
         waiting = [self._permuted(merge, vector, vector, range(width)[::-1]) for vector in loaded]
         step = Sym(f"{op.symbol.name}.step")
-        vectors = (Lane(step, width, beside, 0),)
-        carried = [Reg(vectors, waiting, dtype), Reg(iterations, first, I64), Reg(iterations, second, I64)]
+        vectors = (VectorAxis(step, width, beside, 0),)
+        carried = [
+            VectorValue(vectors, waiting, dtype),
+            VectorValue(iterations, first, I64),
+            VectorValue(iterations, second, I64),
+        ]
 
-        def body(carried: list[Reg]) -> list[Reg]:
+        def body(carried: list[VectorValue]) -> list[VectorValue]:
             waiting, first, second = (reg.regs for reg in carried)
             done = self.symbols[step][0]
             if self.module.checked:
@@ -99,7 +103,11 @@ class MergeWriter(ScanWriter):
                 self._fetch(merge, place, writes=True)
                 self.put(f"store {merge.type} {low}, ptr {place}, align {dtype.bytes}")
                 kept.append(high)
-            return [Reg(vectors, kept, dtype), Reg(iterations, first, I64), Reg(iterations, second, I64)]
+            return [
+                VectorValue(vectors, kept, dtype),
+                VectorValue(iterations, first, I64),
+                VectorValue(iterations, second, I64),
+            ]
 
         self.counted(step, "0", self.index(op.length.data), str(width), body, carried)
 
@@ -163,7 +171,7 @@ class MergeWriter(ScanWriter):
         """The lesser and the greater elements of two vectors, lane by lane."""
         ty = merge.type
         low = self.intrinsic("smin", ty, ty, [(ty, a), (ty, b)])
-        if merge.width * merge.dtype.bits < ONE_PORT:
+        if merge.width * merge.dtype.bits < SINGLE_PORT:
             return low, self.intrinsic("smax", ty, ty, [(ty, a), (ty, b)])
         return low, self.ins(f"xor {ty} {self.ins(f'xor {ty} {a}, {b}')}, {low}")
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from .....dialects.dims.dims import Sym
 from .....dialects.types import DType
 from ..text import llvm_type, vector_type
-from ..values.registers import Reg, count_of, width_of
+from ..values.registers import VectorValue, count_of, width_of
 
 if TYPE_CHECKING:
     from .reduce import Fold, ReduceWriter
 
-__all__ = ["BinaryCounter", "stored_type"]
+__all__ = ["PairwiseStack", "stored_type"]
 
 
 def stored_type(dtype: DType) -> str:
@@ -22,7 +22,7 @@ def stored_type(dtype: DType) -> str:
     return "i8" if scalar == "i1" else scalar
 
 
-class BinaryCounter:
+class PairwiseStack:
     """Partial results that wait for one as old as they are, a level of them for each power of two: a binary counter."""
 
     def __init__(self, writer: ReduceWriter, fold: Fold, levels: int):
@@ -40,18 +40,18 @@ class BinaryCounter:
             for base, d in zip(self.stacks, self.fold.dtypes)
         ]
 
-    def get(self, level: str) -> list[Reg]:
+    def get(self, level: str) -> list[VectorValue]:
         """What waits at a level."""
         w = self.writer
         return [
-            Reg(self.fold.outer, [w.get_state(p, d, self.width) for p in pointers], d)
+            VectorValue(self.fold.outer, [w.get_state(p, d, self.width) for p in pointers], d)
             for pointers, d in zip(self._slots(level), self.fold.dtypes)
         ]
 
-    def push(self, number: str, value: Sequence[Reg]) -> list[Reg]:
+    def push(self, number: str, value: Sequence[VectorValue]) -> list[VectorValue]:
         """Merge the result with this number with those that waited for it; it waits in their place."""
         w, fold = self.writer, self.fold
-        value = [Reg(v.lanes, w.constants(v), v.dtype) for v in value]
+        value = [VectorValue(v.lanes, w.constants(v), v.dtype) for v in value]
         free = w.intrinsic("cttz", "i64", "i64", [("i64", w.ins(f"xor i64 {number}, -1")), ("i1", "true")])
         level = Sym(f"{fold.op.symbol.name}.level")
         _, value = w.counted(
@@ -62,7 +62,7 @@ class BinaryCounter:
                 w.put_state(p, r, v.dtype, self.width)
         return value
 
-    def drain(self, number: str, value: list[Reg]) -> list[Reg]:
+    def drain(self, number: str, value: list[VectorValue]) -> list[VectorValue]:
         """The youngest of so many results merged with all that waits: a level for each other bit that is set."""
         w, outer = self.writer, self.fold.outer
         bits = self._without_lowest(number)
@@ -73,7 +73,7 @@ class BinaryCounter:
         phis: list[Any] = []
         w.out.append(phis)
         left = w.fresh()
-        carried = [Reg(v.lanes, [w.fresh() for _ in v.regs], v.dtype) for v in value]
+        carried = [VectorValue(v.lanes, [w.fresh() for _ in v.regs], v.dtype) for v in value]
         level = w.intrinsic("cttz", "i64", "i64", [("i64", left), ("i1", "true")])
         merged = w.spread_all(w.merge(self.fold, self.get(level), carried), outer)
         rest, latch = self._without_lowest(left), w.block

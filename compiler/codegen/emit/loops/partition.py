@@ -11,7 +11,7 @@ from ..memory.access import storage_type
 from ..memory.bounds_check import check_run
 from ..memory.nontemporal import alignment_of
 from ..text import EmitError, vector_type
-from ..values.registers import Lane, Reg
+from ..values.registers import VectorAxis, VectorValue
 from .merge import MergeWriter
 
 __all__ = ["PartitionWriter"]
@@ -29,9 +29,9 @@ class PartitionWriter(MergeWriter):
         bound = upper if lower.nonneg else None
         start, end = self.index(lower), self.index(upper)
         first = self.index(op.low.data)
-        places = [Reg((), [at], I64) for at in (first, self.index(op.high.data))]
+        places = [VectorValue((), [at], I64) for at in (first, self.index(op.high.data))]
 
-        def step(places: list[Reg]) -> list[Reg]:
+        def step(places: list[VectorValue]) -> list[VectorValue]:
             return self._step_of_partition(op, width, places)
 
         stopped = start
@@ -39,7 +39,7 @@ class PartitionWriter(MergeWriter):
             whole = self.add(start, self.whole(self.sub(end, start), width))
             stopped, places = self.counted(op.symbol, start, whole, str(width), step, places, bound=bound)
 
-        def rest(places: list[Reg]) -> list[Reg]:
+        def rest(places: list[VectorValue]) -> list[VectorValue]:
             if width > 1:
                 self.mask = self.lanes_below(self.sub(end, self.symbols[op.symbol][0]), width)
             places = step(places)
@@ -47,11 +47,11 @@ class PartitionWriter(MergeWriter):
             return places
 
         _, places = self.counted(op.symbol, stopped, end, str(width), rest, places, bound=bound)
-        self.values[op.count] = Reg((), [self.sub(places[0].regs[0], first)], I64)
+        self.values[op.count] = VectorValue((), [self.sub(places[0].regs[0], first)], I64)
 
-    def _step_of_partition(self, op: PartitionOp, width: int, places: list[Reg]) -> list[Reg]:
+    def _step_of_partition(self, op: PartitionOp, width: int, places: list[VectorValue]) -> list[VectorValue]:
         """One vector, or what of it the mask has; where the next one's elements go."""
-        lanes = (Lane(op.symbol, width, 1, 0),)
+        lanes = (VectorAxis(op.symbol, width, 1, 0),)
         self.lanes = lanes
         value, is_first = self.region(op.body.block)
         self.lanes = ()
@@ -72,7 +72,7 @@ class PartitionWriter(MergeWriter):
         for at, mask in ((low, chosen), (high, others)):
             pointer = self.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
             self._compress(ty, storage, element, pointer, mask, width)
-        return [Reg((), [at], I64) for at in (after, high)]
+        return [VectorValue((), [at], I64) for at in (after, high)]
 
     def _count_of(self, mask: str, width: int) -> str:
         """How many lanes a mask has, as an i64."""

@@ -22,11 +22,11 @@ from .....dialects.loop import LoadOp, ReduceOp
 from .....dialects.types import DTYPES, DType
 from ..text import EmitError, llvm_type, vector_type
 from ..values.primitives import literal
-from ..values.registers import Lane, Reg, count_of
+from ..values.registers import VectorAxis, VectorValue, count_of
 from .arg_reduction import POSITIONS, Position, position_of
 from .loops import LoopWriter, emitted_cost
 from .masked_tail import incomplete_step
-from .pairwise_stack import BinaryCounter, stored_type
+from .pairwise_stack import PairwiseStack, stored_type
 
 __all__ = ["ReduceWriter", "number_of"]
 
@@ -44,7 +44,7 @@ class Fold:
     op: ReduceOp
     dtypes: list[DType]
     identity: list[str]
-    outer: tuple[Lane, ...]  # lane dims of the loops around it that it varies along
+    outer: tuple[VectorAxis, ...]  # lane dims of the loops around it that it varies along
     width: int  # lanes in a machine vector along the reduced iterator
     groups: int  # vectors that hold all virtual lanes
     position: Position | None = None
@@ -77,7 +77,7 @@ class ReduceWriter(LoopWriter):
         else:
             size = order.block
             even = size if extent is not None and extent % size == 0 else None
-            total = self.runs_of_blocks(fold, extent, size, lambda a, b: self._block(fold, a, b, even))
+            total = self.blocked_reduce(fold, extent, size, lambda a, b: self._block(fold, a, b, even))
         self.values.update(zip(op.outs, total))
 
     def _plan(self, op: ReduceOp) -> Fold:
@@ -99,12 +99,12 @@ class ReduceWriter(LoopWriter):
         width = min(width, order.lanes)
         return Fold(op, dtypes, identity, outer, width, order.lanes // width)
 
-    def _varies_along(self, op: ReduceOp) -> tuple[Lane, ...]:
+    def _varies_along(self, op: ReduceOp) -> tuple[VectorAxis, ...]:
         """The enclosing lane dims that anything in the body depends on."""
         if not self.lanes:
             return ()
         symbols: set[Sym] = set()
-        lanes: set[Lane] = set()
+        lanes: set[VectorAxis] = set()
         inside: set[SSAValue] = set()
         for inner in op.walk():
             for attribute in (*inner.attributes.values(), *inner.properties.values()):
@@ -124,27 +124,27 @@ class ReduceWriter(LoopWriter):
 
     # Pieces of a fold
 
-    def _start(self, fold: Fold, lanes: tuple[Lane, ...], along: Lane | None = None) -> list[Reg]:
+    def _start(self, fold: Fold, lanes: tuple[VectorAxis, ...], along: VectorAxis | None = None) -> list[VectorValue]:
         """The identities, over `lanes`.  A position starts as that of its lane's first element (`along`)."""
-        totals = [Reg(lanes, [text] * count_of(lanes), d) for text, d in zip(fold.identity, fold.dtypes)]
+        totals = [VectorValue(lanes, [text] * count_of(lanes), d) for text, d in zip(fold.identity, fold.dtypes)]
         if fold.position is not None:
             first = self._numbers(fold.position.dtype, "0", along)
-            totals[fold.position.number] = Reg(lanes, self.spread(first, lanes), first.dtype)
+            totals[fold.position.number] = VectorValue(lanes, self.spread(first, lanes), first.dtype)
         return totals
 
-    def _numbers(self, dtype: DType, first: str, along: Lane | None) -> Reg:
+    def _numbers(self, dtype: DType, first: str, along: VectorAxis | None) -> VectorValue:
         """The numbers of elements from `first` on, over a lane dim of theirs."""
         if along is None:
-            return Reg((), [first], dtype)
+            return VectorValue((), [first], dtype)
         width, scalar = along.width, llvm_type(dtype)
         regs = []
         for copy in range(along.copies):
             steps = [str(copy * width + k) for k in range(width)]
             text = steps[0] if width == 1 else "<" + ", ".join(f"{scalar} {s}" for s in steps) + ">"
             regs.append(self.ins(f"add {vector_type(width, scalar)} {self.splat(first, scalar, width)}, {text}"))
-        return Reg((along,), regs, dtype)
+        return VectorValue((along,), regs, dtype)
 
-    def _elements(self, fold: Fold, along: Lane | None) -> list[Reg]:
+    def _elements(self, fold: Fold, along: VectorAxis | None) -> list[VectorValue]:
         """The states of the elements of one step."""
         element = self.region(fold.op.body.block)
         if fold.position is not None:
@@ -154,24 +154,24 @@ class ReduceWriter(LoopWriter):
             element[fold.position.number] = self._numbers(fold.position.dtype, here, along)
         return element
 
-    def _with_positions(self, fold: Fold, position: Position) -> list[Reg]:
+    def _with_positions(self, fold: Fold, position: Position) -> list[VectorValue]:
         """The fold of a reduction that says where, in blocks in which positions fit their type."""
         op, wide = fold.op, Fold(fold.op, [*fold.dtypes], fold.identity, fold.outer, 1, 1)
         wide.dtypes[position.number] = I64
         most = constant_bound(op.upper.data - op.lower.data)
 
-        def block(start: str, end: str, extent: int | None) -> list[Reg]:
+        def block(start: str, end: str, extent: int | None) -> list[VectorValue]:
             totals = self._block(fold, start, end, extent)
             found = self.cast(totals[position.number], I64)
-            totals[position.number] = self.primitive("add", (found, Reg((), [start], I64)), I64)
-            return [Reg(t.lanes, self.constants(t), t.dtype) for t in totals]
+            totals[position.number] = self.primitive("add", (found, VectorValue((), [start], I64)), I64)
+            return [VectorValue(t.lanes, self.constants(t), t.dtype) for t in totals]
 
         start, end = self.index(op.lower.data), self.index(op.upper.data)
         if position.dtype is I64 or (most is not None and most <= POSITIONS):
             return block(start, end, (op.upper.data - op.lower.data).const)
         first = Sym(f"{op.symbol.name}.block")
 
-        def one(totals: list[Reg]) -> list[Reg]:
+        def one(totals: list[VectorValue]) -> list[VectorValue]:
             here = self.symbols[first][0]
             limit = self.add(here, str(POSITIONS))
             stop = self.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", end)])
@@ -192,10 +192,12 @@ class ReduceWriter(LoopWriter):
         _, totals = self.counted(first, start, end, str(POSITIONS), one, self._start(wide, fold.outer), bound=bound)
         return totals
 
-    def merge(self, fold: Fold, older: Sequence[Reg], newer: Sequence[Reg]) -> list[Reg]:
+    def merge(self, fold: Fold, older: Sequence[VectorValue], newer: Sequence[VectorValue]) -> list[VectorValue]:
         return self.region(fold.op.merge.block, [*older, *newer])
 
-    def accumulate(self, fold: Fold, totals: list[Reg], lane: Lane | None, masked: bool = False) -> list[Reg]:
+    def accumulate(
+        self, fold: Fold, totals: list[VectorValue], lane: VectorAxis | None, masked: bool = False
+    ) -> list[VectorValue]:
         """`totals` with the elements of one step of `lane`'s iterators folded in."""
         around, mask = self.lanes, self.mask
         if lane is not None:
@@ -205,12 +207,12 @@ class ReduceWriter(LoopWriter):
         new = self.fold_in(fold, totals, self._elements(fold, lane))
         if masked:
             assert self._tail_mask is not None and lane is not None
-            condition = Reg((lane,), [self._tail_mask], DTYPES["bool"])
+            condition = VectorValue((lane,), [self._tail_mask], DTYPES["bool"])
             new = [self.select_regs(condition, n, t) for n, t in zip(new, totals)]
         self.lanes, self.mask = around, mask
         return new
 
-    def fold_in(self, fold: Fold, totals: Sequence[Reg], element: Sequence[Reg]) -> list[Reg]:
+    def fold_in(self, fold: Fold, totals: Sequence[VectorValue], element: Sequence[VectorValue]) -> list[VectorValue]:
         """`totals` with an element of each folded in."""
         if fold.product == "fma":
             new = [self.primitive("fma", (*element, *totals), fold.dtypes[0])]
@@ -225,7 +227,7 @@ class ReduceWriter(LoopWriter):
 
     # One block
 
-    def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[Reg]:
+    def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[VectorValue]:
         """The fold of the elements from `start` to `end`, at most a block."""
         symbol, bound = fold.op.symbol, self._bound(fold.op)
         fold.start = start
@@ -244,13 +246,13 @@ class ReduceWriter(LoopWriter):
         copies = count_of(fold.outer)
         light = emitted_cost(fold.op.body.block) * fold.groups * copies <= LIGHT_INSTRUCTIONS
         if not light or (extent is not None and extent < fold.lanes):
-            one = Lane(symbol, fold.width, 1, depth)
+            one = VectorAxis(symbol, fold.width, 1, depth)
             memory = self._memory(fold, copies)
-            every = Lane(symbol, fold.width, fold.groups, depth)
+            every = VectorAxis(symbol, fold.width, fold.groups, depth)
             self._spill(fold, memory, self._start(fold, (*fold.outer, every), every))
             self._in_memory(fold, memory, one, start, end, extent)
             return self._combine(fold, self._reload(fold, memory, every))
-        every = Lane(symbol, fold.width, fold.groups, depth)
+        every = VectorAxis(symbol, fold.width, fold.groups, depth)
         totals = self._start(fold, (*fold.outer, every), every)
         if extent is None:
             trip = self.sub(end, start)
@@ -265,18 +267,18 @@ class ReduceWriter(LoopWriter):
         )  # fmt: skip
         if extent is not None and extent % fold.lanes == 0:
             return self._combine(fold, totals)
-        totals = [Reg(t.lanes, self.constants(t), t.dtype) for t in totals]
+        totals = [VectorValue(t.lanes, self.constants(t), t.dtype) for t in totals]
         some, after, before = self.label("tail"), self.label("done"), self.block
         self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), some, after)
         self.start(some)
         self.frames.append({})
-        if extent is None and self._masks_rows(fold) and self.goes_in_rows(fold.op.body.block, symbol):
+        if extent is None and self._masks_rows(fold) and self.is_unit_stride_or_uniform(fold.op.body.block, symbol):
             rest = incomplete_step(self, fold, totals, stopped, end)
         else:
             memory = self._memory(fold, copies)
             self._spill(fold, memory, totals)
             left = None if extent is None else extent % fold.lanes
-            self._in_memory(fold, memory, Lane(symbol, fold.width, 1, depth), stopped, end, left)
+            self._in_memory(fold, memory, VectorAxis(symbol, fold.width, 1, depth), stopped, end, left)
             rest = self._reload(fold, memory, every)
         self.frames.pop()
         last = self.block
@@ -306,7 +308,7 @@ class ReduceWriter(LoopWriter):
                 )
         return slots
 
-    def _spill(self, fold: Fold, memory: list[str], totals: list[Reg]) -> None:
+    def _spill(self, fold: Fold, memory: list[str], totals: list[VectorValue]) -> None:
         copies = len(totals[0].regs) // fold.groups
         for g in range(fold.groups):
             for pointers, t in zip(self._slots(fold, memory, g * fold.width, copies), totals):
@@ -314,14 +316,14 @@ class ReduceWriter(LoopWriter):
                     value = self.lit(t.regs[c * fold.groups + g], fold.width, llvm_type(t.dtype))
                     self.put_state(p, value, t.dtype, fold.width)
 
-    def _reload(self, fold: Fold, memory: list[str], every: Lane) -> list[Reg]:
+    def _reload(self, fold: Fold, memory: list[str], every: VectorAxis) -> list[VectorValue]:
         copies = count_of(fold.outer)
         columns: list[list[str]] = [[""] * (copies * fold.groups) for _ in fold.dtypes]
         for g in range(fold.groups):
             for s, (pointers, d) in enumerate(zip(self._slots(fold, memory, g * fold.width, copies), fold.dtypes)):
                 for c, p in enumerate(pointers):
                     columns[s][c * fold.groups + g] = self.get_state(p, d, fold.width)
-        return [Reg((*fold.outer, every), column, d) for column, d in zip(columns, fold.dtypes)]
+        return [VectorValue((*fold.outer, every), column, d) for column, d in zip(columns, fold.dtypes)]
 
     def put_state(self, pointer: str, value: str, dtype: DType, width: int) -> None:
         scalar = llvm_type(dtype)
@@ -334,13 +336,15 @@ class ReduceWriter(LoopWriter):
         value = self.ins(f"load {vector_type(width, stored)}, ptr {pointer}, align {_bytes(stored)}")
         return self.to("trunc", width, value, "i8", "i1") if llvm_type(dtype) == "i1" else value
 
-    def _in_memory(self, fold: Fold, memory: list[str], lane: Lane, start: str, end: str, extent: int | None) -> None:
+    def _in_memory(
+        self, fold: Fold, memory: list[str], lane: VectorAxis, start: str, end: str, extent: int | None
+    ) -> None:
         """Fold the elements from `start` (an element of lane 0) to `end` into lanes held in memory."""
         symbol, bound, width = fold.op.symbol, self._bound(fold.op), fold.width
         copies = count_of(fold.outer)
 
-        def step(lane: Lane, masked: bool) -> Callable[[list[Reg]], list[Reg]]:
-            def emit(_: list[Reg]) -> list[Reg]:
+        def step(lane: VectorAxis, masked: bool) -> Callable[[list[VectorValue]], list[VectorValue]]:
+            def emit(_: list[VectorValue]) -> list[VectorValue]:
                 here = self.symbols[symbol][0]
                 if masked:
                     self._tail_mask = self.lanes_below(self.sub(end, here), width)
@@ -349,7 +353,7 @@ class ReduceWriter(LoopWriter):
                 group = self.ins(f"and i64 {position}, {last}") if position[0] == "%" else str(int(position) & last)
                 slots = self._slots(fold, memory, group, copies)
                 totals = [
-                    Reg((*fold.outer, lane), [self.get_state(p, d, lane.width) for p in pointers], d)
+                    VectorValue((*fold.outer, lane), [self.get_state(p, d, lane.width) for p in pointers], d)
                     for pointers, d in zip(slots, fold.dtypes)
                 ]
                 for pointers, t in zip(slots, self.accumulate(fold, totals, lane, masked)):
@@ -377,7 +381,7 @@ class ReduceWriter(LoopWriter):
             self.branch(after)
             self.start(after)
             return
-        scalar = Lane(symbol, 1, 1, lane.depth)
+        scalar = VectorAxis(symbol, 1, 1, lane.depth)
         rest = None if extent is None else extent % width
         self.counted(symbol, stopped, end, "1", step(scalar, False), trips=rest, bound=bound)
 
@@ -395,20 +399,20 @@ class ReduceWriter(LoopWriter):
                 found = found or (along and parts[0].get(vector.symbol, dim(0)).const not in (0, 1))
         return found
 
-    def _tiles(self, fold: Fold, start: str, end: str, totals: list[Reg]) -> tuple[str, list[Reg]]:
+    def _tiles(self, fold: Fold, start: str, end: str, totals: list[VectorValue]) -> tuple[str, list[VectorValue]]:
         """The fold by square tiles, transposed in registers: where it stopped, less than a tile from the end."""
         vector = self.vector
         assert vector is not None
-        step = Lane(fold.op.symbol, 1, vector.width, len(self.lanes))
+        step = VectorAxis(fold.op.symbol, 1, vector.width, len(self.lanes))
 
-        def tile(totals: list[Reg]) -> list[Reg]:
+        def tile(totals: list[VectorValue]) -> list[VectorValue]:
             around = self.lanes
             self.lanes = (*around, step)
-            rows = [Reg((*fold.outer, step), self.spread(e, (*fold.outer, step)), e.dtype)
+            rows = [VectorValue((*fold.outer, step), self.spread(e, (*fold.outer, step)), e.dtype)
                     for e in self._elements(fold, step)]  # fmt: skip
             self.lanes = around
             for k in range(step.copies):
-                element = [Reg(fold.outer, row.regs[k :: step.copies], row.dtype) for row in rows]
+                element = [VectorValue(fold.outer, row.regs[k :: step.copies], row.dtype) for row in rows]
                 totals = self.fold_in(fold, totals, element)
             return totals
 
@@ -417,15 +421,15 @@ class ReduceWriter(LoopWriter):
             fold.op.symbol, start, whole_end, str(step.copies), tile, totals, bound=self._bound(fold.op)
         )  # fmt: skip
 
-    def _beside(self, fold: Fold, start: str, end: str) -> list[Reg]:
+    def _beside(self, fold: Fold, start: str, end: str) -> list[VectorValue]:
         """The fold where vectors run across results: one virtual lane of all of them after another, in registers.
 
         Lanes that are combined first come first (their numbers' bits run backwards), so few of them wait.
         """
         number, bits = Sym(f"{fold.op.symbol.name}.lane"), fold.lanes.bit_length() - 1
-        counter = BinaryCounter(self, fold, bits + 1)
+        counter = PairwiseStack(self, fold, bits + 1)
 
-        def one_lane(_: list[Reg]) -> list[Reg]:
+        def one_lane(_: list[VectorValue]) -> list[VectorValue]:
             here = self.symbols[number][0]
             backwards = self.intrinsic("bitreverse", "i64", "i64", [("i64", here)])
             first = self.add(start, self.ins(f"lshr i64 {backwards}, {64 - bits}"))
@@ -441,14 +445,14 @@ class ReduceWriter(LoopWriter):
 
     # Lanes and blocks together
 
-    def _combine(self, fold: Fold, totals: list[Reg]) -> list[Reg]:
+    def _combine(self, fold: Fold, totals: list[VectorValue]) -> list[VectorValue]:
         """The lanes combined by halves: lane ``l`` with lane ``l + lanes/2``, and so on."""
         groups, outer, width = fold.groups, fold.outer, fold.width
         depth = len(self.lanes)
-        totals = [Reg(t.lanes, self.constants(t), t.dtype) for t in totals]
+        totals = [VectorValue(t.lanes, self.constants(t), t.dtype) for t in totals]
         while groups > 1:
             half = groups // 2
-            lane = Lane(fold.op.symbol, width, half, depth)
+            lane = VectorAxis(fold.op.symbol, width, half, depth)
             rows = range(len(totals[0].regs) // groups)
             older = [[t.regs[r * groups + g] for r in rows for g in range(half)] for t in totals]
             newer = [[t.regs[r * groups + half + g] for r in rows for g in range(half)] for t in totals]
@@ -457,7 +461,7 @@ class ReduceWriter(LoopWriter):
         step = width
         while step > 1:
             step //= 2
-            lane = Lane(fold.op.symbol, width, 1, depth)
+            lane = VectorAxis(fold.op.symbol, width, 1, depth)
             order = "<" + ", ".join(f"i32 {k + step}" if k < step else "i32 poison" for k in range(width)) + ">"
             newer = []
             for t in totals:
@@ -468,26 +472,26 @@ class ReduceWriter(LoopWriter):
             totals = self._merge_rows(fold, (*outer, lane), [list(t.regs) for t in totals], newer)
         if width > 1:
             rows = [[self.ins(f"extractelement {self.register_type(t)} {r}, i64 0") for r in t.regs] for t in totals]
-            return [Reg(outer, row, d) for row, d in zip(rows, fold.dtypes)]
-        return [Reg(outer, list(t.regs), d) for t, d in zip(totals, fold.dtypes)]
+            return [VectorValue(outer, row, d) for row, d in zip(rows, fold.dtypes)]
+        return [VectorValue(outer, list(t.regs), d) for t, d in zip(totals, fold.dtypes)]
 
     def _merge_rows(
-        self, fold: Fold, lanes: tuple[Lane, ...], older: list[list[str]], newer: list[list[str]]
-    ) -> list[Reg]:
+        self, fold: Fold, lanes: tuple[VectorAxis, ...], older: list[list[str]], newer: list[list[str]]
+    ) -> list[VectorValue]:
         around = self.lanes
         self.lanes = (*around, lanes[-1])
         merged = self.merge(
             fold,
-            [Reg(lanes, r, d) for r, d in zip(older, fold.dtypes)],
-            [Reg(lanes, r, d) for r, d in zip(newer, fold.dtypes)],
+            [VectorValue(lanes, r, d) for r, d in zip(older, fold.dtypes)],
+            [VectorValue(lanes, r, d) for r, d in zip(newer, fold.dtypes)],
         )
         merged = self.spread_all(merged, lanes)
         self.lanes = around
         return merged
 
-    def runs_of_blocks(
-        self, fold: Fold, extent: int | None, size: int, one: Callable[[str, str], list[Reg]]
-    ) -> list[Reg]:
+    def blocked_reduce(
+        self, fold: Fold, extent: int | None, size: int, one: Callable[[str, str], list[VectorValue]]
+    ) -> list[VectorValue]:
         """Blocks of `size` elements one after another (chain), or by a binary counter (tree).
 
         `one` gives the value of the elements from an i64 on and below another.
@@ -500,13 +504,13 @@ class ReduceWriter(LoopWriter):
         block_bound = upper if lower.nonneg else None
         trips = None if extent is None else -(-extent // size)
 
-        def one_block() -> list[Reg]:
+        def one_block() -> list[VectorValue]:
             here = sym(first.name)
             return one(self.index(here), self.index(minimum(here + size, upper)))
 
         if order.kind == "chain":
 
-            def chained(totals: list[Reg]) -> list[Reg]:
+            def chained(totals: list[VectorValue]) -> list[VectorValue]:
                 return self.merge(fold, totals, one_block())
 
             initial = self._start(fold, fold.outer)
@@ -514,9 +518,9 @@ class ReduceWriter(LoopWriter):
             return totals
 
         initial = self._start(fold, fold.outer)
-        waiting = BinaryCounter(self, fold, LEVELS)
+        waiting = PairwiseStack(self, fold, LEVELS)
 
-        def counter(_: list[Reg]) -> list[Reg]:
+        def counter(_: list[VectorValue]) -> list[VectorValue]:
             value = one_block()
             return waiting.push(self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {size}"), value)
 
@@ -529,7 +533,7 @@ class ReduceWriter(LoopWriter):
             count = self.intrinsic("smax", "i64", "i64", [("i64", count), ("i64", "0")])
         else:
             count = str(trips)
-        total = [Reg(r.lanes, self.constants(r), r.dtype) for r in self.merge(fold, youngest, initial)]
+        total = [VectorValue(r.lanes, self.constants(r), r.dtype) for r in self.merge(fold, youngest, initial)]
         total = self.spread_all(total, fold.outer)
         return waiting.drain(count, total)
 

@@ -17,7 +17,7 @@ from .....dialects.types import DType
 from ..memory.access import storage_type
 from ..text import EmitError, llvm_type
 from ..values.primitives import literal
-from ..values.registers import Lane, Reg
+from ..values.registers import VectorAxis, VectorValue
 from .reduce import ReduceWriter, number_of
 
 __all__ = ["ScanWriter"]
@@ -35,8 +35,8 @@ class _Scan:
 
 
 #: A run's elements as vectors, from where the run starts; and what to do with their prefixes.
-Load = Callable[[Lane], list[Reg]]
-Finish = Callable[[Lane, Sequence[Reg]], None]
+Load = Callable[[VectorAxis], list[VectorValue]]
+Finish = Callable[[VectorAxis, Sequence[VectorValue]], None]
 
 
 class ScanWriter(ReduceWriter):
@@ -54,7 +54,7 @@ class ScanWriter(ReduceWriter):
         first = Sym(f"{op.symbol.name}.block")
         bound = upper if lower.nonneg else None
 
-        def block(before: list[Reg]) -> list[Reg]:
+        def block(before: list[VectorValue]) -> list[VectorValue]:
             here = sym(first.name)
             stop = minimum(here + order.block, upper)
             return self._scan_block(scan, before, self.index(here), self.index(stop))
@@ -64,7 +64,7 @@ class ScanWriter(ReduceWriter):
         _, total = self.counted(first, start, end, str(order.block), block, inits, trips=trips, bound=bound)
         self.values.update(zip(op.outs, total))
 
-    def _scan_block(self, scan: _Scan, before: list[Reg], start: str, end: str) -> list[Reg]:
+    def _scan_block(self, scan: _Scan, before: list[VectorValue], start: str, end: str) -> list[VectorValue]:
         """The elements from `start` to `end`, at most a block; the states after them."""
         op, lanes = scan.op, scan.lanes
         bound = op.upper.data if op.lower.data.nonneg else None
@@ -74,10 +74,12 @@ class ScanWriter(ReduceWriter):
         else:
             load, finish = self._in_vectors(scan)
         states = len(scan.dtypes)
-        chain = [Reg((), [text], d) for text, d in zip(scan.identity, scan.dtypes)]
+        chain = [VectorValue((), [text], d) for text, d in zip(scan.identity, scan.dtypes)]
 
-        def run(carried: list[Reg]) -> list[Reg]:
-            return self._run(scan, before, carried, Lane(op.symbol, lanes, 1, len(self.lanes)), load, finish, None)
+        def run(carried: list[VectorValue]) -> list[VectorValue]:
+            return self._run(
+                scan, before, carried, VectorAxis(op.symbol, lanes, 1, len(self.lanes)), load, finish, None
+            )
 
         stopped, after = self.counted(op.symbol, start, main_end, str(lanes), run, [*chain, *before], bound=bound)
         inside, joined, previous = self.label("tail"), self.label("done"), self.block
@@ -87,8 +89,8 @@ class ScanWriter(ReduceWriter):
         left = self.sub(end, stopped)
         some = self._through_memory(scan, left)
 
-        def rest(carried: list[Reg]) -> list[Reg]:
-            return self._run(scan, before, carried, Lane(op.symbol, lanes, 1, len(self.lanes)), *some, left)
+        def rest(carried: list[VectorValue]) -> list[VectorValue]:
+            return self._run(scan, before, carried, VectorAxis(op.symbol, lanes, 1, len(self.lanes)), *some, left)
 
         _, last = self.counted(op.symbol, stopped, end, str(lanes), rest, after, trips=1, bound=bound)
         self.frames.pop()
@@ -100,9 +102,9 @@ class ScanWriter(ReduceWriter):
     # One run
 
     def _run(
-        self, scan: _Scan, before: list[Reg], carried: list[Reg], lane: Lane, load: Load, finish: Finish,
-        count: str | None,
-    ) -> list[Reg]:  # fmt: skip
+        self, scan: _Scan, before: list[VectorValue], carried: list[VectorValue], lane: VectorAxis, load: Load,
+        finish: Finish, count: str | None,
+    ) -> list[VectorValue]:  # fmt: skip
         """One run (`count` elements of it, None: all); `carried` is the chain of runs, then the states after the last.
 
         `before` are the states before the block.
@@ -125,10 +127,12 @@ class ScanWriter(ReduceWriter):
             chain = [self._element(p, place) for p in prefixes]
         return [*chain, *(self._element(r, place) for r in results)]
 
-    def _merged(self, scan: _Scan, older: Sequence[Reg], newer: Sequence[Reg], lane: Lane) -> list[Reg]:
+    def _merged(
+        self, scan: _Scan, older: Sequence[VectorValue], newer: Sequence[VectorValue], lane: VectorAxis
+    ) -> list[VectorValue]:
         return [self._as_vector(r, lane) for r in self.region(scan.op.merge.block, [*older, *newer])]
 
-    def _doubled(self, scan: _Scan, elements: list[Reg], lane: Lane) -> list[Reg]:
+    def _doubled(self, scan: _Scan, elements: list[VectorValue], lane: VectorAxis) -> list[VectorValue]:
         """The prefixes of one run: lane ``l`` takes in lane ``l - s`` for ``s`` = 1, 2, 4, …"""
         step, width = 1, lane.width
         while step < width:
@@ -138,35 +142,35 @@ class ScanWriter(ReduceWriter):
                 ty = self.register_type(x)
                 neutral = self.lit(text, width, llvm_type(x.dtype))
                 moved = self.ins(f"shufflevector {ty} {x.regs[0]}, {ty} {neutral}, <{width} x i32> <{places}>")
-                shifted.append(Reg((lane,), [moved], x.dtype))
+                shifted.append(VectorValue((lane,), [moved], x.dtype))
             elements = self._merged(scan, shifted, elements, lane)
             step *= 2
         return elements
 
-    def _moved_up(self, results: Reg, previous: Reg, lane: Lane) -> Reg:
+    def _moved_up(self, results: VectorValue, previous: VectorValue, lane: VectorAxis) -> VectorValue:
         """Each lane's left neighbour; `previous` in the first."""
         ty, width = self.register_type(results), lane.width
         spread = self.splat(self.constants(previous)[0], llvm_type(previous.dtype), width)
         places = ", ".join(f"i32 {k - 1 if k else width}" for k in range(width))
         moved = self.ins(f"shufflevector {ty} {results.regs[0]}, {ty} {spread}, <{width} x i32> <{places}>")
-        return Reg((lane,), [moved], results.dtype)
+        return VectorValue((lane,), [moved], results.dtype)
 
-    def _element(self, x: Reg, place: str) -> Reg:
-        return Reg((), [self.ins(f"extractelement {self.register_type(x)} {x.regs[0]}, i64 {place}")], x.dtype)
+    def _element(self, x: VectorValue, place: str) -> VectorValue:
+        return VectorValue((), [self.ins(f"extractelement {self.register_type(x)} {x.regs[0]}, i64 {place}")], x.dtype)
 
     # Where runs come from and go to
 
     def _in_vectors(self, scan: _Scan) -> tuple[Load, Finish]:
-        def inside(lane: Lane, block: Block, arguments: Sequence[Reg] = ()) -> list[Reg]:
+        def inside(lane: VectorAxis, block: Block, arguments: Sequence[VectorValue] = ()) -> list[VectorValue]:
             outside, self.lanes = self.lanes, (*self.lanes, lane)
             found = self.region(block, arguments)
             self.lanes = outside
             return found
 
-        def load(lane: Lane) -> list[Reg]:
+        def load(lane: VectorAxis) -> list[VectorValue]:
             return [self._as_vector(r, lane) for r in inside(lane, scan.op.body.block)]
 
-        def finish(lane: Lane, prefixes: Sequence[Reg]) -> None:
+        def finish(lane: VectorAxis, prefixes: Sequence[VectorValue]) -> None:
             inside(lane, scan.op.finish.block, prefixes)
 
         return load, finish
@@ -176,10 +180,10 @@ class ScanWriter(ReduceWriter):
         symbol = scan.op.symbol
         memory = [self.alloca(storage_type(d), scan.lanes) for d in scan.dtypes]
 
-        def each(lane: Lane, step: Callable[[list[str]], None]) -> None:
+        def each(lane: VectorAxis, step: Callable[[list[str]], None]) -> None:
             here = self.symbols[symbol][0]
 
-            def body(_: list[Reg]) -> list[Reg]:
+            def body(_: list[VectorValue]) -> list[VectorValue]:
                 place = self.sub(self.symbols[symbol][0], here)
                 step([
                     self.ins(f"getelementptr {storage_type(d)}, ptr {base}, i64 {place}")
@@ -189,7 +193,7 @@ class ScanWriter(ReduceWriter):
 
             self.counted(symbol, here, self.add(here, count), "1", body)
 
-        def load(lane: Lane) -> list[Reg]:
+        def load(lane: VectorAxis) -> list[VectorValue]:
             for base, text, d in zip(memory, scan.identity, scan.dtypes):
                 self.put_state(base, self.lit(text, lane.width, llvm_type(d)), d, lane.width)
 
@@ -198,9 +202,9 @@ class ScanWriter(ReduceWriter):
                     self.put_state(place, self.constants(x)[0], x.dtype, 1)
 
             each(lane, put)
-            return [Reg((lane,), [self.get_state(p, d, lane.width)], d) for p, d in zip(memory, scan.dtypes)]
+            return [VectorValue((lane,), [self.get_state(p, d, lane.width)], d) for p, d in zip(memory, scan.dtypes)]
 
-        def finish(lane: Lane, prefixes: Sequence[Reg]) -> None:
+        def finish(lane: VectorAxis, prefixes: Sequence[VectorValue]) -> None:
             for base, x in zip(memory, prefixes):
                 self.put_state(base, x.regs[0], x.dtype, lane.width)
             each(lane, lambda places: self._finish_one(scan, places))
@@ -208,9 +212,9 @@ class ScanWriter(ReduceWriter):
         return load, finish
 
     def _finish_one(self, scan: _Scan, places: list[str]) -> None:
-        states = [Reg((), [self.get_state(p, d, 1)], d) for p, d in zip(places, scan.dtypes)]
+        states = [VectorValue((), [self.get_state(p, d, 1)], d) for p, d in zip(places, scan.dtypes)]
         self.region(scan.op.finish.block, states)
 
-    def _as_vector(self, x: Reg, lane: Lane) -> Reg:
-        spread = Reg((lane,), self.spread(x, (lane,)), x.dtype)
-        return Reg((lane,), self.constants(spread), x.dtype)
+    def _as_vector(self, x: VectorValue, lane: VectorAxis) -> VectorValue:
+        spread = VectorValue((lane,), self.spread(x, (lane,)), x.dtype)
+        return VectorValue((lane,), self.constants(spread), x.dtype)

@@ -15,9 +15,9 @@ from .....dialects.loop import LoadOp, PrefetchOp, StoreOp
 from .....dialects.types import DTYPES, DType
 from ...cpu.transpose import transposed
 from ..text import EmitError, llvm_type, vector_type
-from ..values.registers import ComplexReg, Lane, Reg, copies, count_of, positions, union, width_of
+from ..values.registers import ComplexReg, VectorAxis, VectorValue, copies, count_of, positions, union, width_of
 from .bounds_check import check_index
-from .masked_access import Rows, RowWriter
+from .masked_access import PendingStores, RowWriter
 from .nontemporal import LINE, alignment_of
 
 __all__ = ["MemoryWriter", "storage_type"]
@@ -48,7 +48,7 @@ class MemoryWriter(RowWriter):
     def __init__(self, module: Any):
         super().__init__(module)
         #: In a step of a fold, over its lanes: whether an element is there, where not all are.
-        self.inside: Reg | None = None
+        self.inside: VectorValue | None = None
         self._vector_masks: set[str] = set()
         self._scratch: str | None = None
 
@@ -65,11 +65,11 @@ class MemoryWriter(RowWriter):
         raise NotImplementedError
 
     @property
-    def vector(self) -> Lane | None:
+    def vector(self) -> VectorAxis | None:
         """The lane dim that is vectors, if one is."""
         return next((lane for lane in self.lanes if lane.width > 1), None)
 
-    def load(self, op: LoadOp) -> Reg:
+    def load(self, op: LoadOp) -> VectorValue:
         info, base, offset, guard = self._access(op, op.buffer)
         result, storage = self.dtype_of(op.result.type), storage_type(info.dtype)
         if guard is None and not result.is_complex and result is not BOOL:
@@ -77,15 +77,15 @@ class MemoryWriter(RowWriter):
             if tile is not None:
                 return self._load_tile(base, storage, offset, tile, result)
             if self.mask is None and self.inside is None and self.split(offset) is None:
-                spread = self.load_spread(base, storage, offset, result)
+                spread = self.load_with_shuffle(base, storage, offset, result)
                 if spread is not None:
                     return spread
         lanes, slots = self._slots_of(base, storage, offset, guard, ())
         if result.is_complex:
             pairs = [self._load_pair(slot, llvm_type(result.part)) for slot in slots]
-            re, im = (Reg(lanes, [pair[i] for pair in pairs], result.part) for i in (0, 1))
+            re, im = (VectorValue(lanes, [pair[i] for pair in pairs], result.part) for i in (0, 1))
             return ComplexReg(re, im)
-        loaded = Reg(lanes, [self._load_slot(slot, storage) for slot in slots], result)
+        loaded = VectorValue(lanes, [self._load_slot(slot, storage) for slot in slots], result)
         if result is BOOL:
             return self.apply((loaded,), BOOL, lambda w, x: self.op("icmp ne", w, "i8", x, "0"))
         return loaded
@@ -124,8 +124,8 @@ class MemoryWriter(RowWriter):
         self.put(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {int(writes)}, i32 {4 - cache}, i32 1)")
 
     def _slots_of(
-        self, base: str, storage: str, offset: Dim, guard: Reg | None, value: tuple[Lane, ...]
-    ) -> tuple[tuple[Lane, ...], list[Slot]]:
+        self, base: str, storage: str, offset: Dim, guard: VectorValue | None, value: tuple[VectorAxis, ...]
+    ) -> tuple[tuple[VectorAxis, ...], list[Slot]]:
         """The lane dims of an access (to store, also those of the `value`), and where each of its registers lies."""
         parts = self.split(offset)
         offsets = None if parts is not None else self.varying(offset)
@@ -161,7 +161,7 @@ class MemoryWriter(RowWriter):
         """The bytes that a row of elements from ``base[offset]`` on is known to be aligned to."""
         return alignment_of(storage)
 
-    def _tile_of(self, offset: Dim) -> Lane | None:
+    def _tile_of(self, offset: Dim) -> VectorAxis | None:
         """The lane dim along which memory is contiguous where it is not along the vectors: a tile to transpose.
 
         It has as many copies as vectors have lanes, a power of two, one after another; a mask of lanes is that of a
@@ -182,7 +182,7 @@ class MemoryWriter(RowWriter):
                     return lane
         return None
 
-    def _load_tile(self, base: str, storage: str, offset: Dim, rows: Lane, result: DType) -> Reg:
+    def _load_tile(self, base: str, storage: str, offset: Dim, rows: VectorAxis, result: DType) -> VectorValue:
         """Square tiles: a row for each lane of a vector, along the copies of `rows`; of them, their columns.
 
         The first row stands for those that are not there: lanes that nobody stores.
@@ -225,7 +225,7 @@ class MemoryWriter(RowWriter):
 
             for number, column in enumerate(transposed(width, bits, load, shuffle)):
                 found[(*copy[:at], number, *copy[at + 1 :])] = column
-        return Reg(lanes, [found[copy] for copy in copies(lanes)], result)
+        return VectorValue(lanes, [found[copy] for copy in copies(lanes)], result)
 
     def _rows_there(self, base: str, storage: str, rows: Sequence[Dim]) -> list[str]:
         """Under a mask, where the rows of a tile begin: the first for each that a loop's end leaves out."""
@@ -305,7 +305,7 @@ class MemoryWriter(RowWriter):
         ]
         return self.masked("gather", ty, ty, arguments)
 
-    def store(self, op: StoreOp, value: Reg) -> None:
+    def store(self, op: StoreOp, value: VectorValue) -> None:
         info, base, offset, guard = self._access(op, op.buffer)
         storage = storage_type(info.dtype)
         if value.dtype is BOOL:
@@ -316,7 +316,7 @@ class MemoryWriter(RowWriter):
         align = min((slot.align for slot in slots), default=1)
         beside = next((lane.copies for lane in lanes if lane.width > 1), 1)
         width = width_of(lanes)
-        rows = Rows(self.streaming(op, info, width * info.dtype.bytes), align, beside, width)
+        rows = PendingStores(self.streaming(op, info, width * info.dtype.bytes), align, beside, width)
         if isinstance(value, ComplexReg):
             scalar = llvm_type(value.dtype.part)
             for slot, re, im in zip(slots, self.spread(value.re, lanes), self.spread(value.im, lanes)):
@@ -326,7 +326,7 @@ class MemoryWriter(RowWriter):
                 self._store_slot(slot, storage, reg, rows)
         self.store_rows(rows)
 
-    def _store_slot(self, slot: Slot, storage: str, reg: str, rows: Rows) -> None:
+    def _store_slot(self, slot: Slot, storage: str, reg: str, rows: PendingStores) -> None:
         """One register to memory, or to `rows`."""
         pointer, stride, mask, width = slot.pointer, slot.stride, slot.mask, slot.width
         align, ty = alignment_of(storage), vector_type(width, storage)
@@ -361,7 +361,7 @@ class MemoryWriter(RowWriter):
         re, im = (self.shuffled(ty, row, "poison", [2 * k + part for k in numbers]) for part in (0, 1))
         return re, im
 
-    def _store_pair(self, slot: Slot, scalar: str, re: str, im: str, rows: Rows) -> None:
+    def _store_pair(self, slot: Slot, scalar: str, re: str, im: str, rows: PendingStores) -> None:
         if slot.stride is None or slot.stride.const not in (1, -1):
             for half, reg in zip(self._halves(slot, scalar), (re, im)):
                 self._store_slot(half, scalar, reg, rows)
@@ -372,10 +372,10 @@ class MemoryWriter(RowWriter):
         row = self.shuffled(ty, re, im, [k + part * width for k in numbers for part in (0, 1)])
         self._put_row(rows, slot, vector_type(2 * width, scalar), row, backwards, 2)
 
-    def _put_row(self, rows: Rows, slot: Slot, ty: str, value: str, backwards: bool, each: int = 1) -> None:
+    def _put_row(self, rows: PendingStores, slot: Slot, ty: str, value: str, backwards: bool, each: int = 1) -> None:
         """Adjacent elements: rows wait in `rows`, but for one that is there or not as a whole."""
 
-        def wait(rows: Rows, pointer: str, guard: str | None) -> Rows:
+        def wait(rows: PendingStores, pointer: str, guard: str | None) -> PendingStores:
             mask = self._both(guard, slot.width)
             if mask is not None:
                 mask = self.row_mask(mask, slot.width, backwards, each)
@@ -409,11 +409,11 @@ class MemoryWriter(RowWriter):
 
     # What an access is made of
 
-    def _access(self, op: LoadOp | StoreOp, buffer: SSAValue) -> tuple[BufferInfo, str, Dim, Reg | None]:
+    def _access(self, op: LoadOp | StoreOp, buffer: SSAValue) -> tuple[BufferInfo, str, Dim, VectorValue | None]:
         info: BufferInfo = buffer.type.data  # type: ignore[union-attr]
         base = self.buffer(buffer)
         offset = self.address(info, op.index.data)
-        guard: Reg | None = None
+        guard: VectorValue | None = None
         for expr in op.guard_exprs:
             expr = simplify(expr, self.bounds)
             if not expr.nonneg:
@@ -423,7 +423,7 @@ class MemoryWriter(RowWriter):
             check_index(self, op, buffer, op.index.data, guard)
         return info, base, offset, guard
 
-    def _nonnegative(self, expr: Dim) -> Reg:
+    def _nonnegative(self, expr: Dim) -> VectorValue:
         """Whether an expression is at least zero, over the lanes it varies along."""
         parts = self.split(expr)
         if parts is None:
@@ -436,7 +436,7 @@ class MemoryWriter(RowWriter):
             for copy in copies(lanes):
                 value = self.index(self.shifted(expr, lanes, copy))
                 regs.append(self.ins(f"icmp sge i64 {value}, 0"))
-            return Reg(lanes, regs, BOOL)
+            return VectorValue(lanes, regs, BOOL)
         if step not in (1, -1):
             return self.apply((self.varying(expr),), BOOL, lambda w, x: self.op("icmp sge", w, "i64", x, "0"))
         regs = []
@@ -446,7 +446,7 @@ class MemoryWriter(RowWriter):
                 regs.append(self.lanes_below(self.sub("0", first), vector.width, "uge"))
             else:  # lane < first + 1
                 regs.append(self.lanes_below(self.add(first, "1"), vector.width, "ult"))
-        return Reg(lanes, regs, BOOL)
+        return VectorValue(lanes, regs, BOOL)
 
     def lanes_below(self, limit: str, width: int, predicate: str = "ult") -> str:
         """A mask of the lanes whose number is below (`ult`) or from (`uge`) an i64 limit of either sign."""
@@ -460,14 +460,14 @@ class MemoryWriter(RowWriter):
     def lanes_inside(self, width: int) -> str | None:
         return self.mask if width > 1 else None
 
-    def _masks(self, guard: Reg | None, lanes: tuple[Lane, ...]) -> Sequence[str | None]:
+    def _masks(self, guard: VectorValue | None, lanes: tuple[VectorAxis, ...]) -> Sequence[str | None]:
         if guard is None:
             return [None] * count_of(lanes)
         if guard.width > 1:
             self._vector_masks.update(guard.regs)
         return [guard.regs[i] for i in positions(guard.lanes, lanes)]
 
-    def touched(self, guard: Reg | None, lanes: tuple[Lane, ...]) -> list[str | None]:
+    def touched(self, guard: VectorValue | None, lanes: tuple[VectorAxis, ...]) -> list[str | None]:
         """Which elements of each register over `lanes` an access under a guard touches: a mask, None for all."""
         return [self._both(mask, width_of(lanes)) for mask in self._masks(guard, lanes)]
 

@@ -21,7 +21,7 @@ from .....dialects.dims.dims import Dim, dim
 from .....dialects.loop import AllocOp
 from .....dialects.types import DTYPES
 from ..text import Module, vector_type
-from ..values.registers import Reg, union, width_of
+from ..values.registers import VectorValue, union, width_of
 
 if TYPE_CHECKING:
     from .access import MemoryWriter
@@ -46,7 +46,9 @@ out:
 }}"""
 
 
-def check_index(w: MemoryWriter, op: Operation, buffer: SSAValue, index: Sequence[Dim], guard: Reg | None) -> None:
+def check_index(
+    w: MemoryWriter, op: Operation, buffer: SSAValue, index: Sequence[Dim], guard: VectorValue | None
+) -> None:
     """An access to the element of a buffer at `index`, in all lanes but those that a guard or the tail leaves out."""
     info = _info(buffer)
     for number, (at, size) in enumerate(zip(index, info.dims, strict=True)):
@@ -68,7 +70,7 @@ def check_index(w: MemoryWriter, op: Operation, buffer: SSAValue, index: Sequenc
                 outside = w.ins(f"and {w.mask_type(width)} {outside}, {mask}")
             bad.append((outside, x))
             sizes.append((outside, y))
-        found = Reg(lanes, [outside for outside, _ in bad], BOOL)
+        found = VectorValue(lanes, [outside for outside, _ in bad], BOOL)
         text = f"{_place(op)}: {op.name} of {_named(buffer)}, dim {number}"
         _end_where(w, w.any_lane(found), text, *(partial(_worst, w, of, width) for of in (bad, sizes)))
 

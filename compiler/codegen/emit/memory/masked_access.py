@@ -8,11 +8,11 @@ from typing import Any
 
 from .shuffle_load import SpreadWriter
 
-__all__ = ["RowWriter", "Rows"]
+__all__ = ["PendingStores", "RowWriter"]
 
 
 @dataclass
-class Rows:
+class PendingStores:
     """Rows of one store, each of `width` elements, not written yet: values and addresses.
 
     `streaming` is as `StreamingWriter.streaming` says.  So many after one another are neighbours in memory (`beside`).
@@ -28,11 +28,11 @@ class Rows:
     cut: list[tuple[str, str, str]] = field(default_factory=list)
     guarded: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def alone(self) -> Rows:
+    def alone(self) -> PendingStores:
         """For one row of the same store that has no neighbours."""
-        return Rows(self.streaming, self.align, 1, self.width)
+        return PendingStores(self.streaming, self.align, 1, self.width)
 
-    def add(self, ty: str, value: str, pointer: str, mask: str | None, cut: bool) -> Rows:
+    def add(self, ty: str, value: str, pointer: str, mask: str | None, cut: bool) -> PendingStores:
         """One more; `cut` says that the loop's end alone makes its mask."""
         self.type = ty
         if mask is None:
@@ -71,10 +71,10 @@ class RowWriter(SpreadWriter):
         numbers = range(width)[::-1] if backwards else range(width)
         return self.shuffled(f"<{width} x i1>", mask, "poison", [k for k in numbers for _ in range(each)])
 
-    def store_rows(self, rows: Rows) -> None:
+    def store_rows(self, rows: PendingStores) -> None:
         """The rows that have waited, all at once, so that one test serves them all."""
         if rows.whole:
-            self.store_whole(rows.type, rows.whole, rows.align, rows.streaming, rows.beside)
+            self.store_nontemporal(rows.type, rows.whole, rows.align, rows.streaming, rows.beside)
         self._store_masked(rows, rows.guarded)
         if not rows.cut or self.rest is None:
             self._store_masked(rows, rows.cut)
@@ -83,14 +83,14 @@ class RowWriter(SpreadWriter):
         whole, partial, after = self.label("whole"), self.label("partial"), self.label("done")
         self.branch_if(self.ins(f"icmp sge i64 {self.rest}, {rows.width}"), whole, partial)
         self.start(whole)
-        self.store_whole(rows.type, [row[:2] for row in rows.cut], rows.align, rows.streaming, rows.beside)
+        self.store_nontemporal(rows.type, [row[:2] for row in rows.cut], rows.align, rows.streaming, rows.beside)
         self.branch(after)
         self.start(partial)
         self._store_masked(rows, rows.cut)
         self.branch(after)
         self.start(after)
 
-    def _store_masked(self, rows: Rows, masked: Sequence[tuple[str, str, str]]) -> None:
+    def _store_masked(self, rows: PendingStores, masked: Sequence[tuple[str, str, str]]) -> None:
         """What masks leave out stays as it is."""
         for value, pointer, mask in masked:
             total, place = rows.type[1:].partition(" ")[0], f"align {rows.align} {pointer}"

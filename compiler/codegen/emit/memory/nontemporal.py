@@ -27,14 +27,14 @@ def alignment_of(storage: str) -> int:
 
 
 class StreamingWriter(ScalarWriter):
-    """Adds `store_whole`."""
+    """Adds `store_nontemporal`."""
 
     def __init__(self, module: Any):
         super().__init__(module)
         #: Whether a store went past the caches: other threads see it after a fence only.
         self.streamed = False
 
-    def store_whole(
+    def store_nontemporal(
         self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None, beside: int
     ) -> None:
         """Whole vectors to their places; past the caches where `streaming` (`streaming`) and the places allow it.

@@ -12,7 +12,7 @@ from .....dialects.dims.analysis import simplify
 from .....dialects.dims.dims import Dim, Sym, sym
 from .....dialects.types import DType
 from ..text import vector_type
-from ..values.registers import Lane, Reg, copies
+from ..values.registers import VectorAxis, VectorValue, copies
 from .nontemporal import StreamingWriter, alignment_of
 
 __all__ = ["SpreadWriter"]
@@ -22,9 +22,9 @@ MOST_PLACES = 256
 
 
 class SpreadWriter(StreamingWriter):
-    """Adds `load_spread`."""
+    """Adds `load_with_shuffle`."""
 
-    def load_spread(self, base: str, storage: str, offset: Dim, result: DType) -> Reg | None:
+    def load_with_shuffle(self, base: str, storage: str, offset: Dim, result: DType) -> VectorValue | None:
         """The elements at an offset that is not linear along the vectors; None where they are not close together."""
         lanes = tuple(self.lane_symbols(offset))
         vector = next((lane for lane in lanes if lane.width > 1 and not lane.starts), None)
@@ -41,9 +41,9 @@ class SpreadWriter(StreamingWriter):
                 return None
             registers = self._from_rows(base, storage, *placed, vector.width)
             found.update(((*others[:at], number, *others[at + 1 :]), reg) for number, reg in enumerate(registers))
-        return Reg(lanes, [found[copy] for copy in copies(lanes)], result)
+        return VectorValue(lanes, [found[copy] for copy in copies(lanes)], result)
 
-    def _places(self, offset: Dim, vector: Lane) -> tuple[Dim, list[list[int]]] | None:
+    def _places(self, offset: Dim, vector: VectorAxis) -> tuple[Dim, list[list[int]]] | None:
         """The first element of a step of the loop, and how far from it those of the lanes of each copy are.
 
         None where that is not always the same, where a copy's lie in more than two rows, or where a step's elements

@@ -14,8 +14,8 @@ from .....dialects.attributes import BufferInfo
 from .....dialects.dims.analysis import expand_mods, linear_in, simplify
 from .....dialects.dims.dims import Call, Dim, Sym, dim, sym
 from .....dialects.types import DTYPES
-from ..text import EmitError, Module, Writer, vector_type
-from .registers import Lane, Reg, copies, union, width_of
+from ..text import EmitError, IrText, Module, vector_type
+from .registers import VectorAxis, VectorValue, copies, union, width_of
 
 __all__ = ["IndexWriter", "Scope"]
 
@@ -45,7 +45,7 @@ def _symbols(expr: Dim) -> tuple[Sym, ...]:
     return tuple(sorted(expr.symbols(), key=lambda s: s.name))
 
 
-class IndexWriter(Writer):
+class IndexWriter(IrText):
     """Adds symbols, scopes, index values and pointers."""
 
     def __init__(self, module: Module):
@@ -54,11 +54,11 @@ class IndexWriter(Writer):
         self.out.append(self.scopes[0].prelude)
         self.symbols: dict[Sym, tuple[str, int]] = {}
         #: Symbols bound to a value that differs between lanes.
-        self.varying_symbols: dict[Sym, Reg] = {}
+        self.varying_symbols: dict[Sym, VectorValue] = {}
         self.bounds: dict[Sym, Dim] = {}
         #: What iterators are multiples of in the loops around: their steps.
         self.multiples: dict[Sym, int] = {}
-        self.lanes: tuple[Lane, ...] = ()
+        self.lanes: tuple[VectorAxis, ...] = ()
         self.frames: list[dict[tuple[str, int], str]] = [{}]
         self.pointer_depth: dict[str, int] = {}
         #: Pointers by offsets that are no expressions: computed where they are used, as is what is beside them.
@@ -210,14 +210,14 @@ class IndexWriter(Writer):
         self.frames[-1][value, width] = found
         return found
 
-    def lane_symbols(self, expr: Dim) -> list[Lane]:
+    def lane_symbols(self, expr: Dim) -> list[VectorAxis]:
         """The lane dims whose iterators an expression mentions."""
         if not self.lanes:
             return []
         found = _symbols(expr)
         return [lane for lane in self.lanes if lane.symbol in found]
 
-    def split(self, expr: Dim) -> tuple[tuple[Lane, ...], dict[Sym, Dim]] | None:
+    def split(self, expr: Dim) -> tuple[tuple[VectorAxis, ...], dict[Sym, Dim]] | None:
         """The lane dims of an expression and its coefficient of the vector one; None where it is not linear in that."""
         found = _symbols(expr)
         if any(s in self.varying_symbols for s in found):
@@ -231,34 +231,34 @@ class IndexWriter(Writer):
             return None
         return (lanes if parts[0] else tuple(lane for lane in lanes if lane is not vector)), parts[0]
 
-    def shifted(self, expr: Dim, lanes: Sequence[Lane], copy: Sequence[int]) -> Dim:
+    def shifted(self, expr: Dim, lanes: Sequence[VectorAxis], copy: Sequence[int]) -> Dim:
         """An expression at the first element of one register."""
         moved = {lane.symbol: lane.start(c) for lane, c in zip(lanes, copy) if c}
         return expr.substitute(moved) if moved else expr
 
-    def varying(self, expr: Dim) -> Reg:
+    def varying(self, expr: Dim) -> VectorValue:
         """The value of any expression, as i64 registers over the lane dims that it varies along."""
         parts = self.split(expr)
         if parts is not None:
             lanes, coefficients = parts
-            return Reg(lanes, [self._lane_value(expr, lanes, coefficients, c) for c in copies(lanes)], I64)
+            return VectorValue(lanes, [self._lane_value(expr, lanes, coefficients, c) for c in copies(lanes)], I64)
         repeated = self._repeated(expr)
         if repeated is not None:
             return repeated
-        total: Reg | None = None
+        total: VectorValue | None = None
         for mono, coeff in expr.terms:
-            value = Reg((), [str(coeff)], I64)
+            value = VectorValue((), [str(coeff)], I64)
             for i, atom in enumerate(mono):
                 factor = self._atom(atom)
                 value = factor if i == 0 and coeff == 1 else self._merge_values("mul", value, factor)
             total = value if total is None else self._merge_values("add", total, value)
-        return total or Reg((), ["0"], I64)
+        return total or VectorValue((), ["0"], I64)
 
     def multiple(self, expr: Dim) -> int:
         """A number that divides an expression's values; 0 of zero."""
         return gcd(*(c * prod(self.multiples.get(a, 1) for a in mono if isinstance(a, Sym)) for mono, c in expr.terms))
 
-    def _repeated(self, expr: Dim) -> Reg | None:
+    def _repeated(self, expr: Dim) -> VectorValue | None:
         """Registers of an expression that divides a lane iterator, where in each copy by itself it is linear.
 
         So it is where that iterator is a multiple of what it is divided by.  Copies that take the same values have one
@@ -286,9 +286,11 @@ class IndexWriter(Writer):
                 step = parts[0].get(lane_symbol, dim(0)).substitute(back)
                 made[value] = self._spaced(self.index(parts[1].substitute(back)), step, vector.width)
             regs.append(made[value])
-        return Reg(lanes, regs, I64)
+        return VectorValue(lanes, regs, I64)
 
-    def _lane_value(self, expr: Dim, lanes: tuple[Lane, ...], coefficients: dict[Sym, Dim], copy: Sequence[int]) -> str:
+    def _lane_value(
+        self, expr: Dim, lanes: tuple[VectorAxis, ...], coefficients: dict[Sym, Dim], copy: Sequence[int]
+    ) -> str:
         base = self.index(self.shifted(expr, lanes, copy))
         vector = next((lane for lane in lanes if lane.width > 1), None)
         return base if vector is None else self._spaced(base, coefficients[vector.symbol], vector.width)
@@ -305,16 +307,16 @@ class IndexWriter(Writer):
             steps = self.ins(f"mul {ty} {stride}, <{', '.join(f'i64 {k}' for k in range(width))}>")
         return self.ins(f"add {ty} {self.splat(base, 'i64', width)}, {steps}")
 
-    def _atom(self, atom: Sym | Call) -> Reg:
+    def _atom(self, atom: Sym | Call) -> VectorValue:
         if isinstance(atom, Sym):
             return self.varying_symbols[atom] if atom in self.varying_symbols else self.varying(_of(atom))
         if not self.lane_symbols(_of(atom)) and not any(
             s in self.varying_symbols for s in atom.a.symbols() | atom.b.symbols()
         ):
-            return Reg((), [self.index(_of(atom))], I64)
+            return VectorValue((), [self.index(_of(atom))], I64)
         return self._merge_values(atom, self.varying(atom.a), self.varying(atom.b))
 
-    def _merge_values(self, what: str | Call, a: Reg, b: Reg) -> Reg:
+    def _merge_values(self, what: str | Call, a: VectorValue, b: VectorValue) -> VectorValue:
         lanes = union((a.lanes, b.lanes))
         width = width_of(lanes)
         ty = vector_type(width, "i64")
@@ -328,9 +330,9 @@ class IndexWriter(Writer):
                 regs.append(self.ins(f"xor {ty} {x}, {y}"))
             else:
                 regs.append(self.divide(what, x, y, width, self.out))
-        return Reg(lanes, regs, I64)
+        return VectorValue(lanes, regs, I64)
 
-    def spread(self, value: Reg, lanes: tuple[Lane, ...]) -> Sequence[str]:
+    def spread(self, value: VectorValue, lanes: tuple[VectorAxis, ...]) -> Sequence[str]:
         """The registers of `value`, splat and repeated, one for each register over `lanes`."""
         raise NotImplementedError
 

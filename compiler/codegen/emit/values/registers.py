@@ -16,10 +16,10 @@ from math import prod
 from .....dialects.dims.dims import Dim, Sym, sym
 from .....dialects.types import DType
 
-__all__ = ["ComplexReg", "Lane", "Reg", "copies", "count_of", "positions", "union", "width_of"]
+__all__ = ["ComplexReg", "VectorAxis", "VectorValue", "copies", "count_of", "positions", "union", "width_of"]
 
 
-class Lane:
+class VectorAxis:
     """One lane dim; compared by identity.
 
     Copies are `stride` apart (0: a register's width); `starts` names the index of each copy's first element where that
@@ -42,12 +42,12 @@ class Lane:
         return f"Lane({self.symbol}, {self.width}x{self.copies})"
 
 
-class Reg:
+class VectorValue:
     """A value's registers, row-major over the copies of `lanes` (outermost first)."""
 
     __slots__ = ("dtype", "lanes", "regs", "width")
 
-    def __init__(self, lanes: tuple[Lane, ...], regs: Sequence[str], dtype: DType):
+    def __init__(self, lanes: tuple[VectorAxis, ...], regs: Sequence[str], dtype: DType):
         self.lanes, self.regs, self.dtype = lanes, regs, dtype
         self.width = width_of(lanes)
 
@@ -55,25 +55,25 @@ class Reg:
     def uniform(self) -> bool:
         return not self.lanes
 
-    def typed(self, dtype: DType) -> Reg:
+    def typed(self, dtype: DType) -> VectorValue:
         """The same registers read as another type of the same width (signedness)."""
-        return self if self.dtype is dtype else Reg(self.lanes, self.regs, dtype)
+        return self if self.dtype is dtype else VectorValue(self.lanes, self.regs, dtype)
 
     def __repr__(self) -> str:
         return f"Reg({self.lanes}, {self.regs}, {self.dtype})"
 
 
-class ComplexReg(Reg):
+class ComplexReg(VectorValue):
     """A complex value between memory and a body: the registers of its real and of its imaginary part."""
 
     __slots__ = ("im", "re")
 
-    def __init__(self, re: Reg, im: Reg):
+    def __init__(self, re: VectorValue, im: VectorValue):
         super().__init__(union((re.lanes, im.lanes)), (), re.dtype.as_complex)
         self.re, self.im = re, im
 
 
-def union(parts: Sequence[tuple[Lane, ...]]) -> tuple[Lane, ...]:
+def union(parts: Sequence[tuple[VectorAxis, ...]]) -> tuple[VectorAxis, ...]:
     """The lane dims that any part has, outermost first."""
     first = parts[0] if parts else ()
     if all(p is first or p == first for p in parts):
@@ -83,19 +83,19 @@ def union(parts: Sequence[tuple[Lane, ...]]) -> tuple[Lane, ...]:
 
 
 @lru_cache(maxsize=4096)
-def width_of(lanes: tuple[Lane, ...]) -> int:
+def width_of(lanes: tuple[VectorAxis, ...]) -> int:
     """The elements of a register over these lane dims."""
     return max((lane.width for lane in lanes), default=1)
 
 
 @lru_cache(maxsize=4096)
-def count_of(lanes: tuple[Lane, ...]) -> int:
+def count_of(lanes: tuple[VectorAxis, ...]) -> int:
     """The number of registers over these lane dims."""
     return prod(lane.copies for lane in lanes)
 
 
 @lru_cache(maxsize=4096)
-def positions(have: tuple[Lane, ...], want: tuple[Lane, ...]) -> tuple[int, ...]:
+def positions(have: tuple[VectorAxis, ...], want: tuple[VectorAxis, ...]) -> tuple[int, ...]:
     """For each register over `want`, the register over `have` (a subset) that it comes from."""
     stride, strides = 1, {}
     for lane in reversed(have):
@@ -107,6 +107,6 @@ def positions(have: tuple[Lane, ...], want: tuple[Lane, ...]) -> tuple[int, ...]
     )
 
 
-def copies(lanes: tuple[Lane, ...]) -> list[tuple[int, ...]]:
+def copies(lanes: tuple[VectorAxis, ...]) -> list[tuple[int, ...]]:
     """The copy numbers of each register over `lanes`, in register order."""
     return list(product(*(range(lane.copies) for lane in lanes)))

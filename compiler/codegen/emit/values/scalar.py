@@ -14,15 +14,15 @@ from .....dialects.kernel import CallOp
 from .....dialects.registry import OPS, Map, OpError, find_op
 from .....dialects.scalar.language import ScalarBuilder, Value
 from .....dialects.types import DTYPES, DType
-from .....passes.schedule.cpu.newton_sqrt import BY_STEPS
-from .....passes.schedule.cpu.reciprocal_division import BY_INVERSE
+from .....passes.schedule.cpu.newton_sqrt import NEWTON
+from .....passes.schedule.cpu.reciprocal_division import RECIPROCAL
 from ...cpu.bf16_round import rounded_to_bf16
-from ...cpu.newton_sqrt import root_by_steps
-from ...cpu.reciprocal_divide import Inverse, quotient_by_inverse
-from ...cpu.scalef import has_scaling, scaled_by_powers
+from ...cpu.newton_sqrt import newton_sqrt
+from ...cpu.reciprocal_divide import Inverse, divide_by_reciprocal
+from ...cpu.scalef import has_vscalef, scaled_by_powers
 from ..text import EmitError, llvm_type, quoted, vector_type
 from .primitives import Primitives, literal
-from .registers import Lane, Reg, count_of, positions, union, width_of
+from .registers import VectorAxis, VectorValue, count_of, positions, union, width_of
 
 __all__ = ["LlvmScalarBuilder", "ScalarWriter"]
 
@@ -30,7 +30,7 @@ BF16, BOOL, F32, I32 = (DTYPES[name] for name in ("bf16", "bool", "f32", "i32"))
 
 
 class ScalarWriter(Primitives):
-    """Adds elementwise operations on `Reg`s, and SSA values."""
+    """Adds elementwise operations on `VectorValue`s, and SSA values."""
 
     def __init__(self, module: Any):
         super().__init__(module)
@@ -48,7 +48,7 @@ class ScalarWriter(Primitives):
             found = self._types[ir_type] = scalar_dtype(ir_type)
         return found
 
-    def spread(self, value: Reg, lanes: tuple[Lane, ...]) -> Sequence[str]:
+    def spread(self, value: VectorValue, lanes: tuple[VectorAxis, ...]) -> Sequence[str]:
         if value.lanes is lanes:
             return value.regs
         regs = value.regs
@@ -60,13 +60,13 @@ class ScalarWriter(Primitives):
             return [regs[0]] * count_of(lanes)
         return regs if value.lanes == lanes else [regs[i] for i in positions(value.lanes, lanes)]
 
-    def spread_all(self, regs: Iterable[Reg], lanes: tuple[Lane, ...]) -> list[Reg]:
+    def spread_all(self, regs: Iterable[VectorValue], lanes: tuple[VectorAxis, ...]) -> list[VectorValue]:
         """Values over `lanes`, along which some of theirs may be missing."""
-        return [Reg(lanes, self.spread(r, lanes), r.dtype) for r in regs]
+        return [VectorValue(lanes, self.spread(r, lanes), r.dtype) for r in regs]
 
-    def apply(self, operands: Sequence[Reg], dtype: DType, one: Callable[..., str]) -> Reg:
+    def apply(self, operands: Sequence[VectorValue], dtype: DType, one: Callable[..., str]) -> VectorValue:
         """``one(width, *registers)`` for each register over the lane dims of any operand, once where they are equal."""
-        lanes: tuple[Lane, ...] = ()
+        lanes: tuple[VectorAxis, ...] = ()
         for o in operands:
             if o.lanes and o.lanes is not lanes:
                 lanes = union((lanes, o.lanes)) if lanes else o.lanes
@@ -76,12 +76,12 @@ class ScalarWriter(Primitives):
         for row in zip(*columns):
             if row not in made:
                 made[row] = one(width, *row)
-        return Reg(lanes, [made[row] for row in zip(*columns)], dtype)
+        return VectorValue(lanes, [made[row] for row in zip(*columns)], dtype)
 
     def mask_type(self, width: int) -> str:
         return vector_type(width, "i1")
 
-    def any_lane(self, condition: Reg) -> str:
+    def any_lane(self, condition: VectorValue) -> str:
         """An i1: whether the condition holds in any lane of any copy."""
         mask = self.mask_type(condition.width)
         total = condition.regs[0]
@@ -91,7 +91,7 @@ class ScalarWriter(Primitives):
             return total
         return self.intrinsic("vector.reduce.or", mask, "i1", [(mask, total)])
 
-    def select_regs(self, condition: Reg, a: Reg, b: Reg) -> Reg:
+    def select_regs(self, condition: VectorValue, a: VectorValue, b: VectorValue) -> VectorValue:
         scalar = llvm_type(a.dtype)
 
         def one(width: int, c: str, x: str, y: str) -> str:
@@ -106,13 +106,13 @@ class ScalarWriter(Primitives):
             spread = (self.spread(a, lanes), self.spread(b, lanes))
             pairs = zip(*([self.lit(r, width, scalar) for r in regs] for regs in spread))
             regs = [self.ins(f"select i1 {condition.regs[0]}, {ty} {x}, {ty} {y}") for x, y in pairs]
-            return Reg(lanes, regs, a.dtype)
+            return VectorValue(lanes, regs, a.dtype)
         return self.apply((condition, a, b), a.dtype, one)
 
     #: Whether the bodies of all approximations are called, none expanded in place: so inside a map's own function.
     outlines = False
 
-    def call_map(self, decl: type[Map], operands: Sequence[Reg], result: DType) -> Reg:
+    def call_outlined(self, decl: type[Map], operands: Sequence[VectorValue], result: DType) -> VectorValue:
         """A call, for every register, of the function that has a map's body; a module has it once for each width."""
         kinds = [o.dtype for o in operands]
 
@@ -136,13 +136,13 @@ class ScalarWriter(Primitives):
         """A mask of the lanes of a vector that are inside the range of the loop around; None where all are."""
         return None
 
-    def loop_in_lanes(
+    def masked_while(
         self,
-        first: Sequence[Reg],
-        before: Callable[[list[Reg]], tuple[Reg, list[Reg]]],
-        after: Callable[[list[Reg]], list[Reg]],
+        first: Sequence[VectorValue],
+        before: Callable[[list[VectorValue]], tuple[VectorValue, list[VectorValue]]],
+        after: Callable[[list[VectorValue]], list[VectorValue]],
         every: int = 0,
-    ) -> list[Reg]:
+    ) -> list[VectorValue]:
         """``scf.while`` in every lane: `before` gives whether to go on and what to pass to `after`, or to the result.
 
         It runs until no lane goes on; those outside the range of the loop around, which might never end, are left out.
@@ -156,20 +156,20 @@ class ScalarWriter(Primitives):
         self.branch(head)
         self.start(head)
         types = [vector_type(r.width, llvm_type(r.dtype)) for r in first]
-        carried = [Reg(r.lanes, [self.fresh() for _ in r.regs], r.dtype) for r in first]
+        carried = [VectorValue(r.lanes, [self.fresh() for _ in r.regs], r.dtype) for r in first]
         phis: list[Any] = []
         self.out.append(phis)
         self.frames.append({})
         more, passed = before(carried)
         if inside is not None:
             ty = self.mask_type(more.width)
-            more = Reg(more.lanes, [self.ins(f"and {ty} {r}, {inside}") for r in more.regs], more.dtype)
+            more = VectorValue(more.lanes, [self.ins(f"and {ty} {r}, {inside}") for r in more.regs], more.dtype)
         self.branch_if(self.any_lane(more), body, done)
         self.start(body)
         left, next_ = self.poll_at_last(every) if every else ("", "")
         yielded = after(passed)
         for ty, c, start, new in zip(types, carried, first, yielded, strict=True):
-            kept = self.select_regs(more, Reg(c.lanes, self.spread(new, c.lanes), c.dtype), c)
+            kept = self.select_regs(more, VectorValue(c.lanes, self.spread(new, c.lanes), c.dtype), c)
             starts = (self.lit(s, start.width, llvm_type(start.dtype)) for s in start.regs)
             for name, s, n in zip(c.regs, starts, kept.regs, strict=True):
                 phis.append(f"  {name} = phi {ty} [{s}, %{entered}], [{n}, %{self.block}]")
@@ -202,15 +202,15 @@ class ScalarWriter(Primitives):
 
     # Operations of a body
 
-    def arithmetic(self, op: Operation, operands: list[Reg]) -> Reg:
+    def arithmetic(self, op: Operation, operands: list[VectorValue]) -> VectorValue:
         """The result of one `arith` or `math` operation with one result."""
         result = self.dtype_of(op.results[0].type)
         name = op.name
         primitive = _ARITH.get(name)
         if primitive is not None:
-            if isinstance(every := op.attributes.get(BY_STEPS), IntegerAttr):
-                return root_by_steps(self, operands[0], every.value.data)
-            if BY_INVERSE in op.attributes and (quotient := quotient_by_inverse(self, *operands)) is not None:
+            if isinstance(every := op.attributes.get(NEWTON), IntegerAttr):
+                return newton_sqrt(self, operands[0], every.value.data)
+            if RECIPROCAL in op.attributes and (quotient := divide_by_reciprocal(self, *operands)) is not None:
                 return quotient
             which, signed = primitive
             if signed is False:
@@ -218,7 +218,7 @@ class ScalarWriter(Primitives):
                 return self.primitive(which, operands, operands[0].dtype).typed(result)
             return self.primitive(which, operands, result)
         if name == "arith.constant":
-            return Reg((), [literal(_number(_attribute(op, "value")), result)], result)
+            return VectorValue((), [literal(_number(_attribute(op, "value")), result)], result)
         if name == "arith.cmpf":
             return self._compare_floats(_predicate(op), operands)
         if name == "arith.cmpi":
@@ -244,21 +244,21 @@ class ScalarWriter(Primitives):
             raise EmitError(f"no machine code is known for {name}")
         return self.builder.expand(found, [Value(self.builder, o, o.dtype) for o in operands]).ref
 
-    def cast(self, x: Reg, dtype: DType) -> Reg:
+    def cast(self, x: VectorValue, dtype: DType) -> VectorValue:
         if dtype is BF16 and x.dtype is F32 and (rounded := rounded_to_bf16(self, x)) is not None:
             return rounded
         return self.cast_by_conversion(x, dtype)
 
-    def cast_by_conversion(self, x: Reg, dtype: DType) -> Reg:
+    def cast_by_conversion(self, x: VectorValue, dtype: DType) -> VectorValue:
         return self.apply((x,), dtype, lambda w, r: self.convert(r, w, x.dtype, dtype))
 
-    def _compare_floats(self, predicate: str, operands: Sequence[Reg]) -> Reg:
+    def _compare_floats(self, predicate: str, operands: Sequence[VectorValue]) -> VectorValue:
         wide = operands[0].dtype.computes_in
         operands = [self.cast(o, wide) if o.dtype is not wide else o for o in operands]
         scalar = llvm_type(wide)
         return self.apply(operands, BOOL, lambda w, a, b: self.op(f"fcmp {predicate}", w, scalar, a, b))
 
-    def primitive(self, name: str, operands: Sequence[Reg], dtype: DType) -> Reg:
+    def primitive(self, name: str, operands: Sequence[VectorValue], dtype: DType) -> VectorValue:
         """One operation of `ScalarBuilder.emit`."""
         first = operands[-1]
         found = self._methods.get((name, first.dtype))
@@ -293,7 +293,7 @@ class ScalarWriter(Primitives):
 
 
 class LlvmScalarBuilder(ScalarBuilder):
-    """What op bodies call; a `Value`'s `ref` is a `Reg`."""
+    """What op bodies call; a `Value`'s `ref` is a `VectorValue`."""
 
     def __init__(self, writer: ScalarWriter):
         self.writer = writer
@@ -303,7 +303,7 @@ class LlvmScalarBuilder(ScalarBuilder):
         return Value(self, self.writer.primitive(name, [v.ref for v in operands], dtype), dtype)
 
     def literal(self, value: float | int | bool, dtype: DType) -> Value:
-        return Value(self, Reg((), [literal(value, dtype)], dtype), dtype)
+        return Value(self, VectorValue((), [literal(value, dtype)], dtype), dtype)
 
     def op(self, name: str, *operands: Value) -> Value:
         found = find_op(name)
@@ -318,13 +318,13 @@ class LlvmScalarBuilder(ScalarBuilder):
         if not element.is_float or not (decl.cost >= Map.OUTLINED or (w.outlines and decl.ulp is not None)):
             return decl.build(self, *operands)
         result = decl.result_dtype(element)
-        return Value(self, w.call_map(decl, [v.ref for v in operands], result), result)
+        return Value(self, w.call_outlined(decl, [v.ref for v in operands], result), result)
 
     def rare(self, condition: Value, slow: Callable[[], Value], fast: Value) -> Value:
         w = self.writer
         mask, quick = condition.ref, fast.ref
         lanes = union((mask.lanes, quick.lanes))
-        quick = Reg(lanes, w.spread(quick, lanes), quick.dtype)
+        quick = VectorValue(lanes, w.spread(quick, lanes), quick.dtype)
         needed = w.any_lane(mask)
         before = w.block
         slow_label, join = w.label("rare"), w.label("join")
@@ -342,10 +342,10 @@ class LlvmScalarBuilder(ScalarBuilder):
         ty = vector_type(width_of(lanes), llvm_type(quick.dtype))
         pairs = list(zip(regs, quick.regs))
         phis = {(s, q): w.ins(f"phi {ty} [{s}, %{after}], [{q}, %{before}]") for s, q in dict.fromkeys(pairs)}
-        return Value(self, Reg(lanes, [phis[pair] for pair in pairs], quick.dtype), fast.dtype)
+        return Value(self, VectorValue(lanes, [phis[pair] for pair in pairs], quick.dtype), fast.dtype)
 
     def scales(self, x: Value) -> bool:
-        return has_scaling(self.writer.target, x.ref)
+        return has_vscalef(self.writer.target, x.ref)
 
     def scaled(self, p: Value, n: Value) -> Value:
         return Value(self, scaled_by_powers(self.writer, p.ref, n.ref), p.dtype)
@@ -364,20 +364,20 @@ class LlvmScalarBuilder(ScalarBuilder):
         lanes = union([r.lanes for r in first])
         wide = w.spread_all(first, lanes)
 
-        def values(regs: Sequence[Reg]) -> list[Value]:
+        def values(regs: Sequence[VectorValue]) -> list[Value]:
             return [Value(self, r, r.dtype) for r in regs]
 
-        def before(regs: list[Reg]) -> tuple[Reg, list[Reg]]:
+        def before(regs: list[VectorValue]) -> tuple[VectorValue, list[VectorValue]]:
             if limit is None:
                 return regs[0], regs
             going, n = values(regs[:2])
             return (going & (n < limit)).ref, regs
 
-        def after(regs: list[Reg]) -> list[Reg]:
+        def after(regs: list[VectorValue]) -> list[VectorValue]:
             again, found = step(*values(regs[skipped:]))
             return [again.ref, *((n + 1).ref for n in values(regs[1:skipped])), *(v.ref for v in found)]
 
-        return tuple(values(w.loop_in_lanes(wide, before, after)[skipped:]))
+        return tuple(values(w.masked_while(wide, before, after)[skipped:]))
 
 
 def _number(attribute: Attribute) -> float | int:
