@@ -120,8 +120,8 @@ def _typed_result(name: str, declared: Annotation, value: Any, sizes: Mapping[st
     if declared.is_int and is_integer(value):
         return value
     result = _number(value, declared) if not declared.dims and not isinstance(value, Tensor) else value
-    if isinstance(result, Unusable):
-        raise OpError(result.reason, result.hint, "TX0319")
+    if isinstance(value, Unusable):
+        raise OpError(value.reason, value.hint, "TX0319")
     if not isinstance(result, Tensor):
         got = f"the {type(value).__name__} {value!r}"
         raise OpError(f"{name} returns {got}, declared is {declared}", code="TX0529")
