@@ -280,8 +280,8 @@ def returns_an_array_or_a_number(x, n):
 @pytest.mark.parametrize(
     "f",
     (
-        returns_an_array_or_a_number, returns_what_no_number_is, returns_parts_of_an_object, returns_nothing_that_it_had,
-        returns_a_name_that_the_loop_binds,
+        returns_an_array_or_a_number, returns_what_no_number_is, returns_parts_of_an_object,
+        returns_nothing_that_it_had, returns_a_name_that_the_loop_binds,
     ),
     ids=lambda f: f.__name__,
 )  # fmt: skip

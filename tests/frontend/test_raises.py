@@ -417,6 +417,34 @@ def test_a_size_decides_while_compiling():
         f(np.zeros((2, 2)))
 
 
+def windows_that_vary(x):
+    y = x * 2
+    for i in range(len(x)):
+        x[max(0, i - 1) : i + 1] *= y[max(0, i - 1) : i + 1]
+    return x
+
+
+def indices_that_vary(x):
+    for i in range(len(x) + 3):
+        if i < len(x):
+            x[i] = 7
+        elif x[0] < 0:
+            break
+    return x
+
+
+def test_what_only_some_iterations_would_raise_is_none_of_all():
+    """Sizes and indices that vary with a loop: refused or right, never an error that Python has not."""
+    for f in (windows_that_vary, indices_that_vary):
+        given, expected = np.arange(-1.0, 4), np.arange(-1.0, 4)
+        f(expected)
+        try:
+            txc.jit(f)(given)
+        except TxcError:
+            continue
+        assert given.tolist() == expected.tolist()
+
+
 def truth_of_an_array(x):
     x[0] = 2
     return x or x + 1

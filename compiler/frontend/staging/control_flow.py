@@ -88,7 +88,11 @@ class ControlFlow:
             return as_tensor(value.length) != 0
         if isinstance(value, Tensor) and value.ndim:
             with located():
-                if not all(require().table.decide(d, "==", 1, "a condition is one element") for d in value.dims):
+                ones = [require().table.decide(d, "==", 1, "a condition is one element") for d in value.dims]
+                if None in ones:
+                    text = f"whether the condition of {what}, a {value.user_type}, is one element varies with a loop"
+                    raise OpError(text, "use .any() / .all()", "TX0202")
+                if not all(ones):
                     raise not_one_bool(what, value)
                 return value.reshape(())
         return value

@@ -103,8 +103,8 @@ class LoopState:
     `runs` says whether it has an iteration, where that is known or can be made a fact of the call; it is asked where
     something depends on it; `ran` says it by a value of compiled code.  `count` is how many it has, where each one
     runs.  With `refers`, a variable may refer to arrays of others that the loop stores into (`references`), at the cost
-    of stores into each of them.  `follows`: whether iterations may be put together where references take turns.  `own` are variables that the
-    loop's head sets.
+    of stores into each of them.  `follows`: whether iterations may be put together where references take turns.  `own`
+    are variables that the loop's head sets.
     """
 
     def __init__(
