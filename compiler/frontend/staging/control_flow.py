@@ -24,6 +24,7 @@ from ..state.one_of import OneOf
 from ..state.pure_regions import merged_into_one
 from ..state.state import UNSET, Location, Roots, State, assign, roots_of
 from ..tensor.apply import apply, as_tensor
+from ..tensor.apply import truth as as_bool
 from ..tensor.tensor import Tensor
 from ..trace.captures import Captures
 from ..trace.context import require
@@ -155,7 +156,7 @@ class ControlFlow:
         test = self.truth(test, "assert")
         if isinstance(test, Tensor):
             with located():
-                demand(require(), test, AssertionError(*(text() for text in message)))
+                demand(require(), as_bool(test), AssertionError(*(text() for text in message)))
         elif not test:
             raise self.raised(lambda: AssertionError(*(text() for text in message)))
 
