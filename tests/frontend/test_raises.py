@@ -385,7 +385,8 @@ def in_an_iteration(x):
 
 
 FUNCTIONS: list[Callable[..., Any]] = [
-    asserts_numbers, of_an_item_that_is_none, of_a_key_that_is_none, of_numbers_of_python, of_an_unpacking, in_an_iteration,
+    asserts_numbers, of_an_item_that_is_none, of_a_key_that_is_none, of_numbers_of_python, of_an_unpacking,
+    in_an_iteration,
     asserts, asserts_and_gives_a_constant, asserts_before_stores, asserts_of_all, asserts_a_size,
     asserts_in_letters_of_all_kinds, stores_between, stores_in_the_branch, stores_through_a_view, rebinds, in_a_loop,
     in_a_loop_that_never_runs, in_a_loop_that_may_not_run, in_nested_loops, in_a_loop_that_breaks, behind_a_loop,
