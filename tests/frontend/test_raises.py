@@ -337,6 +337,15 @@ def with_an_index_that_is_checked(x):
     return x[i]
 
 
+def asserts_numbers(x):
+    assert x[0] + 1
+    assert x.sum(), "sum"
+    x[0] = 3
+    for v in x:
+        assert abs(v), "v"
+    return x
+
+
 def of_an_item_that_is_none(x):
     found = []
     if x[0] < 0:
@@ -376,7 +385,8 @@ def in_an_iteration(x):
 
 
 FUNCTIONS: list[Callable[..., Any]] = [
-    of_an_item_that_is_none, of_a_key_that_is_none, of_numbers_of_python, of_an_unpacking, in_an_iteration,
+    asserts_numbers, of_an_item_that_is_none, of_a_key_that_is_none, of_numbers_of_python, of_an_unpacking,
+    in_an_iteration,
     asserts, asserts_and_gives_a_constant, asserts_before_stores, asserts_of_all, asserts_a_size,
     asserts_in_letters_of_all_kinds, stores_between, stores_in_the_branch, stores_through_a_view, rebinds, in_a_loop,
     in_a_loop_that_never_runs, in_a_loop_that_may_not_run, in_nested_loops, in_a_loop_that_breaks, behind_a_loop,
@@ -415,6 +425,34 @@ def test_a_size_decides_while_compiling():
         f(np.zeros(4))
     with pytest.raises(AssertionError, match=r"^one dim$"):
         f(np.zeros((2, 2)))
+
+
+def windows_that_vary(x):
+    y = x * 2
+    for i in range(len(x)):
+        x[max(0, i - 1) : i + 1] *= y[max(0, i - 1) : i + 1]
+    return x
+
+
+def indices_that_vary(x):
+    for i in range(len(x) + 3):
+        if i < len(x):
+            x[i] = 7
+        elif x[0] < 0:
+            break
+    return x
+
+
+def test_what_only_some_iterations_would_raise_is_none_of_all():
+    """Sizes and indices that vary with a loop: refused or right, never an error that Python has not."""
+    for f in (windows_that_vary, indices_that_vary):
+        given, expected = np.arange(-1.0, 4), np.arange(-1.0, 4)
+        f(expected)
+        try:
+            txc.jit(f)(given)
+        except TxcError:
+            continue
+        assert given.tolist() == expected.tolist()
 
 
 def truth_of_an_array(x):

@@ -186,8 +186,86 @@ def leaves_a_branch(x, m):
     return z.sum()
 
 
+def has_another_size_from_a_branch(x):
+    w = x[:0]
+    if x[0] > 0:
+        w = x[x > 1]
+    return w, len(w), w.sum(), w * 2
+
+
+def has_two_names_in_a_branch(x):
+    if x[0] > 0:
+        w = x[x > 1]
+        w[:1] = 9
+        v = w
+    else:
+        w = np.unique(x)
+        v = x
+    w += 1
+    return v, w
+
+
+def is_a_matrix_or_a_vector(x):
+    if x[0] > 0:
+        w = np.outer(x[x > 1], x)
+    else:
+        w = x[x > -2]
+    s = np.float64(0)
+    for q in w:
+        s += q.sum()
+    return w, s, w.shape
+
+
+def chooses_twice(x):
+    if x[0] > 0:
+        w = x[x > 1]
+        if x[1] > 0:
+            w = w[w > 2]
+    else:
+        w = x[:0]
+    return w
+
+
+def of_two_sizes_by_values(x):
+    w = x[x > 1]
+    if x[0] > 0:
+        w = x[x > 2]
+    y = np.zeros(5)
+    y[: len(w)] = w
+    return y, w
+
+
+@pytest.mark.parametrize(
+    "f",
+    (
+        has_another_size_from_a_branch, has_two_names_in_a_branch, is_a_matrix_or_a_vector, chooses_twice,
+        of_two_sizes_by_values,
+    ),
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_sizes_leave_branches(f: Callable[..., Any]):
+    jitted = txc.jit(f)
+    for values in ([1.0, 2, 3], [-1.0, -2, -3], [3.0, 3, -1, 2], [1.0, 1]):
+        ours, theirs = np.array(values), np.array(values)
+        assert repr(jitted(ours)) == repr(f(theirs)) and repr(ours) == repr(theirs), values
+
+
+def test_sums_of_what_a_branch_chose():
+    check(leaves_a_branch, X, SOME)
+
+
+def leaves_a_branch_in_parts(x, m):
+    if x[0] > 0:
+        w = x[m]
+        v = w[:1]
+    else:
+        w = v = x
+    v[:] = 7
+    return w, v
+
+
 REFUSED = [
-    (leaves_a_branch, "leaves the loop or branch that made it"),
+    (leaves_a_branch_in_parts, "leaves the loop or branch that made it"),
     (lambda x, m: x[m].squeeze(), "the rank of what squeeze leaves"),
 ]
 

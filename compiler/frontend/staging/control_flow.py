@@ -24,6 +24,7 @@ from ..state.one_of import OneOf
 from ..state.pure_regions import merged_into_one
 from ..state.state import UNSET, Location, Roots, State, assign, roots_of
 from ..tensor.apply import apply, as_tensor
+from ..tensor.apply import truth as as_bool
 from ..tensor.tensor import Tensor
 from ..trace.captures import Captures
 from ..trace.context import require
@@ -88,7 +89,11 @@ class ControlFlow:
             return as_tensor(value.length) != 0
         if isinstance(value, Tensor) and value.ndim:
             with located():
-                if not all(require().table.decide(d, "==", 1, "a condition is one element") for d in value.dims):
+                ones = [require().table.decide(d, "==", 1, "a condition is one element") for d in value.dims]
+                if None in ones:
+                    text = f"whether the condition of {what}, a {value.user_type}, is one element varies with a loop"
+                    raise OpError(text, "use .any() / .all()", "TX0202")
+                if not all(ones):
                     raise not_one_bool(what, value)
                 return value.reshape(())
         return value
@@ -151,7 +156,7 @@ class ControlFlow:
         test = self.truth(test, "assert")
         if isinstance(test, Tensor):
             with located():
-                demand(require(), test, AssertionError(*(text() for text in message)))
+                demand(require(), as_bool(test), AssertionError(*(text() for text in message)))
         elif not test:
             raise self.raised(lambda: AssertionError(*(text() for text in message)))
 

@@ -537,6 +537,9 @@ class Fork:
                 "give it one dtype: a NumPy scalar for the number, or float() of the other",
                 "TX0295",
             )
+        for t in ends:
+            if not all(map(self.trace.table.knows, t.dims)):
+                raise leaves(t.type)
         first, second = self._of_one_shape(*ends, name)
         if first.ndim and first.element is not second.element:
             raise OpError(_differ(first, second, name), "give it one dtype with astype", "TX0295")

@@ -20,14 +20,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....dialects.dims.dims import Dim, dim
+from ....dialects.dims.index_map import product
 from ....dialects.registry import OpError
 from ...call.signature import like
+from ..indexing.data_dependent_sizes import bind, given_out, largest, leaves
 from ..staging.break_lowering import MADE
 from ..staging.regions import Fork
 from ..tensor.apply import apply, broadcast_to
 from ..tensor.composite_views import Perhaps, in_scope, roots
 from ..tensor.tensor import Tensor
-from ..trace.symint import SymInt
+from ..trace.symint import SymInt, as_dim
 from ..trace.undefined import Undefined
 from .choice import Choice
 from .growing_lists import GrowingList, Records, Stack, is_record
@@ -71,6 +74,14 @@ class _Apart(NamedTuple):
     hint: str
 
 
+class _Sized(NamedTuple):
+    """Stands for an array of one side whose sizes are known inside it: memory for the largest, and the sizes."""
+
+    room: _Joined
+    sizes: list[_Joined]
+    most: list[Dim]
+
+
 class _Inside(Exception):
     """A value is a branch's own, and there is no way to hand it on."""
 
@@ -90,6 +101,9 @@ class Merge:
         self.pairs: list[tuple[Any, Any, str]] = []
         #: By number of a place: the values that are no one of one type.
         self.apart: dict[int, _Apart | Undefined] = {}
+        #: By identity: the arrays of a side whose sizes are known inside it, and what became of them.
+        self.sized: dict[int, tuple[Tensor, _Sized]] = {}
+        self.made: dict[int, Tensor | Undefined] = {}
         #: By identity of a new object: the object that it becomes, and those that became one.
         self.becomes: dict[int, Any] = {}
         self.merged: set[tuple[int, int]] = set()
@@ -257,7 +271,8 @@ class Merge:
             if isinstance(x, Perhaps) and not is_copy:
                 x = x.shared
             if is_copy or (self.fork.is_fresh(x, side) if is_array(x) else not in_scope(x.value)):
-                return self._only_there(x, side, label)
+                known = all(map(self.fork.trace.table.knows, x.dims))
+                return self._only_there(x, side, label) if known else self._sized(x, side, label)
             if not _is_outside(x):
                 raise _Inside
             return x
@@ -321,6 +336,42 @@ class Merge:
         self.pairs.append((first, second, "the condition"))
         return len(self.pairs) - 1
 
+    def _sized(self, x: Tensor, side: int, label: str) -> _Sized:
+        """An array of a side whose sizes are known inside it."""
+        if id(x) not in self.sized:
+            trace = self.fork.trace
+            if not trace.binds:
+                raise _Inside
+            with self.fork.at_end(side):
+                room, sizes = given_out(trace, x)
+                most = [trace.table.resolve(largest(trace, d)) for d in x.dims]
+            if not all(map(trace.table.knows, most)):
+                raise _Inside
+            places = [self._only_there(size, side, label) for size in sizes]
+            self.sized[id(x)] = x, _Sized(self._only_there(room, side, label), places, most)
+        return self.sized[id(x)][1]
+
+    def _of_that_size(self, planned: _Sized) -> Tensor | Undefined:
+        """Such an array behind the `if`, where its sizes are known once more."""
+        if id(planned) not in self.made:
+            room, *sizes = (self._complete(place) for place in (planned.room, *planned.sizes))
+            if any(isinstance(part, Undefined) for part in (room, *sizes)):
+                return room
+            trace = self.fork.trace
+            dims = [as_dim(bind(trace, size, most)) for size, most in zip(sizes, planned.most)]
+            flat = apply("slice", room, offsets=(dim(0),), extents=(product(dims),))
+            self.made[id(planned)] = Tensor(apply("reshape", flat, dims=tuple(dims)).value, boxed=True)
+        return self.made[id(planned)]
+
+    def _refuse_parts_of_sized(self) -> None:
+        """OpError where a place has a part of an array that leaves a side as a copy."""
+        for x, _ in self.sized.values():
+            own = [*roots(x)]
+            others = [end for a, b, _ in self.pairs for end in (a, b) if is_array(end) and end is not x]
+            others += [other for other, _ in self.sized.values() if other is not x]
+            if any(root is mine for other in others for root in roots(other) for mine in own):
+                raise leaves(x.type)
+
     def _is_new(self, x: Any) -> bool:
         return held(x) is not None and x not in self.before and not is_ours(x) and not self.before.is_outside(x)
 
@@ -336,6 +387,7 @@ class Merge:
             if isinstance(error, OpError) and not (a is NOWHERE or b is NOWHERE or label.startswith(MADE)):
                 self.options.pop(number, None)
                 self.apart[number] = self._one_of(a, b, label, error.message, error.hint)
+        self._refuse_parts_of_sized()
         self.joined = self.fork.join(typed)
         for (_, _, label), one in zip(self.pairs, self.joined):
             no_value = isinstance(one, OpError)
@@ -457,6 +509,8 @@ class Merge:
             return self._stack(planned)
         if isinstance(planned, _Apart):
             return self._completed(planned)
+        if isinstance(planned, _Sized):
+            return self._of_that_size(planned)
         if isinstance(planned, tuple):
             return like(planned, [self._complete(part) for part in planned])
         return planned

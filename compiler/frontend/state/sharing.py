@@ -91,9 +91,8 @@ def _as_view(views: Ends, bases: Ends, base: Tensor) -> Tensor | None:
         paths.append(path[::-1])
     first = paths[0]
     facts = table()
-    if any(path != first for path in paths[1:]) or not all(
-        facts.knows(d) for _, attrs in first for d in dims_in(attrs)
-    ):
+    known = all(facts.knows(d) for _, attrs in first for d in dims_in(attrs))
+    if any(path != first for path in paths[1:]) or not known:
         return None
     made = base
     for op, attrs in first:

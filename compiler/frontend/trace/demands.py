@@ -96,11 +96,16 @@ def demand(trace: Trace, holds: Tensor | bool, error: BaseException) -> None:
     go_on(trace)
 
 
+#: Stores into what is read-only, or of what does not fit its dtype, and the truth of an array.
+_IN_EVERY_ITERATION = frozenset({"TX0220", "TX0222", "TX0294"})
+
+
 def end_by(trace: Trace, error: Exception) -> None:
     """End the open block by an error: one that the function raises there, or that Python raises at this place.
 
-    Any other is raised, and so is one that left a region, which may not run.  What Python says of a name without a
-    value is no error of the program as long as loops around this are not settled.
+    Any other is raised, and so is one that left a region, which may not run, and one of sizes or indices where a loop
+    may vary these: not every iteration has it.  What Python says of a name without a value is no error of the program
+    as long as loops around this are not settled.
     """
     if isinstance(error, Ended):
         demand(trace, False, error.error)
@@ -108,6 +113,8 @@ def end_by(trace: Trace, error: Exception) -> None:
     if not is_pythons(error) or isinstance(error, (NameError, RecursionError)) or not trace.is_outermost(error):
         raise error
     if isinstance(error, OpError):
+        if trace.table.loops and error.code not in _IN_EVERY_ITERATION:
+            raise error
         kind = next(k for k in (IndexError, OverflowError, TypeError, ValueError) if isinstance(error, k))
         demand(trace, False, kind(error.message))
     else:
