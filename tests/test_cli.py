@@ -1,12 +1,21 @@
-"""`tensor-compile` as a user meets it: by subprocess, texts and exit statuses included."""
+"""`tensor-compile` as a user meets it: texts and exit statuses.
 
+Most commands are calls of its function, with text for its streams; one of each kind is a process of its own.
+"""
+
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import pytest
+
+from txc.compiler.cli import main as cli
 
 PROGRAM = '''
 def rows(x: f32[n, m]) -> f32[n]:
@@ -22,8 +31,31 @@ def softmax(x: f32[n, m], beta: f32) -> f32[n, m]:
 STAGES = ("graph", "tensor", "canonical", "layout", "evals", "fused", "buffers", "loops", "llvm", "asm", "obj")
 
 
-def compile_(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Run the command; no input may ever give a traceback."""
+class Done(NamedTuple):
+    """What is left of a command that has ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def compile_(*arguments: object, **environment: str) -> Done:
+    """Run the command in this process; no input may ever raise an exception."""
+    with (
+        mock.patch.dict(os.environ, environment),
+        contextlib.redirect_stdout(io.StringIO()) as out,
+        contextlib.redirect_stderr(io.StringIO()) as errors,
+    ):
+        try:
+            status = cli.main([str(a) for a in arguments])
+        except SystemExit as end:
+            assert isinstance(end.code, int)
+            status = end.code
+    return Done(status, out.getvalue(), errors.getvalue())
+
+
+def compile_apart(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command in a process of its own; no input may ever give a traceback."""
     command = [sys.executable, "-m", "txc.compiler.cli.main", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
     assert "Traceback" not in done.stderr, done.stderr
@@ -38,7 +70,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_summary_lists_functions_with_their_types(program: Path):
-    done = compile_(program, COLUMNS="160")
+    done = compile_apart(program, COLUMNS="160")
     assert done.returncode == 0, done.stderr
     assert "2 functions, no errors" in done.stdout
     assert "x: f32[n, m], beta: f32" in done.stdout
@@ -70,7 +102,7 @@ def test_run_writes_what_numpy_computes(program: Path, tmp_path: Path):
     x = np.random.default_rng(0).standard_normal((5, 7)).astype(np.float32)
     np.save(tmp_path / "x.npy", x)
     out = tmp_path / "y.npy"
-    done = compile_("run", program, "--input", f"x=@{tmp_path / 'x.npy'}", "--input", "beta=0.5", "-o", out)
+    done = compile_apart("run", program, "--input", f"x=@{tmp_path / 'x.npy'}", "--input", "beta=0.5", "-o", out)
     assert done.returncode == 0, done.stderr
     assert "softmax: float32 of shape (5, 7)" in done.stdout
     e = np.exp((x - x.max(1, keepdims=True)) * np.float32(0.5))
@@ -99,7 +131,7 @@ def test_dump_ir_numbers_every_stage(program: Path, tmp_path: Path):
 
 
 def test_print_after_change_says_what_is_unchanged(program: Path):
-    done = compile_(program, "--function", "rows", "--print-ir-after-change", "--stop-after=fused")
+    done = compile_apart(program, "--function", "rows", "--print-ir-after-change", "--stop-after=fused")
     assert done.returncode == 0, done.stderr
     assert "(unchanged)" in done.stderr
     assert "kernel.generic" in done.stderr
@@ -167,7 +199,7 @@ def test_wrong_input_is_explained(program: Path, arguments: list[str], message: 
 
 
 def test_unknown_option_names_the_nearest(program: Path):
-    done = compile_(program, "--emitt=fused")
+    done = compile_apart(program, "--emitt=fused")
     assert done.returncode == 2
     assert "unknown option '--emitt=fused'; did you mean --emit?" in done.stderr
 
@@ -181,7 +213,7 @@ def test_a_knob_with_a_wrong_value_is_named(program: Path):
 def test_a_program_that_is_wrong_shows_its_line(tmp_path: Path):
     path = tmp_path / "wrong.tx"
     path.write_text("def f(x: f32[n]) -> f32[n]:\n    return expp(x)\n")
-    done = compile_(path)
+    done = compile_apart(path)
     assert done.returncode == 1
     assert "wrong.tx:2" in done.stderr
     assert "return expp(x)" in done.stderr
@@ -202,7 +234,7 @@ def test_cache_says_what_is_kept_and_why_a_function_is_not(program: Path, tmp_pa
         "rows: miss: nothing is kept for a function of this name" in compile_("cache", "why", program, **folder).stdout
     )
     inputs = ("--input", "x=random:f32[3,5]", "--input", "beta=1.0")
-    assert compile_("run", program, *inputs, **folder).returncode == 0
+    assert compile_apart("run", program, *inputs, **folder).returncode == 0
     why = compile_("cache", "why", program, **folder).stdout.splitlines()
     assert why == ["rows: miss: nothing is kept for a function of this name", "softmax: hit"]
     other = compile_("cache", "why", program, "--passes", "tx-fuse{rows=false}", **folder).stdout
