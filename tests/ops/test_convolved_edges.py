@@ -22,9 +22,12 @@ def vector(size: int, dtype: str, special: bool) -> Array:
     return x
 
 
-@pytest.mark.parametrize("name", ["convolve", "correlate"])
-@pytest.mark.parametrize("mode", ["full", "same", "valid"])
-@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+NAMES, MODES, DTYPES = ("convolve", "correlate"), ("full", "same", "valid"), ("f4", "f8", "c16")
+#: Each two of a function, a mode and a dtype are in one of them.
+CASES = [(NAMES[(i + j) % 2], mode, dtype) for i, mode in enumerate(MODES) for j, dtype in enumerate(DTYPES)]
+
+
+@pytest.mark.parametrize(("name", "mode", "dtype"), CASES)
 def test_what_is_not_finite(name: str, mode: Any, dtype: str) -> None:
     numpy = getattr(np, name)
     f = txc.jit(lambda a, v: numpy(a, v, mode))
