@@ -353,7 +353,7 @@ def test_every_stage_computes_the_same():
 
 def same_in_all_stages_in_small_buckets(sort: Callable[[Any], Any], x: np.ndarray, patch: pytest.MonkeyPatch) -> None:
     """Of buckets that are as small as vectors let them, rows that an interpreter can sort have several."""
-    patch.setattr(sort_buckets, "bucket_elements", lambda costs, key, columns: columns * columns)
+    patch.setattr(samplesort, "bucket_elements", lambda costs, key, columns: columns * columns)
     with Trace("f") as trace:
         graph = trace.finish(sort(trace.array_input("x", x)))
     report = bisect(graph, {"x": x}, Options.of(passes=BY_NETWORKS))
