@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +19,9 @@ from txc.dialects.kernel import KERNEL
 from txc.dialects.loop import LOOP
 
 from .codegen.ptxas import ptxas
+from .fast import FAST
+
+HERE = Path(__file__).parent
 
 # No test is timed: a machine may be slow, or busy.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -49,14 +53,44 @@ def pytest_report_header() -> str:
     return f"PTX is assembled by {found}" if found else "PTX is simulated only: no ptxas found"
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """For the fast tests alone, files without any are not even read."""
+    if config.option.markexpr != "fast" or not collection_path.name.startswith("test_"):
+        return None
+    return True if _name(collection_path) not in FAST else None
+
+
+def _name(path: Path) -> str:
+    """A file as `FAST` has it."""
+    return path.relative_to(HERE).as_posix()
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests for a real GPU run where they are asked for: ``pytest -m gpu``."""
+    """Tests for a real GPU run where they are asked for: ``pytest -m gpu``; those of `fast.py` are marked."""
+    _mark_fast(config, items)
     if "gpu" in config.option.markexpr:
         return
     left_out = [item for item in items if item.get_closest_marker("gpu") is not None]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item.get_closest_marker("gpu") is None]
+
+
+def _mark_fast(config: pytest.Config, items: list[pytest.Item]) -> None:
+    unknown = {(file, test) for file, tests in FAST.items() for test in tests or ("",)}
+    for item in items:
+        file = _name(item.path)
+        chosen = FAST.get(file)
+        if chosen is None or item.get_closest_marker("gpu") is not None:
+            continue
+        names = {item.name, item.name.partition("[")[0]} & set(chosen) if chosen else {""}
+        if names:
+            item.add_marker("fast")
+            unknown -= {(file, name) for name in names}
+    whole = [config.invocation_params.dir / given for given in config.args] == [HERE]
+    if config.option.markexpr == "fast" and whole and unknown:
+        raise pytest.UsageError(f"tests/fast.py names what there is not: {sorted(unknown)}")
 
 
 def pytest_collection_finish() -> None:

@@ -1,4 +1,7 @@
-"""Every map on every dtype, layout, kind of array and rank: machine code against the op's NumPy meaning.
+"""Every map on every dtype, and on every layout, kind of array and rank: machine code against the op's NumPy meaning.
+
+Of each dtype the first maps of each kind of operands have all layouts, kinds and ranks; each other map has all of them
+on the dtypes of a kind together (`share`).  So any two of op, dtype, and layout, kind and rank come together.
 
 Maps of one dtype and number of operands share a program, in which nests over the same operands are one nest with many
 results; so the whole product costs what a fraction of it would alone.  An op that is added to the registry is tested
@@ -25,14 +28,12 @@ from .generated import (
     MAPS,
     NARROW,
     PACKED,
-    RANKS,
     SLOTS,
     SPECIAL,
     Case,
     Program,
     Slot,
     any_strides,
-    cases,
     chunks,
     dtypes_of,
     in_users_order,
@@ -47,8 +48,8 @@ MAP_PARAMETERS: dict[str, list[dict[str, Any]]] = {"cast": [{"dtype": element} f
 #: From which cost on bodies are fractions and series: of large arguments they take the interpreter thousands of steps
 #: (`test_special_edges.py` has such).
 ITERATIVE = 1000.0
-#: How many maps share a program.
-TOGETHER = 32
+#: How many maps share a program, and up to how many on the same operands stand for no others.
+TOGETHER, FEW = 32, 3
 #: Each group has one rank, in turn, whose nests are just as users have them.  In the nests of other ranks vectors are
 #: narrow, and bodies from this cost on are functions that all of them call.
 CALLED_FROM = 20.0
@@ -65,6 +66,7 @@ class Group(NamedTuple):
     members: tuple[Member, ...]
     #: The rank whose nests are as users have them.
     whole: int
+    slots: tuple[Slot, ...]
 
     def __str__(self) -> str:
         return f"{self.dtype}-{self.members[0][0].name}-{self.members[-1][0].name}"
@@ -72,6 +74,19 @@ class Group(NamedTuple):
     @property
     def domains(self) -> list[tuple[float, float]]:
         return list(dict.fromkeys(op.domain for op, _ in self.members))
+
+    def cases(self, op: str) -> Iterator[Case]:
+        """Those of one of its maps."""
+        for layout in LAYOUTS:
+            for slot in self.slots:
+                yield from (Case(op, self.dtype, layout, slot.kind(call), slot.rank) for call in range(CALLS))
+            for slot in self.joined:
+                yield Case(op, self.dtype, layout, "broadcast", slot.rank)
+
+    @property
+    def joined(self) -> list[Slot]:
+        """Where operands of several ranks come together."""
+        return [slot for slot in self.slots if slot.packed and slot.rank and len(self.operands) > 1]
 
     def draw(self, shape: tuple[int, ...], seed: int) -> list[np.ndarray]:
         """Operands of one shape; along the last dim each domain has its turn."""
@@ -108,16 +123,27 @@ def groups() -> list[Group]:
             for attrs in MAP_PARAMETERS.get(op.name, [{}]):
                 key = (name, operands_of(op, name), special_of(op, name))
                 by_operands.setdefault(key, []).append((op, attrs))
-    parts = [(key, part) for key, members in by_operands.items() for part in chunks(members, TOGETHER)]
-    return [
-        Group(name, operands, special, tuple(part), 1 + i % (len(RANKS) - 1))
-        for i, ((name, operands, special), part) in enumerate(parts)
-    ]
+    made: list[Group] = []
+    for (name, operands, special), members in by_operands.items():
+        for i, part in enumerate(chunks(members, TOGETHER)):
+            first = i == 0 and len(members) > FEW
+            slots = SLOTS if first else share(name)
+            ranks = sorted({slot.rank for slot in slots} - {0})
+            made.append(Group(name, operands, special, tuple(part), ranks[len(made) % len(ranks)], tuple(slots)))
+    return made
+
+
+def share(name: str) -> list[Slot]:
+    """The slots that fall to a dtype; those of a kind, or four of them, have all slots together, and each has both
+    packed arrays and others."""
+    alike = [other for other, element in DTYPES.items() if element.kind == DTYPES[name].kind]
+    count = min(4, len(alike))
+    return [slot for slot in SLOTS if (slot.rank + 2 * slot.packed) % 4 % count == alike.index(name) % count]
 
 
 GROUPS = groups()
 #: The cases of this file, each of which is compared with its meaning.
-RUN = {case for group in GROUPS for op, _ in group.members for case in cases(op.name, group.dtype)}
+RUN = {case for group in GROUPS for op, _ in group.members for case in group.cases(op.name)}
 
 
 def falling(a: np.ndarray, dims: int, layout: str) -> np.ndarray:
@@ -167,12 +193,11 @@ def test_maps(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     for narrow in (False, True):
         if narrow:
             monkeypatch.setattr(Map, "OUTLINED", CALLED_FROM)
-        slots = [slot for slot in SLOTS if (slot.rank != group.whole) == narrow]
-        for layout in LAYOUTS:
-            made += calls(group, layout, slots, False, NARROW * narrow)
-            if len(group.operands) > 1:
-                made += calls(group, layout, [s for s in slots if s.packed and s.rank], True, NARROW * narrow)
-    assert {(call.layout, call.kind, call.rank) for call in made} == {case[2:] for case in cases("", group.dtype)}
+        for joined, given in ((False, group.slots), (True, group.joined)):
+            slots = [slot for slot in given if (slot.rank != group.whole) == narrow]
+            for layout in LAYOUTS if slots else ():
+                made += calls(group, layout, slots, joined, NARROW * narrow)
+    assert {(call.layout, call.kind, call.rank) for call in made} == {case[2:] for case in group.cases("")}
     together = [np.broadcast_arrays(*call.operands) for call in made]
     operands = [np.concatenate([np.ravel(each[i]) for each in together]) for i in range(len(group.operands))]
     ends = np.cumsum([each[0].size for each in together])

@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation
 from ....dialects.dims.analysis import limits
 from ....dialects.loop import ForOp, MergeOp, ParallelOp, PartitionOp, ReduceOp, ScanOp, WhileOp
 
-__all__ = ["OFTEN", "STRIP", "instructions", "loop_instructions"]
+__all__ = ["OFTEN", "STRIP", "Lengths"]
 
 #: Instructions between two polls, at least.
 OFTEN = 1 << 10
@@ -30,28 +30,34 @@ STRIP = 1 << 19
 _ELEMENTARY = 25
 
 
-def instructions(block: Block) -> float:
-    """A rough count of the instructions of a block; infinity where it has no bound."""
-    return sum((_of(op) for op in block.ops), 1.0)
+class Lengths:
+    """Rough counts of the instructions of blocks, each of which is counted once, however deep it lies in others."""
 
+    def __init__(self) -> None:
+        self._blocks: dict[Block, float] = {}
 
-def loop_instructions(op: ForOp | ReduceOp | ScanOp | ParallelOp) -> float:
-    """A rough count of the instructions of a whole loop; infinity where it has no bound."""
-    extents = (limit - op.lower.data for limit in limits(op.upper.data))
-    extent = min((e.const for e in extents if e.const is not None), default=inf)
-    return max(0, extent) / (op.step.data.const or 1) * sum(_inside(op))
+    def of(self, block: Block) -> float:
+        """Of a block; infinity where it has no bound."""
+        found = self._blocks.get(block)
+        if found is None:
+            found = self._blocks[block] = sum((self._of_op(op) for op in block.ops), 1.0)
+        return found
 
+    def of_loop(self, op: ForOp | ReduceOp | ScanOp | ParallelOp) -> float:
+        """Of a whole loop; infinity where it has no bound."""
+        extents = (limit - op.lower.data for limit in limits(op.upper.data))
+        extent = min((e.const for e in extents if e.const is not None), default=inf)
+        return max(0, extent) / (op.step.data.const or 1) * sum(self._inside(op))
 
-def _inside(op: Operation) -> list[float]:
-    return [instructions(block) for region in op.regions for block in region.blocks]
+    def _inside(self, op: Operation) -> list[float]:
+        return [self.of(block) for region in op.regions for block in region.blocks]
 
-
-def _of(op: Operation) -> float:
-    if isinstance(op, ForOp | ReduceOp | ScanOp | ParallelOp):
-        return loop_instructions(op)
-    if isinstance(op, WhileOp | scf.WhileOp | MergeOp | PartitionOp):
-        return inf
-    inside = _inside(op)
-    if inside:  # a branch
-        return max(inside)
-    return _ELEMENTARY if op.name.startswith(("math.", "kernel.")) else 1
+    def _of_op(self, op: Operation) -> float:
+        if isinstance(op, ForOp | ReduceOp | ScanOp | ParallelOp):
+            return self.of_loop(op)
+        if isinstance(op, WhileOp | scf.WhileOp | MergeOp | PartitionOp):
+            return inf
+        inside = self._inside(op)
+        if inside:  # a branch
+            return max(inside)
+        return _ELEMENTARY if op.name.startswith(("math.", "kernel.")) else 1

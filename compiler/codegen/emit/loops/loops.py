@@ -35,7 +35,7 @@ from .....dialects.types import DTYPES
 from ...cpu.reciprocal_divide import inverses_before
 from ..debug_info import Place
 from ..memory.access import MemoryWriter
-from ..polling import OFTEN, STRIP, instructions, loop_instructions
+from ..polling import OFTEN, STRIP, Lengths
 from ..text import EmitError, llvm_type, vector_type
 from ..values.registers import ComplexReg, VectorAxis, VectorValue, union
 
@@ -63,6 +63,7 @@ class LoopWriter(MemoryWriter):
         self.values: dict[SSAValue, VectorValue] = {}
         self._bound_here: list[Sym] = []
         self._place: Place | None = None
+        self._lengths = Lengths()
         self._handlers: dict[type[Operation], Callable[[Any], None]] = {
             LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, ScanOp: self.scan,
             IndexOp: self._index, PrefetchOp: self.prefetch,
@@ -98,13 +99,13 @@ class LoopWriter(MemoryWriter):
 
     def polled(self, block: Block, arguments: Sequence[VectorValue] = ()) -> list[VectorValue]:
         """`region` of an iteration, which begins with a poll if it is long."""
-        if self.can_poll and not self.lanes and instructions(block) >= OFTEN:
+        if self.can_poll and not self.lanes and self._lengths.of(block) >= OFTEN:
             self.poll()
         return self.region(block, arguments)
 
     def strip(self, block: Block) -> int:
         """How many iterations of that block go between two polls; 0: each polls, or none does."""
-        length = instructions(block)
+        length = self._lengths.of(block)
         return int(STRIP // length) if self.can_poll and not self.lanes and length < OFTEN else 0
 
     def region(self, block: Block, arguments: Sequence[VectorValue] = ()) -> list[VectorValue]:
@@ -339,7 +340,7 @@ class LoopWriter(MemoryWriter):
             op.symbol, self.index(lower), self.index(upper), self.index(step),
             lambda carried: self.polled(op.block, carried), inits, trips=trips if op.until is None else None,
             bound=bound, multiple=gcd(self.multiple(lower), self.multiple(step)), until=op.until is not None,
-            strip=0 if loop_instructions(op) <= STRIP else self.strip(op.block),
+            strip=0 if self._lengths.of_loop(op) <= STRIP else self.strip(op.block),
         )  # fmt: skip
         self.values.update(zip(op.outs, outs))
 
@@ -600,7 +601,7 @@ class LoopWriter(MemoryWriter):
 
     def _polls_every(self, *blocks: Block) -> int:
         """After so many iterations a ``while`` of these blocks polls; 0: never."""
-        return max(1, int(OFTEN // sum(map(instructions, blocks)))) if self.can_poll else 0
+        return max(1, int(OFTEN // sum(map(self._lengths.of, blocks)))) if self.can_poll else 0
 
 
 def _complex_part(op: Operation, operands: Sequence[VectorValue]) -> VectorValue:
