@@ -117,12 +117,36 @@ def _imports(path: Path) -> list[str]:
     return found
 
 
-#: Which folders may not import which: `runtime` stands alone, `dialects` knows nothing of what is done with it.
+#: Which folders may not import which, in functions or for annotations either: `runtime` stands alone, `dialects` knows
+#: nothing of what is done with it, passes nothing of the compiler, and a back end nothing of passes or front ends.
 FORBIDDEN = {
     "runtime": ("txc.compiler", "txc.dialects", "txc.passes", "xdsl"),
     "dialects": ("txc.compiler", "txc.passes", "txc.runtime", "llvmlite"),
     "dialects/ops": ("xdsl", "txc.compiler"),
-    "passes": ("llvmlite", "txc.runtime"),
+    "passes": ("llvmlite", "txc.runtime", "txc.compiler"),
+    "compiler/codegen": (
+        "txc.passes",
+        "txc.compiler.frontend",
+        "txc.compiler.driver",
+        "txc.compiler.pipeline",
+        "txc.compiler.lowering",
+        "txc.compiler.cli",
+        "txc.compiler.tools",
+        "txc.compiler.cache",
+        "txc.compiler.interpret",
+    ),
+    "compiler/frontend": (
+        "xdsl",
+        "llvmlite",
+        "txc.passes",
+        "txc.compiler.codegen",
+        "txc.compiler.pipeline",
+        "txc.compiler.lowering",
+        "txc.compiler.cli",
+        "txc.compiler.tools",
+        "txc.compiler.aot",
+        "txc.compiler.gpu",
+    ),
 }
 
 

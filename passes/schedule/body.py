@@ -18,13 +18,13 @@ from ...dialects.dims.analysis import constant_bound, expand_mods, linear_in, si
 from ...dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ...dialects.dims.index_map import IndexMap
 from ...dialects.scalar.builder import BodyBuilder
+from ...dialects.scalar.hints import NEWTON
 from ..cost.kernel_stats import kernel_label
 from ..cost.model import CostModel
 from ..cost.remarks import enabled, remark
 from ..cost.work import bytes_of, operations_and_chain, point_time
 from ..locations import copy_loc
 from ..memory.arena import IvRange, aligned_bytes
-from .cpu.newton_sqrt import NEWTON
 
 __all__ = ["Access", "LoopWriter", "Point", "accesses", "backward_slice", "body_cost", "bound", "buffer_info", "either"]
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Block, Operation
 
 from ....dialects.scalar.float_bits import format_of
+from ....dialects.scalar.hints import RECIPROCAL
 from ....dialects.scalar.language import ScalarBuilder, Value
-from ....passes.schedule.cpu.reciprocal_division import RECIPROCAL
 from ..emit.values.registers import VectorValue
 
 if TYPE_CHECKING:

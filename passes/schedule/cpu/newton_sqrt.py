@@ -11,12 +11,10 @@ from xdsl.dialects import math
 
 from ....dialects.attributes import integer_attr, scalar_dtype
 from ....dialects.kernel import GenericOp
+from ....dialects.scalar.hints import NEWTON
 from ...cost.model import CostModel, Work
 
-__all__ = ["NEWTON", "mark_newton_sqrt"]
-
-#: What a marked `math.sqrt` has: of how many copies of the body one goes by steps.  The divider does the others.
-NEWTON = "by_steps"
+__all__ = ["mark_newton_sqrt"]
 
 
 def mark_newton_sqrt(nest: GenericOp, work: Work, costs: CostModel) -> Work:

@@ -15,13 +15,11 @@ from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Sym
 from ....dialects.kernel import GenericOp, ReadOp, RowsOp
 from ....dialects.loop import BindOp, IndexOp
+from ....dialects.scalar.hints import RECIPROCAL
 from ...cost.model import CostModel, Work
 from ..body import backward_slice
 
-__all__ = ["RECIPROCAL", "mark_reciprocal_division"]
-
-#: What a marked `arith.divf` has.
-RECIPROCAL = "by_inverse"
+__all__ = ["mark_reciprocal_division"]
 
 
 def mark_reciprocal_division(nest: GenericOp, work: Work, costs: CostModel) -> Work:

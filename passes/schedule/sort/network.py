@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ....dialects.dims.dims import Dim, dim, maximum, minimum
+from ....dialects.scalar.hints import SINGLE_PORT
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ...cost.model import CostModel
@@ -21,7 +22,6 @@ from ..body import buffer_info
 from ..builder import Code
 
 __all__ = [
-    "SINGLE_PORT",
     "Grid",
     "SortingNetwork",
     "bitonic_merge",
@@ -32,9 +32,6 @@ __all__ = [
 ]
 
 I64 = DTYPES["i64"]
-#: Vectors of so many bits have one port that finds the lesser element, and another one that takes all functions of
-#: three bits in one instruction: it finds the greater element as what is left of both.
-SINGLE_PORT = 512
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from .....dialects.dims.dims import Sym
 from .....dialects.loop import MergeOp
+from .....dialects.scalar.hints import SINGLE_PORT
 from .....dialects.types import DTYPES, DType
-from .....passes.schedule.sort.network import SINGLE_PORT
 from ..memory.bounds_check import check_rows
 from ..text import EmitError, llvm_type, vector_type
 from ..values.registers import VectorAxis, VectorValue

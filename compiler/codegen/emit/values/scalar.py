@@ -12,10 +12,9 @@ from xdsl.ir import Attribute, Operation
 from .....dialects.attributes import scalar_dtype
 from .....dialects.kernel import CallOp
 from .....dialects.registry import OPS, Map, OpError, find_op
+from .....dialects.scalar.hints import NEWTON, RECIPROCAL
 from .....dialects.scalar.language import ScalarBuilder, Value
 from .....dialects.types import DTYPES, DType
-from .....passes.schedule.cpu.newton_sqrt import NEWTON
-from .....passes.schedule.cpu.reciprocal_division import RECIPROCAL
 from ...cpu.bf16_round import rounded_to_bf16
 from ...cpu.newton_sqrt import newton_sqrt
 from ...cpu.reciprocal_divide import Inverse, divide_by_reciprocal
