@@ -100,7 +100,8 @@ def _opened(name: str) -> GpuDevice:
         from .knobs import SIMULATED_GPU
 
         return PtxSimulator(cpu=SIMULATED_GPU.get())
-    from ...runtime.gpu.cuda import NoDevice, open_device
+    from ...runtime.gpu.cuda import open_device
+    from ...runtime.gpu.cuda_driver import NoDevice
 
     try:
         return open_device(int(name.partition(":")[2]))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import cuda_library
-from .cuda import NoDevice, architecture, text_of
+from .cuda_driver import NoDevice, architecture, text_of
 from .cuda_library import CudaLibrary, LibraryError, RecordedGraph
 from .device_pool import DevicePool
 from .gpu_device import DeviceError, KernelLaunch, TensorMap

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.runtime.gpu import cuda, cuda_library
+from txc.runtime.gpu import cuda, cuda_driver, cuda_library
 from txc.runtime.gpu.cuda_device import STAGING_BYTES, CudaDevice
 from txc.runtime.gpu.gpu_device import DeviceError, KernelLaunch
 
@@ -81,12 +81,12 @@ def test_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_gpus_that_cannot_be_used() -> None:
-    with pytest.raises(cuda.NoDevice, match=r"finds cuda:0; CUDA_VISIBLE_DEVICES says which it shows"):
+    with pytest.raises(cuda_driver.NoDevice, match=r"finds cuda:0; CUDA_VISIBLE_DEVICES says which it shows"):
         CudaDevice(FakeDriver(), 1)
-    with pytest.raises(cuda.NoDevice, match=r"compute capability is 7\.0, and txc makes PTX for 7.5 and later"):
+    with pytest.raises(cuda_driver.NoDevice, match=r"compute capability is 7\.0, and txc makes PTX for 7.5 and later"):
         CudaDevice(FakeDriver(capabilities=[(7, 0)]), 0)
     busy = FakeDriver(busy="all CUDA-capable devices are busy or unavailable")
-    with pytest.raises(cuda.NoDevice) as caught:
+    with pytest.raises(cuda_driver.NoDevice) as caught:
         CudaDevice(busy, 0)
     assert (
         str(caught.value)
@@ -100,7 +100,7 @@ def test_gpus_that_cannot_be_used() -> None:
     [((7, 5), "sm_75"), ((8, 0), "sm_80"), ((8, 9), "sm_89"), ((9, 0), "sm_90a"), ((12, 0), "sm_90")],
 )
 def test_what_ptx_is_made_for(capability: tuple[int, int], name: str) -> None:
-    assert cuda.architecture(capability) == name
+    assert cuda_driver.architecture(capability) == name
 
 
 @pytest.mark.parametrize("size", [1, 1000, STAGING_BYTES, 3 * STAGING_BYTES + 17])

@@ -18,14 +18,14 @@ import tempfile
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from typing import IO, Any
+from typing import IO
 
 from .target import Target, TargetError
 
-__all__ = ["generate"]
+__all__ = ["DONE", "REFUSED", "generate", "receive", "send"]
 
 #: How a job ended, where the child could say so: with a result, or with LLVM's words on what is wrong.
-_DONE, _REFUSED = 0, 1
+DONE, REFUSED = 0, 1
 #: A large function for a slow machine takes seconds; what takes this long does not end.
 _SECONDS = 600
 #: A message: how a job ended, and how many bytes follow.
@@ -48,7 +48,7 @@ def generate(kind: str, texts: Sequence[str], exported: Collection[str] | None, 
             how = signal.Signals(-end.status).name if end.status < 0 else f"status {end.status}"
             reason = said.splitlines()[0] if said else "it gave no reason"
             raise TargetError(f"LLVM cannot generate code for {what}: {reason} ({how})") from None
-    if outcome == _REFUSED:
+    if outcome == REFUSED:
         raise TargetError(made.decode(errors="replace"))
     if "is not a recognized" in said:
         raise TargetError(f"LLVM does not know a part of {what}: {said.splitlines()[0]}")
@@ -71,7 +71,7 @@ class _Child:
         self._heard = 0
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__],
+            [sys.executable, "-m", f"{__package__}.isolated_child"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._words,
@@ -95,8 +95,8 @@ class _Child:
         alarm = threading.Timer(_SECONDS, self._process.kill)
         alarm.start()
         try:
-            _send(stdin, _DONE, job)
-            outcome, made = _receive(stdout)
+            send(stdin, DONE, job)
+            outcome, made = receive(stdout)
         except (EOFError, BrokenPipeError):
             raise _Ended(self._process.wait(), self._news()) from None
         finally:
@@ -139,13 +139,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_forked_child)
 
 
-def _send(stream: IO[bytes], outcome: int, data: bytes) -> None:
+def send(stream: IO[bytes], outcome: int, data: bytes) -> None:
     stream.write(_HEAD.pack(outcome, len(data)))
     stream.write(data)
     stream.flush()
 
 
-def _receive(stream: IO[bytes]) -> tuple[int, bytes]:
+def receive(stream: IO[bytes]) -> tuple[int, bytes]:
     head = stream.read(_HEAD.size)
     if len(head) < _HEAD.size:
         raise EOFError
@@ -154,26 +154,3 @@ def _receive(stream: IO[bytes]) -> tuple[int, bytes]:
     if len(data) < size:
         raise EOFError
     return outcome, data
-
-
-def _answer(job: dict[str, Any]) -> tuple[int, bytes]:
-    from .llvm_backend import generate_here
-
-    try:
-        return _DONE, generate_here(job["kind"], job["texts"], job["exported"], Target(**job["target"]))
-    except TargetError as error:
-        return _REFUSED, str(error).encode()
-
-
-def _main() -> None:
-    jobs, results = sys.stdin.buffer, sys.stdout.buffer
-    while True:
-        try:
-            _, job = _receive(jobs)
-        except EOFError:
-            return
-        _send(results, *_answer(json.loads(job)))
-
-
-if __name__ == "__main__":
-    _main()
