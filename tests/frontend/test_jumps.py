@@ -229,6 +229,9 @@ def test_as_python(f: Callable[..., Any], x: np.ndarray):
 class Pair:
     """An object of the user's."""
 
+    y: Any
+    items: Any
+
 
 def returns_what_no_number_is(x, n):
     found, name = [1.0], "a"

@@ -371,7 +371,7 @@ def of_numbers_of_python(x):
 
 def of_an_unpacking(x):
     if x[0] < 0:
-        a, b = x[0], x[1], x[2]
+        a, b = x[0], x[1], x[2]  # pyright: ignore[reportAssignmentType]
         x[0] = a + b
     x[1] = 7
 
@@ -527,7 +527,7 @@ def of_a_name_that_may_have_no_value(x):
             for w in x:
                 x[1] += w
             return v
-        x[0] = w
+        x[0] = w  # pyright: ignore[reportUnboundVariable]
 
 
 def in_a_branch_of_cond(x):
