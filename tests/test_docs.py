@@ -54,6 +54,19 @@ def test_every_error_code_is_documented_and_used():
     assert documented - used == set(), "lines of docs/errors.md about codes that nothing raises"
 
 
+ROOMS = "compiler|dialects|passes|runtime|tests|filecheck|benchmarks|examples|docs|src"
+FILE = re.compile(rf"`((?:{ROOMS})/[\w/.-]*[\w/])`")
+
+
+def test_files_that_the_documentation_names_are_there():
+    found = 0
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in FILE.findall(page.read_text(encoding="utf-8")):
+            assert (ROOT / target).exists(), f"{page.relative_to(ROOT)} names {target}"
+            found += 1
+    assert found > 300
+
+
 def test_links_of_the_documentation_lead_somewhere():
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
     for page in pages:
