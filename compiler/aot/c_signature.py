@@ -1,7 +1,7 @@
 """A compiled function as C sees it: parameters, sizes, results and the conditions on them, as plain data.
 
-The header (`c_header.py`) and the machine code of the exported function (`codegen/c_entry.py`) are both written from
-this, so they cannot disagree.
+The header (`c_header.py`) and the machine code of the exported function (`compiler/codegen/call/c_stub.py`) are both
+written from this, so they cannot disagree.
 """
 
 from __future__ import annotations

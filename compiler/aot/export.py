@@ -2,7 +2,7 @@
 
 ``export(f, "softmax", "x: f32[n, m], beta: f32")`` writes ``softmax.so`` and ``softmax.h``.  The object holds the
 compiled code of each version (`--target x86-64-v2+v3` asks for two) and, around it, the functions that C calls
-(`codegen/c_entry.py`); the header says how (`c_header.py`).
+(`compiler/codegen/call/c_stub.py`); the header says how (`c_header.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A fact about the world outside a compiled function: a global, a closure variable or an attribute is what it was.
 
-What staging takes from outside (`frontend/captures.py`) and what the cache judges a function by (`source_key.py`)
-are such facts.
+What staging takes from outside (`compiler/frontend/trace/captures.py`) and what the cache judges a function by
+(`source_key.py`) are such facts.
 """
 
 from __future__ import annotations

@@ -83,7 +83,8 @@ class Identity:
 def value_fact(value: Any) -> Any:
     """What of an argument that is no number, array or container selects code: flags and texts by value.
 
-    Objects are by identity: what the function reads of one is a fact of its own (`frontend/captures.py`).
+    Objects are by identity: what the function reads of one is a fact of its own
+    (`compiler/frontend/trace/captures.py`).
     """
     if value is None or isinstance(value, (bool, str, bytes, np.dtype, Enum)):
         return value

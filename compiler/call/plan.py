@@ -1,7 +1,7 @@
 """What a call of a compiled function does, as plain data: arguments to check, dims to compute, results to make.
 
-`codegen/entry.py` writes a native entry from it.  It holds no xDSL and nothing of this process: Python objects that a
-call compares with or gives back are numbered, and the callable keeps them (`driver/jit.py`).
+`compiler/codegen/call/python_stub.py` writes a native entry from it.  It holds no xDSL and nothing of this process:
+Python objects that a call compares with or gives back are numbered, and the callable keeps them (`driver/jit.py`).
 """
 
 from __future__ import annotations

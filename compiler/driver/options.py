@@ -18,11 +18,10 @@ class Options(NamedTuple):
     `device` is ``cpu`` or a GPU's name, as `devices.Device` has it.
 
     With `debug` the code says for debuggers which of the user's lines it comes from; with `check_bounds` it compares
-    each index with the size of its buffer, which finds mistakes of the compiler (`codegen/llvm_bounds.py`).  `donate`
-    names parameters (`donation.py`).  A call that needs more than `max_temp_bytes` of temporaries is an error (None:
-    there is no limit).
-    With `autotune` code is made for the constants of the cost model by which the first call was fastest
-    (`tools/autotune.py`).
+    each index with the size of its buffer, which finds mistakes of the compiler
+    (`compiler/codegen/emit/memory/bounds_check.py`).  `donate` names parameters (`donation.py`).  A call that needs
+    more than `max_temp_bytes` of temporaries is an error (None: there is no limit). With `autotune` code is made for
+    the constants of the cost model by which the first call was fastest (`tools/autotune.py`).
     """
 
     threads: int = 0

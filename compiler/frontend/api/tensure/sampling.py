@@ -1,8 +1,8 @@
 """Tensors of random numbers, and the seed that they are drawn with: the document's *Creating tensors*.
 
-Numbers are counted, not remembered (`frontend/random.py`): equal seeds give equal tensors, on any number of threads.
-All draws of a process continue one sequence, which `set_rng_seed`, or a seed given to a draw, starts anew.  They are
-not the numbers of the document's own generator.
+Numbers are counted, not remembered (`compiler/frontend/numpy/random.py`): equal seeds give equal tensors, on any number
+of threads. All draws of a process continue one sequence, which `set_rng_seed`, or a seed given to a draw, starts anew.
+They are not the numbers of the document's own generator.
 """
 
 from __future__ import annotations
