@@ -67,6 +67,5 @@ FAST: dict[str, tuple[str, ...]] = {
     "interpret/test_order.py": (),
     "ptx_simulator/test_instructions.py": (),
     "tensors/test_classes.py": (),
-    "tensure/test_functions.py": (),
-    "test_one_op_one_place.py": (),
+    "tensure/test_functions.py": ("test_aggregates", "test_products"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,17 @@ from .harness import function, load, loop, parallel, parse, store
 ARENA, AROUND = 1024, 64
 
 
-def call(text: str, arrays: Sequence[np.ndarray], symbols: Sequence[int], threads: int = 1, cpu: str = "") -> str:
-    """Run checked code on arrays with others' memory around them; what is outside, or an empty text."""
+@lru_cache(maxsize=16)
+def checked(text: str, cpu: str) -> Any:
+    """The machine code of ``@f``, for calls of all sizes and numbers of threads."""
     module = parse(text.replace("attributes {", 'attributes {tx.arena = #tx.dim<"512">, ', 1))
     target = make_target(cpu=cpu) if cpu else host_target()
-    loaded = load_object(compile_llvm(emit_llvm(module, target, checked=True), target), ["f"])
+    return load_object(compile_llvm(emit_llvm(module, target, checked=True), target), ["f"])
+
+
+def call(text: str, arrays: Sequence[np.ndarray], symbols: Sequence[int], threads: int = 1, cpu: str = "") -> str:
+    """Run checked code on arrays with others' memory around them; what is outside, or an empty text."""
+    loaded = checked(text, cpu)
     f = NativeFunction(loaded.addresses["f"], len(arrays), len(symbols), loaded, 0, True)
     wide = [np.concatenate([np.full(AROUND, 77, a.dtype), a.ravel(), np.full(AROUND, 77, a.dtype)]) for a in arrays]
     try:

@@ -76,6 +76,13 @@ def dtypes_of(op: type[Op]) -> list[str]:
     return [name for name, element in DTYPES.items() if taken is None or element.kind in taken]
 
 
+def part_of(name: str) -> tuple[int, int]:
+    """Which part, and of how many, of what dtypes of one kind share falls to this one; four have all parts."""
+    alike = [other for other, element in DTYPES.items() if element.kind == DTYPES[name].kind]
+    count = min(4, len(alike))
+    return alike.index(name) % count, count
+
+
 #: Zeros of both signs, ones, a denormal of f32 and one of f64, infinities, NaN and large numbers.
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-40, 3e-320, np.inf, -np.inf, np.nan, 3e38, -7e4)
 #: Those on which complex functions have one meaning everywhere: `test_complex_edges.py` has the others.
@@ -158,9 +165,10 @@ class Slot(NamedTuple):
         return kind if self.rank and (not self.packed or kind in ("size 0", "size 1")) else "contiguous"
 
 
-def turned_slots(turn: int) -> list[Slot]:
+def turned_slots(turn: int, ranks: Sequence[int] = RANKS) -> list[Slot]:
     """Every rank with any strides, which arrays of all kinds have; and one rank packed, as it is its turn."""
-    return [*(Slot(rank, not rank) for rank in RANKS), Slot(1 + turn % (len(RANKS) - 1), True)]
+    some = [rank for rank in ranks if rank]
+    return [*(Slot(rank, not rank) for rank in ranks), Slot(some[turn % len(some)], True)]
 
 
 SLOTS = [Slot(rank, packed) for rank in RANKS for packed in ((True, False) if rank else (True,))]

@@ -45,8 +45,17 @@ def real_dtypes(op: type[Op]) -> list[str]:
 TAME = {"maximum_fast", "minimum_fast", "prod"}
 
 
+DIMS: list[tuple[int, ...]] = [(1,), (0,), (0, 1)]
+#: Reductions of one state and of two that each dtype has over all of `DIMS`.
+STANDING = {"sum", "maximum", "argmax"}
+
+
 def reduction_cases(op: type[Reduction]) -> list[tuple[str, tuple[int, ...]]]:
-    return [(name, dims) for name in real_dtypes(op) for dims in ((1,), (0,), (0, 1))]
+    """Each dtype and each of `DIMS`, which neighbours among dtypes have in turn."""
+    names = real_dtypes(op)
+    if op.name in STANDING or len(names) < len(DIMS):
+        return [(name, dims) for name in names for dims in DIMS]
+    return [(name, DIMS[i % len(DIMS)]) for i, name in enumerate(names)]
 
 
 def reduction_shapes(op: type[Reduction]) -> list[tuple[int, int]]:

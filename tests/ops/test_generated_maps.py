@@ -37,6 +37,7 @@ from .generated import (
     chunks,
     dtypes_of,
     in_users_order,
+    part_of,
     placed,
     shape_of,
     values,
@@ -134,11 +135,9 @@ def groups() -> list[Group]:
 
 
 def share(name: str) -> list[Slot]:
-    """The slots that fall to a dtype; those of a kind, or four of them, have all slots together, and each has both
-    packed arrays and others."""
-    alike = [other for other, element in DTYPES.items() if element.kind == DTYPES[name].kind]
-    count = min(4, len(alike))
-    return [slot for slot in SLOTS if (slot.rank + 2 * slot.packed) % 4 % count == alike.index(name) % count]
+    """The slots that fall to a dtype: packed arrays and others, together with its kind's dtypes all."""
+    part, parts = part_of(name)
+    return [slot for slot in SLOTS if (slot.rank + 2 * slot.packed) % 4 % parts == part]
 
 
 GROUPS = groups()
