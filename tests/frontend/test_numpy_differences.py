@@ -129,6 +129,9 @@ SAME: dict[str, tuple[Any, ...]] = {
         ), SMALL, H, 2.5,
     ),
     "unwrap of unsigned ints": (np.unwrap, np.array([3, 2, 9], np.uint8)),
+    "ranks of vectors": (
+        lambda x: (np.linalg.matrix_rank(x), np.linalg.matrix_rank(x[:0]), np.linalg.matrix_rank(x[0])), H
+    ),
     "powers of bools": (
         lambda b: (b**0, b**1, b**2, b**3, b**2.0, b**0.5, b**True, b[0] ** 1, b[0] ** 2, b[0] ** 2.0, 2**b), B
     ),
@@ -174,6 +177,8 @@ RAISED: dict[str, tuple[Any, ...]] = {
     "average": (lambda x: np.average(x, weights=x * 0), H),
     "edge of nothing": (lambda x: np.pad(x, 2, mode="edge"), H[:0]),
     "wrap of rows of nothing": (lambda x: np.pad(x, ((1, 1), (0, 0)), mode="wrap"), M[:0]),
+    "vander of a matrix": (np.vander, M),
+    "frequencies of a fraction": (lambda x, n: np.fft.fftfreq(n) + x[0], H, 2.5),
     "round of a bool": (lambda b: round(b[0]), B),
     "round of a complex number": (lambda z: round(z[0]), Z),
     "mean of what a mask leaves": (lambda x: np.pad(x[x > 9], 1, mode="mean"), H),

@@ -215,8 +215,8 @@ def _at(name: str, x: Any, key: Any, *values: Any) -> None:
     accumulate(x, key, name, values[0])
 
 
-#: Functions that may give numbers of Python's: an attribute of what they are given, or a bool.
-_PYTHONS = (np.real, np.imag, np.allclose, np.array_equal, np.array_equiv)
+#: Functions that may give numbers of Python's: an attribute of what they are given, a bool, or an int.
+_PYTHONS = (np.real, np.imag, np.allclose, np.array_equal, np.array_equiv, np.linalg.matrix_rank)
 
 
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

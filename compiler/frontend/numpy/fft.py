@@ -13,6 +13,7 @@ from ..tensor.apply import apply, as_tensor, cast
 from ..tensor.methods import _axis
 from ..tensor.tensor import Tensor
 from ..trace.context import table
+from ..trace.symint import is_integer
 from . import creation
 from .out_arrays import into
 
@@ -225,12 +226,18 @@ def _shift(ahead: bool) -> Callable[..., Any]:
 
 def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
     """The frequencies of `fft`'s results, for samples `d` apart."""
-    k = creation.arange(n)
+    k = creation.arange(_whole(n))
     return apply("select", k < (n + 1) // 2, k, k - n) * _spacing(n, d)
 
 
 def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    return creation.arange(n // 2 + 1) * _spacing(n, d)
+    return creation.arange(_whole(n) // 2 + 1) * _spacing(n, d)
+
+
+def _whole(n: Any) -> Any:
+    if not is_integer(n) and not (isinstance(n, Tensor) and n.element.is_integer and not (n.ndim or n.boxed)):
+        raise ValueError("n should be an integer")
+    return n
 
 
 def _spacing(n: Any, d: Any) -> Any:

@@ -287,7 +287,9 @@ class ControlFlow:
         refusal: Exception | None = None
         rounds = adding = 0
         while True:
+            demanded = require().demanded()
             if isinstance(going := self._deferred(test), Tensor):
+                require().forget_since(demanded)  # the loop's own condition is checked
                 self._while(test, body, carries, ran=going)
                 return
             if not going:

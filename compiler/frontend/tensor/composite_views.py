@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -127,7 +128,8 @@ class IndexedView(Derived):
     def __init__(self, places: Places):
         made = gather(places)
         super().__init__(made.value, layout=made.layout, boxed=True)
-        self._places = places
+        # Where it is made is where Python raises: what is read and stored later need not be checked again.
+        self._places = places if current() is None else replace(places, mode=None)
 
     @property
     def value(self) -> Value:

@@ -222,22 +222,29 @@ class Trace:
         finally:
             self.demanding = before
 
+    def demanded(self) -> list[int]:
+        """How much is demanded of each open block."""
+        return [len(block.demands) for block in self.blocks]
+
+    def forget_since(self, demanded: Sequence[int]) -> None:
+        """Forget what was demanded of the blocks that were open then."""
+        for block, count in zip(self.blocks, demanded):
+            del block.demands[count:]
+
     @contextmanager
     def attempt(self) -> Iterator[None]:
         """What is done inside counts only if it ends without an error: else storages and demands are as before.
 
         Facts stay, as types of values from before are told by them.
         """
-        depth = len(self.blocks)
-        demanded = [len(block.demands) for block in self.blocks]
+        depth, demanded = len(self.blocks), self.demanded()
         self.writes.append({})
         self.writers.append([])
         try:
             yield
         except BaseException:
             self.leave(depth)
-            for block, count in zip(self.blocks, demanded):
-                del block.demands[count:]
+            self.forget_since(demanded)
             self.writers.pop()
             for owner, before in self.writes.pop().items():
                 owner._value = before

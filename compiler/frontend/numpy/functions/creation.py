@@ -74,6 +74,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:
     """Powers of x, one a column: as products, each of the one before."""
     x = as_tensor(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
     # Small integers and floats become wider, as beside NumPy's own ints.
     x = cast(x, common_dtype([x, as_tensor(np.int64(1))]))
     count = int(x.shape[0]) if N is None else int(N)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .....dialects.registry import RAISE, OpError
+from .....dialects.types import dtype
 from ...tensor import methods
 from ...tensor.apply import apply, as_tensor, cast, common_dtype, meet
 from ...tensor.tensor import Tensor
@@ -268,7 +269,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     """The number of singular values above `tol`, or above the share `rtol` of the largest."""
     a = as_tensor(A)
     if a.ndim < 2:
-        return apply("cast", methods.reduce("any", apply("not_equal", a, 0)), dtype="i64")
+        some = methods.reduce("any", apply("not_equal", a, 0))
+        return Tensor(cast(some, dtype("i64")).value, weak="int")  # an int of Python's here
     a = matrices(a, "matrix_rank", False)
     values = _sizes_of_eigenvalues(a) if hermitian else svdvals(a)
     if tol is None:
