@@ -309,17 +309,18 @@ def in_an_int(x):
 
 
 @pytest.mark.parametrize(
-    ("f", "x", "text"),
+    ("f", "x"),
     [
-        (in_an_expression, np.ones(2, np.float32), "is 5.1 in one branch of an if and f32[] in the other"),
-        (in_branches, np.ones(2, np.float32), "s is 0.1 in one branch of an if and f32[] in the other"),
-        (in_an_int, np.ones(2, np.int8), "is 300 in one branch of an if and i8[] in the other"),
+        (in_an_expression, np.ones(2, np.float32)),
+        (in_branches, np.ones(2, np.float32)),
+        (in_an_int, np.ones(2, np.int8)),
+        (in_an_int, np.zeros(2, np.int8)),
     ],
 )
-def test_numbers_are_not_rounded_by_what_the_other_branch_has(f: Callable[..., Any], x: np.ndarray, text: str):
-    with pytest.raises(TxcError) as caught:
-        txc.jit(f)(x)
-    assert f"{text}, which would round it" in str(caught.value)
+def test_numbers_are_not_rounded_by_what_the_other_branch_has(f: Callable[..., Any], x: np.ndarray):
+    """They are of one type or the other."""
+    for given in (x, x * 0, x * 2):
+        assert repr(txc.jit(f)(given)) == repr(f(given))
     for wide in (x.astype(float), np.zeros(2)):
         assert txc.jit(f)(wide) == f(wide)
 

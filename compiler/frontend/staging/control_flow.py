@@ -89,8 +89,9 @@ class ControlFlow:
             return as_tensor(value.length) != 0
         if isinstance(value, Tensor) and value.ndim:
             with located():
-                ones = [require().table.decide(d, "==", 1, "a condition is one element") for d in value.dims]
-                if None in ones:
+                facts = require().table
+                ones = [facts.decide(d, "==", 1, "a condition is one element") for d in value.dims]
+                if None in ones and any(facts.varies(facts.resolve(d)) for d in value.dims):
                     text = f"whether the condition of {what}, a {value.user_type}, is one element varies with a loop"
                     raise OpError(text, "use .any() / .all()", "TX0202")
                 if not all(ones):

@@ -62,7 +62,7 @@ def _of_one_type(a: Tensor, b: Tensor) -> bool:
     """Whether two values are numbers, or arrays of one dtype and shape."""
     if not (a.ndim or a.boxed or b.ndim or b.boxed):
         return True
-    same = a.ndim == b.ndim and a.boxed == b.boxed and a.element is b.element
+    same = a.ndim == b.ndim and (a.ndim > 0 or a.boxed == b.boxed) and a.element is b.element
     return same and all(table().decide(m, "==", n, "a value has one shape") for m, n in zip(a.dims, b.dims))
 
 

@@ -110,6 +110,9 @@ def typed_results(
 ) -> Any:
     """What a function returns, numbers in their declared dtype; OpError where a result is not of its declared type."""
     given = value if isinstance(value, tuple) else (value,)
+    for one in given:
+        if isinstance(one, Unusable):  # of one type or another, which no declaration says
+            raise OpError(one.reason, one.hint, "TX0312")
     if len(given) != len(declared):
         raise OpError(f"{name} returns {len(given)} values, not {len(declared)}", code="TX0528")
     made = tuple(_typed_result(name, d, v, sizes, table) for d, v in zip(declared, given))
