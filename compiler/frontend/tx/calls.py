@@ -122,9 +122,9 @@ def typed_results(
 def _typed_result(name: str, declared: Annotation, value: Any, sizes: Mapping[str, Any], table: DimTable) -> Any:
     if declared.is_int and is_integer(value):
         return value
-    result = _number(value, declared) if not declared.dims and not isinstance(value, Tensor) else value
     if isinstance(value, Unusable):
         raise OpError(value.reason, value.hint, "TX0319")
+    result = _number(value, declared) if not declared.dims and not isinstance(value, Tensor) else value
     if not isinstance(result, Tensor):
         got = f"the {type(value).__name__} {value!r}"
         raise OpError(f"{name} returns {got}, declared is {declared}", code="TX0529")
