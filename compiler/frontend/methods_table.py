@@ -20,7 +20,7 @@ from .indexing import data_dependent_sizes
 from .indexing.basic import get, put
 from .lazy.op_templates import of_two
 from .numpy.dispatch import function, ufunc
-from .numpy.functions.products import matmul, power
+from .numpy.functions.linalg.products import matmul, power
 from .refusals import instead
 from .scalars.python_numbers import of_python
 from .scalars.type_tests import python_type, type_name
@@ -61,9 +61,10 @@ def _partition_in_place(x: Tensor, *args: Any, **kwargs: Any) -> None:
 def _methods() -> dict[str, Any]:
     """Methods by name; seen by other threads when it is whole."""
     from .numpy import random  # loaded for the first method that is asked for
-    from .numpy.functions import indexing, sorting
     from .numpy.functions.elementwise import round_
-    from .numpy.functions.products import dot_
+    from .numpy.functions.linalg.products import dot_
+    from .numpy.functions.searching import sorting
+    from .numpy.functions.shaping import indexing
     from .scalars import custom_functions
 
     found: dict[str, Any] = {}

@@ -151,7 +151,7 @@ def _counted_masks(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Any]]:
     """Masks become the indices of their true elements, whose number is computed."""
     if not any(is_mask(k) for k in items):
         return x, items
-    from ..numpy.functions.data_dependent import nonzero
+    from ..numpy.functions.searching.data_dependent import nonzero
 
     if any(is_mask(k) and not as_tensor(k).ndim for k in items):
         # A mask of rank 0 is one of a new dim.

@@ -39,7 +39,7 @@ def mask_of(x: Tensor, items: Sequence[Any]) -> Tensor | None:
 
 def masked(x: Tensor, mask: Tensor) -> Tensor:
     """A copy of the slices of `x` where the mask of its first dims is true, in order."""
-    from ..numpy.functions.data_dependent import places_of
+    from ..numpy.functions.searching.data_dependent import places_of
 
     rest = x.dims[mask.ndim :]
     flat = apply("reshape", x, dims=(product(mask.dims), *rest))
@@ -48,7 +48,7 @@ def masked(x: Tensor, mask: Tensor) -> Tensor:
 
 def put_masked(x: Tensor, mask: Tensor, new: Any) -> None:
     """``x[mask] = new``."""
-    from ..numpy.functions.data_dependent import nonzero
+    from ..numpy.functions.searching.data_dependent import nonzero
 
     value = as_tensor(new)
     wide = apply("reshape", mask, dims=(*mask.dims, *[dim(1)] * (x.ndim - mask.ndim)))

@@ -21,7 +21,7 @@ from ..tensor.methods import checked_cast, element_named, expand_dims, reduce, s
 from ..tensor.tensor import Tensor
 from ..tensor.view_or_copy import as_numpy_gives
 from .complex_order import PAIRS
-from .functions.products import matmul, power
+from .functions.linalg.products import matmul, power
 from .functions.registry import call
 from .out_arrays import into
 from .ufunc_table import dotted_name, fold_of, is_numpys, plain_map, recognised, scan_of
@@ -72,7 +72,7 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         x, axis, *rest = (*inputs, given.pop("axis", 0)) if len(inputs) == 1 else inputs
         return strong((reduce if method == "reduce" else scan)(found, x, axis, *rest, **given))
     if method == "reduceat" and name is not None and (fold := fold_of(f)) is not None:
-        from .functions.segments import reduceat  # as few do
+        from .functions.statistics.segments import reduceat  # as few do
 
         given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
         return reduceat(name, fold, *inputs, **given)

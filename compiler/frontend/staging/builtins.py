@@ -12,7 +12,7 @@ import numpy as np
 from ....dialects.registry import OpError
 from ...diagnostics import TxcError, located, user_loc
 from ..numpy import fft
-from ..numpy.functions.creation import CREATION
+from ..numpy.functions.creation.arrays import CREATION
 from ..numpy.functions.registry import call
 from ..refusals import instead
 from ..scalars.python_numbers import as_float, as_int

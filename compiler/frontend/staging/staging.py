@@ -26,7 +26,7 @@ from ...call.shared_memory import Storage
 from ...call.signature import like
 from ...diagnostics import TxcError, at, error_loc, head_of, is_pythons, located
 from ..numpy.dispatch import library_function
-from ..numpy.functions.index_tricks import INDEXED
+from ..numpy.functions.creation.index_tricks import INDEXED
 from ..scalars.type_tests import type_name
 from ..state.growing_lists import GrowingList
 from ..state.iterators import makes_iterator, with_kept_items

@@ -9,8 +9,8 @@ import numpy as np
 from .....dialects.registry import OpError
 from ....diagnostics import located
 from ...numpy import creation
-from ...numpy.functions import creation as creation_functions
-from ...numpy.functions import diagonals
+from ...numpy.functions.creation import arrays as creation_functions
+from ...numpy.functions.creation import diagonals
 from ...tensor import methods
 from ...tensor.apply import as_tensor
 from ...tensor.conversion import asarray

@@ -8,7 +8,7 @@ from typing import Any
 
 from .....dialects.registry import OPS
 from ....diagnostics import located
-from ...numpy.functions.products import power
+from ...numpy.functions.linalg.products import power
 from ...tensor import methods
 from ...tensor.apply import apply, as_tensor
 from ...tensor.tensor import Tensor

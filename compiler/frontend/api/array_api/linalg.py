@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ....diagnostics import located
-from ...numpy.functions import diagonals, factorizations, linalg, manipulation, products
+from ...numpy.functions.creation import diagonals
+from ...numpy.functions.linalg import factorizations, norms, products
+from ...numpy.functions.shaping import manipulation
 from ...tensor import methods
 from ...tensor.tensor import Tensor
 
@@ -50,22 +52,22 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
 
 def outer(x1: Any, x2: Any, /) -> Tensor:
     with located():
-        return linalg.vector_outer(x1, x2)
+        return norms.vector_outer(x1, x2)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
     with located():
-        return linalg.matrix_norm(x, ord=ord, keepdims=keepdims)
+        return norms.matrix_norm(x, ord=ord, keepdims=keepdims)
 
 
 def matrix_power(x: Any, n: int, /) -> Tensor:
     with located():
-        return linalg.matrix_power(x, n)
+        return norms.matrix_power(x, n)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
     with located():
-        return linalg.vector_norm(x, axis=axis, ord=ord, keepdims=keepdims)
+        return norms.vector_norm(x, axis=axis, ord=ord, keepdims=keepdims)
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .....dialects.registry import OpError
 from ....diagnostics import located
-from ...numpy.functions import joining, manipulation
+from ...numpy.functions.shaping import joining, manipulation
 from ...tensor import methods
 from ...tensor.apply import as_tensor
 from ...tensor.apply import broadcast_together as _together

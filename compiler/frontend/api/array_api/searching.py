@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....diagnostics import located
-from ...numpy.functions import data_dependent, differences, elementwise, indexing, reductions
+from ...numpy.functions import elementwise
+from ...numpy.functions.searching import data_dependent
+from ...numpy.functions.shaping import indexing
+from ...numpy.functions.statistics import differences, reductions
 from ...tensor import methods
 from ...tensor.apply import apply, as_tensor, cast
 from ...tensor.tensor import Tensor

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....diagnostics import located
-from ...numpy.functions import sets
-from ...numpy.functions import sorting as found
+from ...numpy.functions.searching import sets
+from ...numpy.functions.searching import sorting as found
 from ...tensor.apply import apply, as_tensor
 from ...tensor.tensor import Tensor
 

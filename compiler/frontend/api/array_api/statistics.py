@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....diagnostics import located
-from ...numpy.functions import scans
+from ...numpy.functions.statistics import scans
 from ...tensor import methods
 from ...tensor.apply import as_tensor
 from ...tensor.tensor import Tensor

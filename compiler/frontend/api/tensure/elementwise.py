@@ -8,7 +8,7 @@ from typing import Any
 
 from .....dialects.registry import OPS, OpError
 from ....diagnostics import located
-from ...numpy.functions.products import power
+from ...numpy.functions.linalg.products import power
 from ...tensor.apply import apply, broadcast_to, cast, common_dtype
 from ...tensor.tensor import Tensor
 from ...trace.emit import constant

@@ -1,42 +1,20 @@
 """All families of NumPy's functions, imported, and so the whole table of them."""
 
 from .. import fft
-from . import (
-    conditioning,
-    creation,
-    data_dependent,
-    diagonals,
-    differences,
-    editing,
-    einsum,
-    elementwise,
-    factorizations,
-    fitting,
-    indexing,
-    joining,
-    linalg,
-    manipulation,
-    numbering,
-    order_statistics,
-    packing,
-    padding,
-    products,
-    reductions,
-    scans,
-    scipy_special,
-    sets,
-    slices,
-    sorting,
-    statistics,
-)
+from . import elementwise, scipy_special
+from .creation import arrays, diagonals
+from .linalg import conditioning, einsum, factorizations, fitting, norms, products
 from .registry import FUNCTIONS
+from .searching import data_dependent, sets, sorting
+from .shaping import editing, indexing, joining, manipulation, numbering, packing, padding, slices
+from .statistics import differences, moments, order_statistics, reductions, scans
 
 __all__ = ["FAMILIES", "FUNCTIONS"]
 
 #: Importing them fills the table.
 FAMILIES = (
-    data_dependent, conditioning, creation, diagonals, differences, editing, einsum, elementwise, factorizations,
-    fitting, indexing, joining, linalg, numbering, order_statistics, packing, padding, products, reductions, scans,
-    scipy_special, sets, manipulation, slices, sorting, statistics,
+    data_dependent, conditioning, arrays, diagonals, differences, editing, einsum, elementwise, factorizations,
+    fitting, indexing, joining, norms, numbering, order_statistics, packing, padding, products, reductions, scans,
+    scipy_special, sets, manipulation, slices, sorting, moments,
 )  # fmt: skip
 FUNCTIONS |= fft.FUNCTIONS

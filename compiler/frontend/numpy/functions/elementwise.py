@@ -14,7 +14,7 @@ from ...tensor.apply import apply, as_tensor, cast, common_dtype, truth
 from ...tensor.tensor import Tensor
 from ...trace.context import table
 from ..out_arrays import into, target_of
-from .creation import full
+from .creation.arrays import full
 from .registry import handles
 
 __all__ = ["isclose", "nan_to_num", "where"]
@@ -23,7 +23,7 @@ __all__ = ["isclose", "nan_to_num", "where"]
 @handles(np.where)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None and y is None:
-        from .data_dependent import nonzero
+        from .searching.data_dependent import nonzero
 
         return nonzero(condition)
     if x is None or y is None:

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.dims.dims import packed_strides
-from .....dialects.registry import OpError
-from .....dialects.types import DTYPES
-from ....diagnostics import located
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, broadcast_together, cast, meet, stack, strong
-from ...tensor.tensor import Tensor
-from ...trace.context import current, table
-from ..out_arrays import into, into_acceptable
-from .registry import handles, required
+from ......dialects.dims.dims import packed_strides
+from ......dialects.registry import OpError
+from ......dialects.types import DTYPES
+from .....diagnostics import located
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, broadcast_together, cast, meet, stack, strong
+from ....tensor.tensor import Tensor
+from ....trace.context import current, table
+from ...out_arrays import into, into_acceptable
+from ..registry import handles, required
 
 __all__ = ["batched_matmul", "contracted", "cross", "dot", "kron", "matmul", "outer", "power", "vecdot"]
 

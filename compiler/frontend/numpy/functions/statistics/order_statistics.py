@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from .....dialects.types import DTYPES
-from ...scalars.python_numbers import checked
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast, common_dtype
-from ...tensor.tensor import Tensor
-from ...trace.context import table
-from .. import creation
-from ..out_arrays import into
-from .indexing import take_along_axis
-from .registry import handles
+from ......dialects.registry import OpError
+from ......dialects.types import DTYPES
+from ....scalars.python_numbers import checked
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, cast, common_dtype
+from ....tensor.tensor import Tensor
+from ....trace.context import table
+from ... import creation
+from ...out_arrays import into
+from ..registry import handles
+from ..shaping.indexing import take_along_axis
 
 __all__ = ["median", "quantile"]
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .....dialects.registry import RAISE, OpError
-from .....dialects.types import dtype
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast, common_dtype, meet
-from ...tensor.tensor import Tensor
-from ...trace.context import table
-from ..creation import eye
-from .indexing import take_along_axis
+from ......dialects.registry import RAISE, OpError
+from ......dialects.types import dtype
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, cast, common_dtype, meet
+from ....tensor.tensor import Tensor
+from ....trace.context import table
+from ...creation import eye
+from ..registry import handles
+from ..shaping.indexing import take_along_axis
 from .products import matmul
-from .registry import handles
 
 __all__ = [
     "EigResult", "EighResult", "QRResult", "SVDResult", "SlogdetResult", "cholesky", "det", "eig", "eigh", "eigvals",

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, stack
-from ...tensor.tensor import Tensor
-from ...trace.symint import SymInt
-from ..out_arrays import into
-from .registry import handles
+from ......dialects.registry import OpError
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, stack
+from ....tensor.tensor import Tensor
+from ....trace.symint import SymInt
+from ...out_arrays import into
+from ..registry import handles
 
 __all__ = ["concatenate", "stack_"]
 

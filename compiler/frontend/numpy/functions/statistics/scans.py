@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.dims.dims import Dim, dim
-from .....dialects.registry import OpError
-from ...staging.functional import cond
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor
-from ...tensor.tensor import Tensor
-from ...trace.context import current, table
-from ...trace.symint import as_dim
-from ..creation import full
-from ..out_arrays import into
-from .registry import FUNCTIONS, handles
+from ......dialects.dims.dims import Dim, dim
+from ......dialects.registry import OpError
+from ....staging.functional import cond
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor
+from ....tensor.tensor import Tensor
+from ....trace.context import current, table
+from ....trace.symint import as_dim
+from ...creation import full
+from ...out_arrays import into
+from ..registry import FUNCTIONS, handles
 
 __all__ = ["cumulative_prod", "cumulative_sum"]
 

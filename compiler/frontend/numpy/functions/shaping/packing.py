@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from .....dialects.types import DTYPES
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast, truth
-from ...tensor.tensor import Tensor
-from ...trace.symint import SymInt, is_integer
-from .registry import handles
+from ......dialects.registry import OpError
+from ......dialects.types import DTYPES
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, cast, truth
+from ....tensor.tensor import Tensor
+from ....trace.symint import SymInt, is_integer
+from ..registry import handles
 
 __all__: list[str] = []
 

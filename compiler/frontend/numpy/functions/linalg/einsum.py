@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast, common_dtype, strong
-from ...tensor.tensor import Tensor
-from ...trace.context import table
-from ..out_arrays import into, target_of
+from ......dialects.registry import OpError
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, cast, common_dtype, strong
+from ....tensor.tensor import Tensor
+from ....trace.context import table
+from ...out_arrays import into, target_of
+from ..registry import handles
 from .products import contracted
-from .registry import handles
 
 __all__ = ["einsum"]
 

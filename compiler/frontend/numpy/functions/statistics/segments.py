@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OPS, OpError, Reduction
-from ...indexing.advanced import Places, scatter
-from ...tensor import methods
-from ...tensor.apply import accumulates, apply, as_tensor, cast
-from ...tensor.tensor import Tensor
-from ...trace.symint import SymInt
-from ..out_arrays import into
+from ......dialects.registry import OPS, OpError, Reduction
+from ....indexing.advanced import Places, scatter
+from ....tensor import methods
+from ....tensor.apply import accumulates, apply, as_tensor, cast
+from ....tensor.tensor import Tensor
+from ....trace.symint import SymInt
+from ...out_arrays import into
 
 __all__ = ["reduceat"]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ...tensor import methods
-from ...tensor.apply import as_tensor
-from ...tensor.tensor import Tensor
+from ......dialects.registry import OpError
+from ....tensor import methods
+from ....tensor.apply import as_tensor
+from ....tensor.tensor import Tensor
+from ..registry import handles
 from .factorizations import inv, inverse, matrices, solve, svdvals
-from .linalg import matrix_norm
-from .registry import handles
+from .norms import matrix_norm
 
 __all__ = ["cond", "tensorinv", "tensorsolve"]
 

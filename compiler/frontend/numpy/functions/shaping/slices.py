@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...staging.functional import scan
-from ...tensor import methods
-from ...tensor.apply import as_tensor
-from .registry import handles
+from ....staging.functional import scan
+from ....tensor import methods
+from ....tensor.apply import as_tensor
+from ..registry import handles
 
 __all__: list[str] = []
 

@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ...indexing.advanced import Places, scatter
-from ...tensor import methods, storage
-from ...tensor.apply import apply, as_tensor, cast, common_dtype
-from ...tensor.tensor import Tensor
-from ...trace.context import current
-from ..creation import zeros
+from ......dialects.registry import OpError
+from ....indexing.advanced import Places, scatter
+from ....tensor import methods, storage
+from ....tensor.apply import apply, as_tensor, cast, common_dtype
+from ....tensor.tensor import Tensor
+from ....trace.context import current
+from ...creation import zeros
+from ..elementwise import isin
+from ..registry import handles
+from ..shaping.indexing import inside
 from .data_dependent import places_of
-from .elementwise import isin
-from .indexing import inside
-from .registry import handles
 
 __all__ = ["unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor
-from ...tensor.tensor import Tensor
-from ..creation import eye
-from ..out_arrays import into_acceptable
+from ......dialects.registry import OpError
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor
+from ....tensor.tensor import Tensor
+from ...creation import eye
+from ...out_arrays import into_acceptable
+from ..registry import handles
 from .einsum import einsum
 from .factorizations import inv, svdvals
 from .products import matmul, outer
-from .registry import handles
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, broadcast_together
-from ...tensor.tensor import Tensor
-from ...trace.symint import is_integer
-from ..creation import arange
+from ......dialects.registry import OpError
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, broadcast_together
+from ....tensor.tensor import Tensor
+from ....trace.symint import is_integer
+from ...creation import arange
+from ..registry import handles, required
 from .indexing import take
-from .registry import handles, required
 
 __all__: list[str] = []
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ...indexing.data_dependent_sizes import size_of
-from ...tensor.apply import apply, as_tensor, cast
-from ...tensor.tensor import Tensor
-from ...trace.symint import SymInt, is_integer, sym_max
-from .. import creation
+from ......dialects.registry import OpError
+from ....indexing.data_dependent_sizes import size_of
+from ....tensor.apply import apply, as_tensor, cast
+from ....tensor.tensor import Tensor
+from ....trace.symint import SymInt, is_integer, sym_max
+from ... import creation
 
 __all__ = ["WINDOWS"]
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, broadcast_to, cast, common_dtype, stack
-from ...tensor.tensor import Tensor
-from ...tensor.view_or_copy import laid_out_like
-from .. import creation
-from .refused import REFUSED
-from .registry import FUNCTIONS, handles
+from ......dialects.registry import OpError
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, broadcast_to, cast, common_dtype, stack
+from ....tensor.tensor import Tensor
+from ....tensor.view_or_copy import laid_out_like
+from ... import creation
+from ..refused import REFUSED
+from ..registry import FUNCTIONS, handles
 from .windows import WINDOWS
 
 __all__ = ["CREATION"]

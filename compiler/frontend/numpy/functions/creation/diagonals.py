@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OPS, OpError
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, broadcast_to
-from ...tensor.tensor import Tensor
-from ..creation import iota
-from .registry import handles
+from ......dialects.registry import OPS, OpError
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, broadcast_to
+from ....tensor.tensor import Tensor
+from ...creation import iota
+from ..registry import handles
 
 __all__ = ["diag", "diagonal", "trace", "tril", "triu"]
 

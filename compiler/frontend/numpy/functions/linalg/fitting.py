@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import RAISE, OpError
-from .....dialects.types import DTYPES
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast, common_dtype
-from ...tensor.tensor import Tensor
-from ...trace.context import current, table
-from ..creation import zeros
-from .creation import vander
+from ......dialects.registry import RAISE, OpError
+from ......dialects.types import DTYPES
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, cast, common_dtype
+from ....tensor.tensor import Tensor
+from ....trace.context import current, table
+from ...creation import zeros
+from ..creation.arrays import vander
+from ..registry import handles
 from .factorizations import matrices, svd, usual_share
 from .products import matmul
-from .registry import handles
 
 __all__: list[str] = []
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast, common_dtype
-from ...tensor.tensor import Tensor
-from .indexing import take, take_along_axis
-from .registry import handles, required
+from ......dialects.registry import OpError
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, cast, common_dtype
+from ....tensor.tensor import Tensor
+from ..registry import handles, required
+from ..shaping.indexing import take, take_along_axis
 
 __all__ = ["METHODS", "argsort", "lexsort", "searchsorted", "sort", "topk"]
 

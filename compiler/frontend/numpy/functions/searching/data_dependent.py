@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.dims.dims import Dim
-from .....dialects.registry import OpError
-from .....dialects.types import DTYPES, tensor_type
-from ...indexing import data_dependent_sizes
-from ...indexing.advanced import Places, gather, scatter
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, truth
-from ...tensor.tensor import Tensor
-from ...trace.context import current
-from ...trace.symint import SymInt, as_dim
-from ..creation import iota, zeros
-from ..out_arrays import into_read
-from .registry import handles
+from ......dialects.dims.dims import Dim
+from ......dialects.registry import OpError
+from ......dialects.types import DTYPES, tensor_type
+from ....indexing import data_dependent_sizes
+from ....indexing.advanced import Places, gather, scatter
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, truth
+from ....tensor.tensor import Tensor
+from ....trace.context import current
+from ....trace.symint import SymInt, as_dim
+from ...creation import iota, zeros
+from ...out_arrays import into_read
+from ..registry import handles
 
 __all__ = ["count_of", "nonzero", "places_of", "selected"]
 

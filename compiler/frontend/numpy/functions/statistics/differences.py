@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast
-from ...tensor.tensor import Tensor
-from ...trace.context import table
-from .indexing import inside
-from .joining import concatenate
-from .registry import handles
+from ......dialects.registry import OpError
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, cast
+from ....tensor.tensor import Tensor
+from ....trace.context import table
+from ..registry import handles
+from ..shaping.indexing import inside
+from ..shaping.joining import concatenate
 
 __all__ = ["diff", "gradient", "interp", "trapezoid"]
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import RAISE, OpError
-from .....dialects.types import DTYPES
-from ...indexing.advanced import Places, gather, scatter
-from ...indexing.data_dependent_sizes import size_of
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, broadcast_together, cast, common_dtype
-from ...tensor.tensor import Tensor
-from ...trace.context import current, table
-from ...trace.symint import is_integer
-from .. import creation
-from ..out_arrays import fits, into, into_read, target_of
-from .registry import handles, required
+from ......dialects.registry import RAISE, OpError
+from ......dialects.types import DTYPES
+from ....indexing.advanced import Places, gather, scatter
+from ....indexing.data_dependent_sizes import size_of
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, broadcast_together, cast, common_dtype
+from ....tensor.tensor import Tensor
+from ....trace.context import current, table
+from ....trace.symint import is_integer
+from ... import creation
+from ...out_arrays import fits, into, into_read, target_of
+from ..registry import handles, required
 
 __all__ = ["inside", "take"]
 

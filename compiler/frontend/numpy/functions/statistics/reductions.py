@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast
-from ..out_arrays import check_fits, into, reduced_as
-from .registry import FUNCTIONS, handles
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, cast
+from ...out_arrays import check_fits, into, reduced_as
+from ..registry import FUNCTIONS, handles
 
 __all__ = ["count_nonzero", "ptp"]
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast
-from ...tensor.tensor import Tensor
-from ...trace.context import table
-from ...trace.symint import symint
-from ..creation import arange, linspace
+from ......dialects.registry import OpError
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, cast
+from ....tensor.tensor import Tensor
+from ....trace.context import table
+from ....trace.symint import symint
+from ...creation import arange, linspace
+from ..registry import handles, required
 from .joining import concatenate
-from .registry import handles, required
 
 __all__ = ["pad"]
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.dims.dims import maximum
-from .....dialects.registry import OpError
-from .....dialects.types import DTYPES
-from ...indexing.advanced import Places, gather
-from ...indexing.data_dependent_sizes import size_of
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, broadcast_together, cast
-from ...tensor.tensor import Tensor
-from ...trace.symint import as_dim, is_integer, symint
-from ..creation import iota
-from .registry import handles, required
+from ......dialects.dims.dims import maximum
+from ......dialects.registry import OpError
+from ......dialects.types import DTYPES
+from ....indexing.advanced import Places, gather
+from ....indexing.data_dependent_sizes import size_of
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, broadcast_together, cast
+from ....tensor.tensor import Tensor
+from ....trace.symint import as_dim, is_integer, symint
+from ...creation import iota
+from ..registry import handles, required
 
 __all__ = ["flip", "roll", "tile"]
 

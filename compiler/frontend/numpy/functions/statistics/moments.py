@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast, common_dtype
-from ...tensor.tensor import Tensor
-from ..out_arrays import check_inexact, into, into_read
-from .joining import concatenate
-from .products import matmul
-from .registry import FUNCTIONS, handles, required
+from ......dialects.registry import OpError
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, cast, common_dtype
+from ....tensor.tensor import Tensor
+from ...out_arrays import check_inexact, into, into_read
+from ..linalg.products import matmul
+from ..registry import FUNCTIONS, handles, required
+from ..shaping.joining import concatenate
 
 __all__ = ["average", "cov"]
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from ....diagnostics import located
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, broadcast_to, cast, common_dtype, stack
-from ...tensor.tensor import Tensor
-from ...trace.symint import SymInt
-from ..creation import arange, linspace
+from ......dialects.registry import OpError
+from .....diagnostics import located
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, broadcast_to, cast, common_dtype, stack
+from ....tensor.tensor import Tensor
+from ....trace.symint import SymInt
+from ...creation import arange, linspace
 
 __all__ = ["INDEXED"]
 

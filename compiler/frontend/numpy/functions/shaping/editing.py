@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from .....dialects.registry import OpError
-from .....dialects.types import DTYPES
-from ...indexing.advanced import Places, gather, scatter
-from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast
-from ...tensor.tensor import Tensor
-from ...trace.context import table
-from ...trace.symint import SymInt, as_dim
-from .. import creation
-from .data_dependent import places_of
+from ......dialects.registry import OpError
+from ......dialects.types import DTYPES
+from ....indexing.advanced import Places, gather, scatter
+from ....tensor import methods
+from ....tensor.apply import apply, as_tensor, cast
+from ....tensor.tensor import Tensor
+from ....trace.context import table
+from ....trace.symint import SymInt, as_dim
+from ... import creation
+from ..registry import handles
+from ..searching.data_dependent import places_of
 from .joining import concatenate
-from .registry import handles
 
 __all__: list[str] = []
 

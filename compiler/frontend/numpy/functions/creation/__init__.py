@@ -1,0 +1,1 @@
+"""Arrays made from nothing, from coordinates, or from parts of others."""

@@ -1,0 +1,1 @@
+"""Products, norms, factorizations and equations."""

@@ -1,0 +1,1 @@
+"""Sorting, searching, and what has as many elements as values say."""

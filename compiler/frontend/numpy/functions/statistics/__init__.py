@@ -1,0 +1,1 @@
+"""Reductions, running totals, and what statistics are made of them."""
