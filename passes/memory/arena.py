@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
 
@@ -11,7 +11,7 @@ from ...dialects.attributes import BufferInfo
 from ...dialects.dims.analysis import bounds_over, linear_in
 from ...dialects.dims.dims import Dim, Sym, dim, maximum
 
-__all__ = ["ALIGNMENT", "Arena", "IvRange", "aligned_bytes"]
+__all__ = ["ALIGNMENT", "Arena", "IvRange", "Slot", "aligned_bytes"]
 
 ALIGNMENT = 64
 
@@ -52,21 +52,30 @@ def _largest(elements: Dim, loop: IvRange) -> Dim:
     return bounds[1]
 
 
+@dataclass(eq=False)
+class Slot:
+    """Bytes of the arena, and the buffers that are there: one that a branch does not need may be needed by another."""
+
+    offset: Dim
+    size: Dim
+    buffers: list[SSAValue] = field(default_factory=list)
+
+
 class Arena:
-    """Hands out offsets.  A slot is given again where `is_free` says that its buffer is dead and the size is equal."""
+    """Hands out slots: one that there is where `is_free` says so of all its buffers, and the size is equal."""
 
     def __init__(self) -> None:
         self.size = dim(0)
-        self._slots: list[tuple[Dim, Dim, SSAValue]] = []
+        self._slots: list[Slot] = []
 
-    def offset(self, size: Dim, is_free: Callable[[SSAValue], bool]) -> Dim:
-        for i, (offset, slot_size, holder) in enumerate(self._slots):
-            if slot_size is size and is_free(holder):
-                del self._slots[i]
-                return offset
-        offset = self.size
-        self.size = self.size + size
-        return offset
-
-    def hold(self, offset: Dim, size: Dim, buffer: SSAValue) -> None:
-        self._slots.append((offset, size, buffer))
+    def slot(self, size: Dim, is_free: Callable[[SSAValue], bool], is_over: Callable[[SSAValue], bool]) -> Slot:
+        """A slot for a buffer, which the caller adds to it; buffers that are over are forgotten."""
+        found = next((s for s in self._slots if s.size is size and all(map(is_free, s.buffers))), None)
+        if found is None:
+            found = Slot(self.size, size)
+            self.size = self.size + size
+        else:
+            found.buffers = [buffer for buffer in found.buffers if not is_over(buffer)]
+            self._slots.remove(found)
+        self._slots.append(found)
+        return found

@@ -227,10 +227,13 @@ class _Walk:
                 return False
             return not self.state.is_busy(holder, op) and used.isdisjoint(self.state.held(holder, op))
 
-        offset = self.state.arena.offset(size, is_free)
-        made = loop.AllocOp(info, offset)
+        def is_over(holder: SSAValue) -> bool:
+            return not self.state.held(holder, op)
+
+        slot = self.state.arena.slot(size, is_free, is_over)
+        made = loop.AllocOp(info, slot.offset)
         self.block.add_op(made)
-        self.state.arena.hold(offset, size, made.result)
+        slot.buffers.append(made.result)
         self.state.writable.add(made.result)
         return made.result
 
