@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ..trace.symint import as_dim, is_integer
 from .advanced import Places, gather, is_array, is_mask, scatter
 from .data_dependent_slices import is_of_values, sliced
 from .masked import mask_of, masked, put_masked
+
+if TYPE_CHECKING:
+    from ..trace.trace import Trace
 
 __all__ = ["accumulate", "get", "put", "view"]
 
@@ -168,17 +171,35 @@ def _counted_masks(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Any]]:
 
 
 def _checked_by_call(x: Tensor, items: list[Any]) -> list[Any]:
-    """Integers of dims whose size values decide, or that follow from such a size, as index arrays: calls check them."""
+    """Integers that nobody knows to be inside while compiling, as index arrays: calls check them.
+
+    They belong to dims whose size values decide, follow from such a size, or count iterations of which some would be
+    outside, where a branch or another loop may keep them from it.
+    """
     trace = current()
-    if trace is None or not trace.bound:
+    if trace is None or not (trace.bound or table().loops):
         return items
     sizes = iter(x.dims)
     found = []
     for k in items:
         size = None if k is None else next(sizes)
-        known = not is_integer(k) or size is None or not (trace.is_bound(size) or trace.is_bound(as_dim(k)))
+        known = not is_integer(k) or size is None or not _is_checked(as_dim(k), size, trace)
         found.append(k if known else Tensor(as_tensor(k).value))
     return found
+
+
+def _is_checked(i: Dim, extent: Dim, trace: Trace) -> bool:
+    """Whether a call has to check an index of a dim."""
+    if trace.bound and (trace.is_bound(extent) or trace.is_bound(i)):
+        return True
+    facts = table()
+    i, extent = facts.resolve(i), facts.resolve(extent)
+    if not facts.varies(i) and not facts.varies(extent):
+        return False
+    why = "an index in a loop"
+    if facts.decide(-extent, "<=", i, why) and facts.decide(i, "<", extent, why):
+        return False
+    return bool(trace.uncertain) or any(facts.lowest(room) is None for room in (i + extent, extent - 1 - i))
 
 
 def _check_mask(mask: Tensor, x: Tensor, axis: int) -> None:
@@ -263,8 +284,7 @@ def _position(i: Dim, extent: Dim, axis: int, x: Tensor) -> Dim:
 def _check_iterations(i: Dim, extent: Dim, axis: int, x: Tensor) -> None:
     """Refuse an index that leaves the dim in some iteration of the loops around it.
 
-    Where the index may not be used in each, in a branch or a while, nothing is said: there an index outside means an
-    element inside, whichever.
+    Where the index may not be used in each, in a branch or a while, calls check it (`_checked_by_call`).
     """
     facts, trace = table(), current()
     if trace is not None and trace.uncertain:
