@@ -138,7 +138,7 @@ class MmaOp(Ranged):
     columns = attr_def(IntegerAttr)
     tile_rows = attr_def(IntegerAttr)
     tile_columns = attr_def(IntegerAttr)
-    left_transposed = opt_attr_def(UnitAttr)
+    left_turned = opt_attr_def(UnitAttr)
     right_turned = opt_attr_def(UnitAttr)
     warpgroup = opt_attr_def(UnitAttr)
     body = region_def("single_block")
@@ -166,7 +166,7 @@ class MmaOp(Ranged):
     @property
     def pieces(self) -> tuple[Piece, Piece]:
         rows, columns = self.shape
-        turned = self.left_transposed is not None, self.right_turned is not None
+        turned = self.left_turned is not None, self.right_turned is not None
         return Piece(self.unit, rows, turned[0]), Piece(self.unit, columns, turned[1])
 
     @property
