@@ -57,11 +57,17 @@ def _partition_in_place(x: Tensor, *args: Any, **kwargs: Any) -> None:
     put(x, ..., function(np.partition, (x, *args), kwargs))
 
 
+def _round(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """NumPy's method, and Eigen's, which says what becomes of a half."""
+    from .numpy.functions.elementwise import round_
+
+    return call(OPS["round"], (x, *args), kwargs) if "half" in kwargs else round_(x, *args, **kwargs)
+
+
 @functools.cache
 def _methods() -> dict[str, Any]:
     """Methods by name; seen by other threads when it is whole."""
     from .numpy import random  # loaded for the first method that is asked for
-    from .numpy.functions.elementwise import round_
     from .numpy.functions.linalg.products import dot_
     from .numpy.functions.searching import sorting
     from .numpy.functions.shaping import indexing
@@ -73,7 +79,7 @@ def _methods() -> dict[str, Any]:
     return {
         **found, **methods.METHODS, **custom_functions.EXPRESSIONS, **sorting.METHODS, "dot": dot_,
         **{name: _as_function(name) for name in _FUNCTIONS}, "compress": _compress,
-        "partition": _partition_in_place, "round": round_,
+        "partition": _partition_in_place, "round": _round,
         "take": indexing.take, "random": random.random, "set_random": random.set_random,
     }  # fmt: skip
 
