@@ -15,15 +15,8 @@ import numpy as np
 from ...runtime.gpu.device_array import OnDevice
 
 __all__ = [
-    "Identity",
-    "StrideClass",
-    "as_dense_strided",
-    "describe",
-    "element_name",
-    "resolve_aliasing",
-    "shares_memory",
-    "stride_fact",
-    "value_fact",
+    "Identity", "StrideClass", "as_dense_strided", "describe", "element_name", "resolve_aliasing", "shares_memory",
+    "stride_fact", "value_fact",
 ]  # fmt: skip
 
 #: ``("packed",)``, ``("order", slowest dim, …, fastest dim)``, or ``("strides", …)`` with "0", "1" or "s" for each dim.

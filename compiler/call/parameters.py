@@ -11,8 +11,8 @@ from .facts import StrideClass
 from .signature import Literal, Signature, ViewOutput, is_named
 
 __all__ = [
-    "OUT", "CallSignature", "Form", "NotNative", "Parameter", "input_parts", "object_count",
-    "parameters_of", "result_objects",
+    "OUT", "CallSignature", "Form", "NotNative", "Parameter", "input_parts", "object_count", "parameters_of",
+    "result_objects",
 ]  # fmt: skip
 
 #: What an argument has to be.  ``("input", i)``: what input `i` is made from; ``("object", n)``: that very object;

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FIRST_ROOM", "ROOM", "BoxedOutput", "ColumnMajorOutput", "EitherOutput", "GivenOutput", "InputSpec", "IntOutput",
     "ListOutput", "Literal", "NotSerializable", "NumberOutput", "NumbersOutput", "Signature", "SizedOutput",
-    "ViewOutput",
-    "ZippedOutput", "is_named", "like", "plain_structure", "structure_of_plain",
+    "ViewOutput", "ZippedOutput", "is_named", "like", "plain_structure", "structure_of_plain",
 ]  # fmt: skip
 
 

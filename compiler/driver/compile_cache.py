@@ -22,14 +22,7 @@ if TYPE_CHECKING:
     from ..tools.autotune import Tuned
 
 __all__ = [
-    "GraphCall",
-    "call_of",
-    "compile_cached",
-    "compiled",
-    "evaluate_graph",
-    "options_here",
-    "packed",
-    "stages_of",
+    "GraphCall", "call_of", "compile_cached", "compiled", "evaluate_graph", "options_here", "packed", "stages_of",
     "strides_of",
 ]  # fmt: skip
 

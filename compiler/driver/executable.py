@@ -20,16 +20,8 @@ from ...runtime.native_function import NativeFunction, failure, should_paralleli
 from ..call.signature import ROOM, Signature
 
 __all__ = [
-    "BufferSpec",
-    "Code",
-    "CodeSpec",
-    "Executable",
-    "GuardFailure",
-    "Prepared",
-    "ShortOfRoom",
-    "load_lazily",
-    "load_native",
-    "named_dtype",
+    "BufferSpec", "Code", "CodeSpec", "Executable", "GuardFailure", "Prepared", "ShortOfRoom", "load_lazily",
+    "load_native", "named_dtype",
 ]  # fmt: skip
 
 

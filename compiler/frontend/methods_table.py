@@ -34,8 +34,8 @@ from .trace.context import current
 from .trace.symint import SymInt
 
 __all__ = [
-    "Flat", "Part", "apply", "as_tensor", "data_dependent_sizes", "expand_library", "function", "get",
-    "matmul", "method", "of_python", "power", "put", "store", "ufunc", "undefined", "vectorized",
+    "Flat", "Part", "apply", "as_tensor", "data_dependent_sizes", "expand_library", "function", "get", "matmul",
+    "method", "of_python", "power", "put", "store", "ufunc", "undefined", "vectorized",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Compute ops of the `kernel` dialect: nests, scatters, custom kernels, and what is in their bodies."""
+"""Compute ops of the `kernel` dialect: nests, scatters, foreign kernels, and what is in their bodies."""
 
 from __future__ import annotations
 

@@ -56,32 +56,9 @@ from .tensor_map import TensorMapOp
 from .threads import ThreadsOp
 
 __all__ = [
-    "LOOP",
-    "AllocOp",
-    "AmxOp",
-    "AsyncCopyOp",
-    "BarrierOp",
-    "BindOp",
-    "BufferInfo",
-    "BulkCopyOp",
-    "ClockOp",
-    "ForOp",
-    "IfOp",
-    "IndexOp",
-    "LoadOp",
-    "MergeOp",
-    "MmaOp",
-    "ParallelOp",
-    "PartitionOp",
-    "PrefetchOp",
-    "ReduceOp",
-    "ScanOp",
-    "ShuffleOp",
-    "StoreOp",
-    "TensorMapOp",
-    "ThreadsOp",
-    "WhileOp",
-    "YieldOp",
+    "LOOP", "AllocOp", "AmxOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "BulkCopyOp", "ClockOp", "ForOp",
+    "IfOp", "IndexOp", "LoadOp", "MergeOp", "MmaOp", "ParallelOp", "PartitionOp", "PrefetchOp", "ReduceOp", "ScanOp",
+    "ShuffleOp", "StoreOp", "TensorMapOp", "ThreadsOp", "WhileOp", "YieldOp",
 ]  # fmt: skip
 
 

@@ -75,8 +75,8 @@ class BulkCopyOp(IRDLOperation):
     """Has a box copied into block memory, from ``to`` on, beside all threads; one of them asks for it.
 
     The box is of a `loop.tensor_map`, from the point ``at`` on; of what lies beyond the map's points zeros come.  Along
-    its last dim it has lines of `matrix_unit.LINE` bytes, which come to lie one after the other as those of a
-    `matrix_unit.Piece` do.  The copy has arrived when the matrix fold that it stands in multiplies the piece.
+    its last dim it has lines of `matrix_units.LINE` bytes, which come to lie one after the other as those of a
+    `matrix_units.Piece` do.  The copy has arrived when the matrix fold that it stands in multiplies the piece.
     """
 
     name = "loop.bulk_copy"
@@ -119,7 +119,7 @@ class BulkCopyOp(IRDLOperation):
 class MmaOp(Ranged):
     """Sums of products by the matrix units of a gpu_block's warps, in the order of the `unit`.
 
-    The region fills, for the iteration that the iterator says, the pieces (`matrix_unit.Piece`) number
+    The region fills, for the iteration that the iterator says, the pieces (`matrix_units.Piece`) number
     ``iv // step % stages`` of `left`, of ``rows`` rows, and `right`, of ``columns`` columns, which lie in block memory
     as ``[stages, *Piece.shape]``.  It runs up to ``stages - 1`` iterations ahead of the products, so it depends on
     nothing but its iterator.  Products along `step`, the pieces' whole length, are added to sums that begin at zero.

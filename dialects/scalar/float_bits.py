@@ -8,8 +8,8 @@ from ..types import DTYPES, DType
 from .language import ScalarBuilder, Value
 
 __all__ = [
-    "FORMATS", "FloatFormat", "coefficients", "fast_two_sum", "format_of", "power_of_two", "short",
-    "split", "two_product", "two_sum",
+    "FORMATS", "FloatFormat", "coefficients", "fast_two_sum", "format_of", "power_of_two", "short", "split",
+    "two_product", "two_sum",
 ]  # fmt: skip
 
 

@@ -21,18 +21,8 @@ from ..loader.loader import can_load, library_symbols
 from .buffer_pool_ir import STATE_BYTES
 
 __all__ = [
-    "DEFAULT_MB",
-    "HUGE_PAGES_VARIABLE",
-    "RECYCLED_ELEMENTS",
-    "SIZE_VARIABLE",
-    "BufferHandler",
-    "current_handler",
-    "empties",
-    "empty",
-    "huge_pages_wanted",
-    "kept_bytes",
-    "limit",
-    "use_setting",
+    "DEFAULT_MB", "HUGE_PAGES_VARIABLE", "RECYCLED_ELEMENTS", "SIZE_VARIABLE", "BufferHandler", "current_handler",
+    "empties", "empty", "huge_pages_wanted", "kept_bytes", "limit", "use_setting",
 ]  # fmt: skip
 
 SIZE_VARIABLE, DEFAULT_MB = "TXC_BUFFER_CACHE_MB", 256

@@ -15,7 +15,7 @@ _MEMORY = "txc_pool"
 
 
 def native_half(futex: bool) -> Mapping[str, int]:
-    """Addresses of the symbols of `pool_ir`; a new copy, memory included, with each call, which is never unmapped."""
+    """Addresses of the symbols of `ir.py`; a new copy, memory included, with each call, which is never unmapped."""
     symbols = waiting_symbols(futex)
     return load_cached("txc_parallel", lambda: _source(futex), (*_FUNCTIONS, _MEMORY), symbols, futex=str(futex))
 

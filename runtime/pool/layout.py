@@ -1,4 +1,4 @@
-"""The memory of the thread pool: one structure that Python fills in and the code of ``pool_ir`` works on."""
+"""The memory of the thread pool: one structure that Python fills in and the code of ``ir.py`` works on."""
 
 import ctypes
 

@@ -2,7 +2,7 @@
 
 Compiled code calls ``txc_parallel(pool, fn, ctx, n, threads)`` (:attr:`Pool.parallel_address`), which runs
 ``fn(ctx, chunk, worker)`` once for each chunk in ``[0, n)`` and returns when all have run.  Python creates the
-threads; each then lives in native code (``pool_ir``, which explains the protocol) without the GIL.
+threads; each then lives in native code (``ir.py``, which explains the protocol) without the GIL.
 
 The pool grows when a region asks for more threads than there are: native code calls back into Python,
 whether or not its thread holds the GIL.  So the ABI needs no preparation, and neither does a forked child,

@@ -32,7 +32,7 @@ class Guard(NamedTuple):
 
 @functools.lru_cache(maxsize=1)
 def signal_symbols() -> Mapping[str, int]:
-    """Addresses of the functions of `signals_ir`; empty where the system has no such signals."""
+    """Addresses of the functions of `ir.py`; empty where the system has no such signals."""
     if os.name != "posix":
         return {}
     python, system = NEEDED

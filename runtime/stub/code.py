@@ -12,7 +12,7 @@ __all__ = ["shared_half"]
 
 
 def shared_half(symbols: Mapping[str, int]) -> Mapping[str, int]:
-    """Addresses of the functions of `entry_ir`, linked to `symbols`; never unmapped."""
+    """Addresses of the functions of `ir.py`, linked to `symbols`; never unmapped."""
     return load_cached("txc_vectorcall", _source, EXPORTED, {**library_symbols(), **symbols})
 
 

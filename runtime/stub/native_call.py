@@ -301,7 +301,7 @@ def _interpreter() -> Mapping[str, int]:
 
 @lru_cache(maxsize=1)
 def _shared() -> Mapping[str, int]:
-    """Addresses of the functions of `entry_ir`, loaded at the first use."""
+    """Addresses of the functions of `ir.py`, loaded at the first use."""
     from .code import shared_half
 
     return shared_half(_interpreter())

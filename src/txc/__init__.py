@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .compiler.driver.vectorize import vectorize
     from .compiler.frontend.staging.functional import cond, fori_loop, scan, while_loop
     from .compiler.frontend.tensor.conversion import asarray
-    from .compiler.frontend.tensor.format import TensorIOFormat
+    from .compiler.frontend.tensor.tensor_format import TensorIOFormat
     from .compiler.frontend.tensor.memory_tensors import TensorFixedSize, TensorMap, TensorRef
     from .compiler.frontend.tensor.tensor import Tensor
     from .compiler.frontend.tx.library import library
@@ -33,7 +33,7 @@ _MODULES = {
     "OptionError": "driver.options",
     "Tensor": "frontend.tensor.tensor",
     "TensorFixedSize": "frontend.tensor.memory_tensors",
-    "TensorIOFormat": "frontend.tensor.format",
+    "TensorIOFormat": "frontend.tensor.tensor_format",
     "TensorMap": "frontend.tensor.memory_tensors",
     "TensorRef": "frontend.tensor.memory_tensors",
     "TxcError": "diagnostics",

@@ -5,6 +5,7 @@ PYTEST_DONT_REWRITE: the messages are Python's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -550,3 +551,40 @@ REFUSED = [
 def test_what_compiled_code_cannot_raise_is_refused(f: Callable[..., Any], text: str):
     with pytest.raises(TxcError, match=text):
         txc.jit(f)(np.ones(3))
+
+
+def adds_in_a_branch(x, y, c):
+    s = 0.0
+    if c[0] > 0:
+        s = (x + y).sum()
+    return s
+
+
+def stores_in_a_branch(x, y, c):
+    if c[0] > 0:
+        x[:] = y
+    return x
+
+
+def reads_in_a_branch(x, y, c):
+    if c[0] > 0:
+        return float(x[y.shape[0] - 1])
+    return 0.0
+
+
+@pytest.mark.parametrize("f", [adds_in_a_branch, stores_in_a_branch, reads_in_a_branch])
+def test_sizes_that_do_not_fit_are_an_error_of_calls_that_have_them(f: Callable[..., Any]) -> None:
+    """The first call's sizes are no fact of calls of others, nor of what these raise."""
+    compiled = txc.jit(f)
+    for n, m in ((3, 4), (4, 4), (5, 6), (1, 4), (6, 6), (4, 3), (4, 1), (3, 4), (1, 1), (4, 4)):
+        theirs, ours = np.arange(float(n)), np.arange(float(n))
+        other, c = np.arange(float(m)), np.ones(1)
+        try:
+            expected = f(theirs, other, c)
+        except (IndexError, ValueError) as error:
+            with pytest.raises(type(error)) as caught:
+                compiled(ours, other, c)
+            assert not re.search(r" = \d", str(caught.value)), "the value of another call"
+        else:
+            np.testing.assert_array_equal(compiled(ours, other, c), expected)
+        np.testing.assert_array_equal(ours, theirs)

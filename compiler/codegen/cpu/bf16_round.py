@@ -1,6 +1,6 @@
 """Rounding vectors of f32 to bfloat16 by the processor's own instruction, where it has AVX512-BF16.
 
-``vcvtneps2bf16`` rounds to nearest even and makes NaNs quiet as `llvm_convert` does by integers, in one operation
+``vcvtneps2bf16`` rounds to nearest even and makes NaNs quiet as `convert` does by integers, in one operation
 instead of seven.  But numbers below the normal ones are zeros for it, whatever the mode that the thread is in, so
 vectors with any of them are rounded by integers ("VCVTNEPS2BF16" in Intel's manual).
 """

@@ -140,12 +140,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def send(stream: IO[bytes], outcome: int, data: bytes) -> None:
+    """Write one message."""
     stream.write(_HEAD.pack(outcome, len(data)))
     stream.write(data)
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> tuple[int, bytes]:
+    """Read one message: how a job ended, and its result.  EOFError where the other process has ended."""
     head = stream.read(_HEAD.size)
     if len(head) < _HEAD.size:
         raise EOFError

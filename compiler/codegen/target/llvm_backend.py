@@ -20,20 +20,8 @@ from .target import Target, TargetError, object_name
 from .wasm import imported_functions
 
 __all__ = [
-    "LoadedObject",
-    "TargetError",
-    "compile_linked",
-    "compile_llvm",
-    "emit_asm",
-    "generate_here",
-    "gpu_target",
-    "host_target",
-    "host_with_amx",
-    "libcalls",
-    "load_object",
-    "make_target",
-    "native_target",
-    "undefined_symbols",
+    "LoadedObject", "TargetError", "compile_linked", "compile_llvm", "emit_asm", "generate_here", "gpu_target",
+    "host_target", "host_with_amx", "libcalls", "load_object", "make_target", "native_target", "undefined_symbols",
 ]  # fmt: skip
 
 #: What an object may call: LLVM makes these of loops and wide copies; the C library has them everywhere.

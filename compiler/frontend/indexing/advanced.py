@@ -12,7 +12,7 @@ from ....dialects.dims.dims import Dim, Sym, iterators
 from ....dialects.dims.index_map import IndexMap
 from ....dialects.ops.structure.indexing import STORE, index_symbols
 from ....dialects.registry import OPS, RAISE, OpError
-from ..tensor.apply import apply, as_tensor, bound_sizes, broadcast_to, broadcast_together, cast
+from ..tensor.apply import apply, as_tensor, broadcast_to, broadcast_together, cast, data_dependent_sizes
 from ..tensor.tensor import Tensor
 from ..trace.context import current, table
 from ..trace.emit import emit
@@ -123,7 +123,7 @@ def _fitted(value: Tensor, dims: tuple[Dim, ...], target: Tensor) -> Tensor:
         raise OpError(text, code="TX0221")
     value = cast(value, target.element)
     text_of_call = "shape mismatch: value array could not be broadcast to indexing result"
-    value = bound_sizes().stored(value, dims, text_of_call)
+    value = data_dependent_sizes().stored(value, dims, text_of_call)
     for have, want in zip(value.dims[::-1], dims[::-1]):
         if have is not want and not facts.is_one(have):
             try:

@@ -1,4 +1,4 @@
-"""``x[a:b:c]`` of bounds and steps that are values: where it begins and how long it is become sizes (`bound_sizes`).
+"""``x[a:b:c]`` of bounds and steps that are values: its begin and length become sizes (`data_dependent_sizes`).
 
 What they are follows Python's `slice.indices`: bounds below zero count from the end, and are clipped to the dim.
 """

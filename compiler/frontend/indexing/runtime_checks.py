@@ -35,7 +35,7 @@ _I64 = DTYPES["i64"]
 
 
 def checked(graph: Graph) -> Graph:
-    """The graph itself where it checks nothing, else one with the word of `failed_checks` as its last output."""
+    """The graph itself where it checks nothing, else one with the word of `check_errors` as its last output."""
     prove(graph.nodes(), graph.table)
     graph = replace(graph, demands=_still_asking(graph.demands))
     if not _asks(graph.walk()):

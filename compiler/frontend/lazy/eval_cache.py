@@ -1,6 +1,6 @@
 """Lazy expressions that were evaluated before: their code is found without making their graph again.
 
-A graph of symbols (`generic_sizes`) serves every size, but making it takes much longer than small code runs.  Here an
+A graph of symbols (`symbolic_shapes`) serves every size, but making it takes much longer than small code runs.  Here an
 expression is looked up by its *form* (`forms`).  Of one form there is one call, whose symbols, sizes of results and
 temporaries are known, so what is left is to take the arrays of its leaves and to enter machine code.
 """

@@ -28,7 +28,7 @@ def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
     """The graph that computes values of lazy expressions: their leaves are hidden inputs.
 
     The first output is the new content of the leaf `written`, where one is given.  Dims are symbols, so that other
-    shapes find the same code; numbers where the expression relies on them (`generic_sizes`).
+    shapes find the same code; numbers where the expression relies on them (`symbolic_shapes`).
     """
     outputs = [settled(v) for v in outputs]
     ordered = _leaves_of(outputs, written)

@@ -15,8 +15,8 @@ the values are known:
     f(x)                     ->  __txc.fn(f)(x)       (creation calls and the user's functions are replaced)
     W (global or closure)    ->  __txc.captured("W", W)
 
-`jumps` has made `break`, `continue` and early `return` structured before.  Line numbers stay the user's.  Nothing here
-knows tensors.
+`break_lowering` has made `break`, `continue` and early `return` structured before.  Line numbers stay the user's.
+Nothing here knows tensors.
 """
 
 from __future__ import annotations

@@ -526,8 +526,9 @@ class ControlFlow:
                 pass
             except FirstApart as first:
                 if peeled or stop is not None or not _runs(items.length):
-                    again = lambda: self._loop(items, body, stop, carries, roots, own, check, refers=True)  # noqa: E731
-                    self._again_with_references(first, again, roots)
+                    self._again_with_references(
+                        first, lambda: self._loop(items, body, stop, carries, roots, own, check, refers=True), roots
+                    )
                     return
                 body(items.at(0))
                 self._for(Some(items, 1, items.length), body, stop, carries, roots, own, check, peeled=True)

@@ -70,5 +70,5 @@ def _constant_over(expression: ast.expr, rebound: set[str]) -> bool:
 
 
 def counting_of(node: ast.While) -> Counting | None:
-    """What a `while` counted before its jumps were rewritten (`jumps`)."""
+    """What a `while` counted before its jumps were rewritten (`break_lowering`)."""
     return getattr(node, "counts", None)

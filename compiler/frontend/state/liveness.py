@@ -1,8 +1,8 @@
 """Which variables are read after a loop, and which a loop hands from one iteration to the next.
 
-The classical backward analysis on Python's statements once `jumps` has made them structured: no `break`, `continue` or
-early `return` is left, so a block's statements follow each other, and only branches and loops divide and repeat.  What
-local functions and lambdas read may be asked at any time: it is live everywhere.
+The classical backward analysis on Python's statements once `break_lowering` has made them structured: no `break`,
+`continue` or early `return` is left, so a block's statements follow each other, and only branches and loops divide and
+repeat.  What local functions and lambdas read may be asked at any time: it is live everywhere.
 """
 
 from __future__ import annotations

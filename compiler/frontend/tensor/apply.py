@@ -375,7 +375,7 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
         bound = find_op("contract").bind([a.user_type, b.user_type], params)
         for i, j in (*bound["batch"], *bound["pairs"]):
             try:
-                a, b = bound_sizes().as_long(a, i, b, j, "the sizes of contracted dims differ")
+                a, b = data_dependent_sizes().as_long(a, i, b, j, "the sizes of contracted dims differ")
                 facts.equate(a.dims[i], b.dims[j], "a contraction")
             except OpError as error:
                 text = f"cannot contract dim {i} of {a.user_type} with dim {j} of {b.user_type}: {error.message}"
@@ -391,7 +391,7 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
         for i in range(first.ndim):
             if i != at:
                 text = "all the input array dimensions except for the concatenation axis must match exactly"
-                first, other = bound_sizes().as_long(first, i, other, i, text)
+                first, other = data_dependent_sizes().as_long(first, i, other, i, text)
                 facts.equate(first.dims[i], other.dims[i], "concatenate")
         tensors[0], tensors[n] = first, other
     named = [(*first.dims[:at], t.dims[at], *first.dims[at + 1 :]) for t in tensors]
@@ -429,11 +429,16 @@ def meet(a: Dim, b: Dim) -> Dim:
         return b
     if hint_a != hint_b and hint_b == 1 and facts.is_one(b):
         return a
-    met = bound_sizes().met(a, b)
-    return facts.equate(a, b, "broadcasting") if met is None else met
+    met = data_dependent_sizes().met(a, b)
+    if met is not None:
+        return met
+    if hint_a != hint_b:  # an error of calls in which neither is 1
+        facts.is_one(a)
+        facts.is_one(b)
+    return facts.equate(a, b, "broadcasting")
 
 
-def bound_sizes() -> Any:
+def data_dependent_sizes() -> Any:
     """The module of sizes that values decide, which needs this one."""
     return Tensor.functions.data_dependent_sizes
 
@@ -468,7 +473,7 @@ def broadcast_to(t: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tenso
     if have == dims:
         return t
     if len(have) <= len(dims):
-        t = bound_sizes().repeated(t, dims[len(dims) - len(have) :])
+        t = data_dependent_sizes().repeated(t, dims[len(dims) - len(have) :])
         have = t.dims
         # What a fact makes 1 may have no symbol to solve it for, as min(n, m): the dim is seen as 1 from here on.
         last = dims[len(dims) - len(have) :]
@@ -495,6 +500,6 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
         for i in range(min(other.ndim, tensors[0].ndim)):
             text = "all input arrays must have the same shape"
             tensors = [*tensors]
-            tensors[0], tensors[n] = bound_sizes().as_long(tensors[0], i, tensors[n], i, text)
+            tensors[0], tensors[n] = data_dependent_sizes().as_long(tensors[0], i, tensors[n], i, text)
     tensors = broadcast_together(tensors, "stack")
     return apply("concatenate", *(t.reshape((*t.shape[:axis], 1, *t.shape[axis:])) for t in tensors), axis=axis)

@@ -18,8 +18,8 @@ from ..numpy.out_arrays import into, into_read, reduced_as
 from ..scalars.python_numbers import as_float, as_int
 from ..trace.context import current, table
 from ..trace.symint import as_dim, is_integer, symint
-from . import assignment, format, view_or_copy
-from .apply import apply, as_tensor, bound_sizes, broadcast_to, cast, truth
+from . import assignment, tensor_format, view_or_copy
+from .apply import apply, as_tensor, broadcast_to, cast, data_dependent_sizes, truth
 from .composite_views import concatenate
 from .filling import FILLING
 from .tensor import Tensor
@@ -187,18 +187,18 @@ def reshape(x: Tensor, *shape: Any, order: Any = None, dims: Any = None, copy: A
         sizes = tuple(sizes)[::-1] if isinstance(sizes, (tuple, list)) else (sizes,)
         return transpose(reshape(transpose(x), sizes, copy=copy))
     sizes = shape[0] if len(shape) == 1 and not is_integer(shape[0]) and not isinstance(shape[0], Dim) else shape
-    wanted = [as_dim(bound_sizes().size_of(s)) for s in sizes]
+    wanted = [as_dim(data_dependent_sizes().size_of(s)) for s in sizes]
     facts = table()
     wanted = [facts.resolve(d) for d in wanted]
     trace = current()
     known = product([d for d in wanted if d.const != -1])
     if trace is not None and trace.is_bound(known) and sum(d.const == -1 for d in wanted) == 1:
-        rest = bound_sizes().quotient(trace, x.type.size, known)
+        rest = data_dependent_sizes().quotient(trace, x.type.size, known)
         wanted = [rest if d.const == -1 else d for d in wanted]
     total = product(wanted)
     if all(d.const != -1 for d in wanted) and (total - x.type.size).const is None:
         if trace is not None and (trace.is_bound(total) or trace.is_bound(x.type.size)):
-            x = bound_sizes().stored(ravel(x), (total,), _NO_SUCH_SHAPE, ones=False)
+            x = data_dependent_sizes().stored(ravel(x), (total,), _NO_SUCH_SHAPE, ones=False)
         try:
             facts.equate(total, x.type.size, "reshape")
         except OpError as error:
@@ -505,7 +505,7 @@ def item(x: Tensor) -> Any:
             return Tensor(cast(x, dtype("c128")).value, weak="complex")
         return as_int(x) if x.element.is_integer else as_float(x)
     if trace is not None and trace.is_bound(x.type.size):
-        one = bound_sizes().stored(
+        one = data_dependent_sizes().stored(
             ravel(x), (dim(1),), "can only convert an array of size 1 to a Python scalar", ones=False
         )
         return _reshaped(one, ())
@@ -552,6 +552,6 @@ METHODS: dict[str, Any] = {
     "count": count, "var": variance, "std": deviation, "clip": clip, "roll": roll, "fill": fill,
     "trace": trace, "window_sizes": window_sizes, "item": item, "eval": evaluated, "cast": astype,
     "concatenate": concatenate,
-    "eval_async": evaluated_in_background, "on": on, "format": format.text, "view": view,
+    "eval_async": evaluated_in_background, "on": on, "format": tensor_format.text, "view": view,
     "diagonal": diagonal, "conjugate": conjugate, "conj": conjugate,
 } | FILLING  # fmt: skip

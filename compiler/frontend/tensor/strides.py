@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 __all__ = [
-    "Ask", "Strides", "fact_of", "held_strides", "is_packed", "known_layouts", "laid_out", "made_strides",
-    "merges", "strides_of", "viewed_strides",
+    "Ask", "Strides", "fact_of", "held_strides", "is_packed", "known_layouts", "laid_out", "made_strides", "merges",
+    "strides_of", "viewed_strides",
 ]  # fmt: skip
 
 Strides = tuple[Dim, ...]

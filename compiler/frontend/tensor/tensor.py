@@ -30,12 +30,12 @@ from ..trace.symint import SymInt, shape_of, symint
 from ..trace.undefined import Unusable
 from .allocation import allocated
 from .column_major import mirrored
-from .format import text
 from .host_protocols import Elements
 from .leaves import leaf
 from .operators import Operators
 from .storage import update
 from .strides import held_strides
+from .tensor_format import text
 
 __all__ = ["Tensor"]
 
@@ -49,7 +49,7 @@ class Tensor(Operators, Elements):
 
     #: The module of the functions that make tensors of tensors: it needs the class, and puts itself here.
     functions: ClassVar[Any]
-    #: Two of them that operators ask for without a way round: `apply.apply` and `recipes.of_two`.
+    #: Two of them that operators ask for without a way round: `apply.apply` and `op_templates.of_two`.
     apply: ClassVar[Callable[..., Any]]
     again: ClassVar[Callable[..., Any]]
 

@@ -26,8 +26,7 @@ from .tensor import Tensor
 
 __all__ = [
     "RULES", "Flat", "Row", "Rule", "as_numpy_gives", "copied", "in_order", "is_in_columns", "laid_out_like",
-    "packed_or_copy", "read_only", "reshaped",
-    "rule_of",
+    "packed_or_copy", "read_only", "reshaped", "rule_of",
 ]  # fmt: skip
 
 

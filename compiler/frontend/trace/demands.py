@@ -2,8 +2,8 @@
 
 A trace keeps whether all such checks held so far in a tensor that branches and loops carry as they do arrays that are
 written.  The rest of the open block becomes the region of an ``if`` on it, so what Python would not do is not done: no
-store, and no loop that might not end.  The region ends where the block around it does (`bound_sizes.closed`).  Where
-nothing in it does more than compute, it needs no region: what it computes, nobody sees.
+store, and no loop that might not end.  The region ends where the block around it does (`data_dependent_sizes.closed`).
+Where nothing in it does more than compute, it needs no region: what it computes, nobody sees.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def end_by(trace: Trace, error: Exception) -> None:
         if trace.table.loops and error.code not in _IN_EVERY_ITERATION:
             raise error
         kind = next(k for k in (IndexError, OverflowError, TypeError, ValueError) if isinstance(error, k))
-        demand(trace, False, kind(error.message))
+        demand(trace, False, kind(trace.table.without_values(error.message)))  # raised in other calls too
     else:
         demand(trace, False, error)
 

@@ -10,6 +10,7 @@ hints: what its operations demand becomes a guard, that is, a condition on its a
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -109,7 +110,7 @@ class DimTable:
         """Demand that two dims are equal; the one to use from now on.
 
         Substitutes where the equation can be solved for an input symbol, else only guards.
-        Raises OpError, with both values, where the dims differ in the traced call or by construction.
+        Raises OpError, with both values, where the dims differ in the traced call, which is a fact, or by construction.
         """
         a, b = self.resolve(a), self.resolve(b)
         if a is b:
@@ -118,6 +119,8 @@ class DimTable:
         hint_a, hint_b = self.hint(a), self.hint(b)
         known = hint_a is not None and hint_b is not None
         if difference.const is not None or (known and hint_a != hint_b) or self.varies(difference):
+            if difference.const is None and known:
+                self._guard(a, "!=", b, why)  # code that raises it is for no call in which they are equal
             raise OpError(f"sizes {self.describe(a)} and {self.describe(b)} are not equal", code="TX0201")
         if self.varies(a):  # what both add for an iteration is no part of the fact
             self._guard(difference, "==", dim(0), why)
@@ -327,6 +330,11 @@ class DimTable:
         text = f"{d} ({named})" if named and named != str(d) else str(d)
         hint = self.hint(d)
         return text if hint is None else f"{text} = {hint}"
+
+    @staticmethod
+    def without_values(text: str) -> str:
+        """A message with what `describe` says of dims, but for their values in this call."""
+        return re.sub(r"(?<=[\w)]) = -?\d+", "", text)
 
     def _nonneg(self, d: Dim) -> bool:
         """Whether ``d >= 0`` follows from its form or from one guard."""

@@ -109,7 +109,7 @@ class Node:
     ):
         self.op, self.operands, self.attrs, self.loc = op, tuple(operands), attrs, loc
         self.regions, self.block, self.leaf, self._text = tuple(regions), block, leaf, text
-        #: Its place in time; a fraction where it was made late, in the place of what waited for it (`unmade`).
+        #: Its place in time; a fraction where it was made late, in the place of what waited for it (`deferred`).
         self.serial: float = moment()
         if isinstance(self, Single):
             self.type = types[0]
@@ -301,7 +301,7 @@ class Graph:
 
     @property
     def has_bound_sizes(self) -> bool:
-        """Whether a size in it is one that values decide (`bound_sizes`)."""
+        """Whether a size in it is one that values decide (`data_dependent_sizes`)."""
         return any(node.attrs.get("only") is not None for node in self.walk())
 
     def settle(self) -> Graph:

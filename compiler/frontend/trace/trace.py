@@ -70,11 +70,11 @@ class Trace:
         self.deferring = False
         #: Whether all checks of what the function raises held so far (`demands`); None: there was none.
         self.fine: Tensor | None = None
-        #: The open blocks that are the rest of others, in which a size stands for a value (`bound_sizes`), or which run
-        #: only where a check held (`demands`); and all symbols that ever stood for a value.
+        #: The open blocks that are the rest of others, in which a size stands for a value (`data_dependent_sizes`), or
+        #: which run only where a check held (`demands`); and all symbols that ever stood for a value.
         self.bindings: dict[Block, Binding | Guard] = {}
         self.bound: set[Sym] = set()
-        #: Masks and the positions of their true elements (`bound_sizes.known_places`).
+        #: Masks and the positions of their true elements (`data_dependent_sizes.known_places`).
         self.places: list[tuple[Value, Value]] = []
         #: Whether those can that have no bound: where the call is repeated with more memory.
         self.has_rooms = False

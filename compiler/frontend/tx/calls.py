@@ -122,8 +122,6 @@ def typed_results(
 def _typed_result(name: str, declared: Annotation, value: Any, sizes: Mapping[str, Any], table: DimTable) -> Any:
     if declared.is_int and is_integer(value):
         return value
-    if isinstance(value, Unusable):
-        raise OpError(value.reason, value.hint, "TX0319")
     result = _number(value, declared) if not declared.dims and not isinstance(value, Tensor) else value
     if not isinstance(result, Tensor):
         got = f"the {type(value).__name__} {value!r}"

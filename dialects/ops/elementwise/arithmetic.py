@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...registry import INEXACT, Map, op
-from ...scalar import complex
+from ...scalar import complex_functions
 from ...scalar.language import ScalarBuilder, Value
 from ...types import Interval
 
@@ -250,7 +250,7 @@ class Sqrt(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.sqrt(b, xs[0])
+        return complex_functions.sqrt(b, xs[0])
 
 
 def _rsqrt(x: np.ndarray) -> np.ndarray:
@@ -275,7 +275,7 @@ class Rsqrt(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return 1.0 / complex.sqrt(b, xs[0])
+        return 1.0 / complex_functions.sqrt(b, xs[0])
 
 
 @op

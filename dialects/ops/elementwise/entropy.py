@@ -1,6 +1,6 @@
 """Logarithms and exponentials with their limits filled in: entropies, odds, losses, and what else `scipy.special` has.
 
-The differences of logarithms are taken by `gamma_parts.log1p_minus` where they would cancel.
+The differences of logarithms are taken by `gamma.log1p_minus` where they would cancel.
 """
 
 from __future__ import annotations

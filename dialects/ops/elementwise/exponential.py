@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...registry import INEXACT, Map, op
-from ...scalar import complex
+from ...scalar import complex_functions
 from ...scalar.float_bits import coefficients, format_of, power_of_two, two_sum
 from ...scalar.language import ScalarBuilder, Value
 
@@ -121,7 +121,7 @@ class Exp(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.exp(b, xs[0])
+        return complex_functions.exp(b, xs[0])
 
 
 @op
@@ -149,7 +149,7 @@ class Exp2(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.exp(b, complex.scaled(xs[0], math.log(2)))
+        return complex_functions.exp(b, complex_functions.scaled(xs[0], math.log(2)))
 
 
 def expm1_inside(b: ScalarBuilder, x: Value) -> Value:
@@ -188,7 +188,7 @@ class Expm1(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.expm1(b, xs[0])
+        return complex_functions.expm1(b, xs[0])
 
 
 def tanh_inside(b: ScalarBuilder, a: Value) -> Value:
@@ -233,7 +233,7 @@ class Tanh(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.tanh(b, xs[0])
+        return complex_functions.tanh(b, xs[0])
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -282,7 +282,7 @@ class Sinh(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.sinh(b, xs[0])
+        return complex_functions.sinh(b, xs[0])
 
 
 @op
@@ -307,7 +307,7 @@ class Cosh(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.cosh(b, xs[0])
+        return complex_functions.cosh(b, xs[0])
 
 
 def half_exp(b: ScalarBuilder, a: Value) -> Value:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ...registry import INEXACT, Map, op
-from ...scalar import complex
+from ...scalar import complex_functions
 from ...scalar.float_bits import format_of
 from ...scalar.language import ScalarBuilder, Value
 from .logarithm import log1p
@@ -37,7 +37,7 @@ class Asinh(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.asinh(b, xs[0])
+        return complex_functions.asinh(b, xs[0])
 
 
 @op
@@ -63,7 +63,7 @@ class Acosh(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.acosh(b, xs[0])
+        return complex_functions.acosh(b, xs[0])
 
 
 @op
@@ -89,7 +89,7 @@ class Atanh(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.atanh(b, xs[0])
+        return complex_functions.atanh(b, xs[0])
 
 
 @op

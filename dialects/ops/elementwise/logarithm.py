@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...registry import INEXACT, Map, op
-from ...scalar import complex
+from ...scalar import complex_functions
 from ...scalar.float_bits import fast_two_sum, format_of, short
 from ...scalar.language import ScalarBuilder, Value
 from .exponential import ln2
@@ -139,7 +139,7 @@ class Log(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.log(b, xs[0])
+        return complex_functions.log(b, xs[0])
 
 
 @op
@@ -162,7 +162,7 @@ class Log2(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.scaled(complex.log(b, xs[0]), math.log2(math.e))
+        return complex_functions.scaled(complex_functions.log(b, xs[0]), math.log2(math.e))
 
 
 @op
@@ -186,7 +186,7 @@ class Log10(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.scaled(complex.log(b, xs[0]), math.log10(math.e))
+        return complex_functions.scaled(complex_functions.log(b, xs[0]), math.log10(math.e))
 
 
 def log1p(b: ScalarBuilder, x: Value) -> Value:
@@ -227,4 +227,4 @@ class Log1p(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.log1p(b, xs[0])
+        return complex_functions.log1p(b, xs[0])

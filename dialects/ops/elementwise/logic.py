@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...registry import INEXACT, Map, OpError, op
-from ...scalar import complex
+from ...scalar import complex_functions
 from ...scalar.language import ComplexValue, ScalarBuilder, Value
 from ...types import Interval, TensorType, tensor_type
 
@@ -298,4 +298,4 @@ class Sign(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.sign(b, xs[0])
+        return complex_functions.sign(b, xs[0])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...registry import Map, op
-from ...scalar import complex
+from ...scalar import complex_functions
 from ...scalar.float_bits import fast_two_sum, format_of, power_of_two, two_product
 from ...scalar.language import ScalarBuilder, Value
 from ...types import DTYPES
@@ -163,4 +163,4 @@ class Pow(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.power(b, *xs)
+        return complex_functions.power(b, *xs)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...registry import INEXACT, Map, op
-from ...scalar import complex
+from ...scalar import complex_functions
 from ...scalar.float_bits import coefficients, format_of
 from ...scalar.language import ScalarBuilder, Value
 from ...scalar.payne_hanek import LARGEST_REGULAR, fold_f32, quarter_turns_of_f32, reduce_huge, reduce_regular
@@ -128,7 +128,7 @@ class Sin(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.sin(b, xs[0])
+        return complex_functions.sin(b, xs[0])
 
 
 @op
@@ -153,7 +153,7 @@ class Cos(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.cos(b, xs[0])
+        return complex_functions.cos(b, xs[0])
 
 
 @op
@@ -182,7 +182,7 @@ class Tan(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.tan(b, xs[0])
+        return complex_functions.tan(b, xs[0])
 
 
 def pi_over(divisor: int, x: Value) -> tuple[float, float]:
@@ -223,7 +223,7 @@ class Asin(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.asin(b, xs[0])
+        return complex_functions.asin(b, xs[0])
 
 
 @op
@@ -251,7 +251,7 @@ class Acos(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.acos(b, xs[0])
+        return complex_functions.acos(b, xs[0])
 
 
 def arctangent(b: ScalarBuilder, y: Value, x: Value) -> Value:
@@ -287,7 +287,7 @@ class Atan(Map):
 
     @classmethod
     def complex_scalar(cls, b: ScalarBuilder, *xs: Value) -> Value:
-        return complex.atan(b, xs[0])
+        return complex_functions.atan(b, xs[0])
 
 
 @op

@@ -20,21 +20,8 @@ from ..map.schedule import VectorConfig
 from ..segments import Segments, match_segments
 
 __all__ = [
-    "BLOCK",
-    "LONGEST_STEPS",
-    "can_vectorize_results",
-    "combine_partials",
-    "contiguous",
-    "entering",
-    "fold",
-    "moves",
-    "order_of",
-    "reduce_segment_block",
-    "reduce_segments",
-    "runs_of",
-    "state_types",
-    "steps_of",
-    "strides",
+    "BLOCK", "LONGEST_STEPS", "can_vectorize_results", "combine_partials", "contiguous", "entering", "fold", "moves",
+    "order_of", "reduce_segment_block", "reduce_segments", "runs_of", "state_types", "steps_of", "strides",
     "unrolled_reduce",
 ]  # fmt: skip
 

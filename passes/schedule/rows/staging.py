@@ -18,16 +18,8 @@ from ..body import buffer_info
 from ..matmul.match import MatmulOperands, match_matmul, multiplied
 
 __all__ = [
-    "RowAccess",
-    "can_fission",
-    "fission",
-    "handed_on",
-    "in_place",
-    "is_row_buffer",
-    "placed",
-    "row_matmul_operands",
-    "stage_shared_rows",
-    "uses_of_rows",
+    "RowAccess", "can_fission", "fission", "handed_on", "in_place", "is_row_buffer", "placed", "row_matmul_operands",
+    "stage_shared_rows", "uses_of_rows",
 ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Sorting positions of elements of 64 bits: as much of a key as positions leave room for, then what was left out.
 
-A number of 64 bits has the highest bits of a key and a position (`sort_scale`), and is sorted as that of a shorter key
-is (`sort_positions`).  Often keys lose no bits, or such as all of them have alike: whole numbers that lie close
+A number of 64 bits has the highest bits of a key and a position (`key_range`), and is sorted as that of a shorter key
+is (`argsort32`).  Often keys lose no bits, or such as all of them have alike: whole numbers that lie close
 together, floats that are whole numbers or were of fewer bits.  Otherwise numbers may differ in the position alone where
 keys are not equal.  They end side by side, and what keys lost puts them in order.
 """

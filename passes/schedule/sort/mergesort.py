@@ -1,7 +1,7 @@
 """Sorting values by networks of comparators across vectors, then by merges of runs (`loop.merge`).
 
 A row is cut into blocks that the second cache holds.  A block is a grid whose columns are the lanes of a vector: a
-network sorts all of them at once (`sort_grid`).
+network sorts all of them at once (`network`).
 
 The columns, transposed, are ascending runs, a power of two of them and all as long, which are merged in pairs: those of
 a block at once, while the second cache holds them, and then those that blocks became, level by level.  Each of these

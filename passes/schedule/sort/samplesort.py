@@ -2,7 +2,7 @@
 
 A row is cut into parts.  Of each, elements that are less than an element of the sample go to one side and the others to
 the other (`loop.partition`), then each side by an element of its own, and so on: no branch depends on data.  What all
-parts have of one bucket the first cache holds, as a grid (`sort_grid`, `sort_lanes`).
+parts have of one bucket the first cache holds, as a grid (`network`, `cross_lane_merge`).
 
 Elements that many equal ones make a bucket too large for that are its least, and are counted; what is left of one that
 still is, which no data but such as know the sample have, is sorted as a heap.

@@ -1,6 +1,6 @@
 """Sorting many short rows side by side: each is a column of a grid, whose lanes are rows of the operand.
 
-A network sorts all columns of a grid at once (`sort_grid`), and then all is in order: there are no runs to merge.
+A network sorts all columns of a grid at once (`network`), and then all is in order: there are no runs to merge.
 Where elements of a row lie one after another, keys change places with lanes on the way in and out, a square of as many
 elements as a vector has lanes at a time; where those of different rows do, vectors come and go as they are.
 """

@@ -56,7 +56,7 @@ ALONE = 2
 
 
 class LoopWriter(MemoryWriter):
-    """Adds regions, `for`, `if`, `while`, and calls what `llvm_reduce` and `llvm` add."""
+    """Adds regions, `for`, `if`, `while`, and calls what `reduce` and `llvm` add."""
 
     def __init__(self, module: Any):
         super().__init__(module)

@@ -2,7 +2,7 @@
 
 What an elementwise function makes of whole tensors depends on their dtypes and shapes, and on which of them are one;
 of a literal it depends on the number too.  So the nodes of one call, from the data that it reads to the data that it
-makes, serve the next one (`recipes`).
+makes, serve the next one (`op_templates`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
 """NumPy's functions that are no ufuncs, in terms of ops and methods: one module a family, all in one table.
 
-`families.py` imports them all, which takes longer than tracing a short function that needs none of them.
+`all.py` imports them all, which takes longer than tracing a short function that needs none of them.
 """

@@ -13,8 +13,8 @@ __all__ = ["FAMILIES", "FUNCTIONS"]
 
 #: Importing them fills the table.
 FAMILIES = (
-    data_dependent, conditioning, arrays, diagonals, differences, editing, einsum, elementwise, factorizations,
-    fitting, indexing, joining, norms, numbering, order_statistics, packing, padding, products, reductions, scans,
-    scipy_special, sets, manipulation, slices, sorting, moments,
+    arrays, conditioning, data_dependent, diagonals, differences, editing, einsum, elementwise, factorizations, fitting,
+    indexing, joining, manipulation, moments, norms, numbering, order_statistics, packing, padding, products,
+    reductions, scans, scipy_special, sets, slices, sorting,
 )  # fmt: skip
 FUNCTIONS |= fft.FUNCTIONS

@@ -1,7 +1,7 @@
 """Functions whose result has as many elements as a value says: counted first, and filled then.
 
 Of lazy tensors the count is computed at once, the elements when they are needed.  In a function that is being compiled
-the count becomes a size for what follows (`bound_sizes`).
+the count becomes a size for what follows (`data_dependent_sizes`).
 """
 
 from __future__ import annotations
