@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import subprocess
 import sys
 
@@ -247,3 +248,33 @@ def test_an_expression_that_waits_sees_no_computed_store(f, has_memory):
             np.asarray(t)
         for got, expected in zip(f(t), f(np.arange(4.0)), strict=True):
             np.testing.assert_array_equal(np.asarray(got), expected)
+
+
+def iterates_while_it_stores(x, y):
+    s = x[0] * 0
+    for i, (a, b) in enumerate(zip(x, y)):
+        s = s + a * b
+        x[-1] = 7
+        y[min(i + 1, 3)] = s
+    return s, x, y
+
+
+def test_iteration_sees_stores_until_an_element_is_taken():
+    x, y = np.arange(4.0), np.arange(4.0) + 1
+    got = iterates_while_it_stores(asarray(x, copy=True), asarray(y, copy=True))
+    for ours, expected in zip(got, iterates_while_it_stores(x, y), strict=True):
+        np.testing.assert_array_equal(np.asarray(ours), expected)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("convert", [int, float, complex, bool, operator.index])
+@pytest.mark.parametrize("x", [np.arange(3.0), np.arange(3), np.arange(3) + 2j, np.arange(3) > 0], ids=lambda x: str(x.dtype))
+def test_elements_are_converted_as_numpy_s_scalars(x, convert):
+    def converted(v):
+        try:
+            return convert(v)
+        except TypeError:
+            return TypeError
+
+    assert converted(asarray(x)[1]) == converted(x[1])
+    assert type(converted(asarray(x)[1])) is type(converted(x[1]))

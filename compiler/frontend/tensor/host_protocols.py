@@ -101,7 +101,7 @@ class Elements:
             raise refuse_array(trace, what)
 
     def _number(self, what: str) -> Any:
-        """Its only element."""
+        """Its only element, of NumPy's type, whose conversions Python's are."""
         with located():
             if current() is not None:
                 raise OpError(
@@ -112,7 +112,7 @@ class Elements:
             array = self._array(what)
             if array.size != 1:
                 raise OpError(f"{what} takes a tensor of one element, not {_tensor(self).user_type}", code="TX0242")
-            return array.item()
+            return array.reshape(())[()]
 
     def __float__(self) -> float:
         return float(self._number("float()"))

@@ -397,7 +397,7 @@ class Tensor(Operators, Elements):
         return int(self.shape[0])
 
     def __iter__(self) -> Iterator[Any]:
-        return iter([self[i] for i in range(len(self))])
+        return map(self.__getitem__, range(len(self)))  # read when it is asked for: stores until then are seen
 
     def __bool__(self) -> bool:
         if current() is None:

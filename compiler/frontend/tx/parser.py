@@ -70,7 +70,9 @@ class TxFunction:
             for p in self.parameters:
                 values[p.name] = p.declare(trace, sizes)
             result = Evaluator(self.module, values, sizes, (self.name,)).function(self)
-            return trace.finish(result, declared=True)
+            returns = [node for node in ast.walk(self.node) if isinstance(node, ast.Return)]
+            with at(location(self.module.filename, returns[-1] if returns else self.node)):
+                return trace.finish(result, declared=True)
 
 
 @dataclass

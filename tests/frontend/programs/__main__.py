@@ -2,7 +2,7 @@
 
 Batches run in processes of their own: one that ends, or stands still, names its seed, and the next one goes on behind
 it.  What differs is shown once for each kind, made small.  ``--without views,ints`` leaves features out, ``--only``
-draws no others; ``--show 17`` prints a seed's program and what comes of it.
+draws no others; ``--interpreted`` tries the front end alone, in a fifth of the time; ``--show 17`` prints a seed's program and what comes of it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def kind_of(outcome: Outcome) -> str:
     return f"{outcome.verdict} {outcome.code} {re.sub('[0-9]+', '0', text)[:80]}".strip()
 
 
-def tried(program: Program, way: str) -> tuple[Program, list[Outcome]]:
+def tried(program: Program, way: str, by_code: bool) -> tuple[Program, list[Outcome]]:
     """What comes of a program, and of what is left of it while it is refused."""
-    outcomes = [compare(program, way)]
+    outcomes = [compare(program, way, by_code=by_code)]
     while outcomes[-1].verdict == "refused" and len(outcomes) <= _AGAIN and 1 < outcomes[-1].line < len(program.lines):
         program = Program(without(program.lines, outcomes[-1].line - 1), program.calls)
-        outcomes.append(compare(program, way))
+        outcomes.append(compare(program, way, by_code=by_code))
     return program, outcomes
 
 
@@ -47,7 +47,7 @@ def _batch(seeds: range, given: argparse.Namespace) -> None:
     for seed in seeds:
         faulthandler.dump_traceback_later(_STILL, exit=True)
         print("seed", seed, flush=True)
-        program, outcomes = tried(generate(seed, given.without, given.only, given.way), given.way)
+        program, outcomes = tried(generate(seed, given.without, given.only, given.way), given.way, not given.interpreted)
         for outcome in outcomes:
             print("=", outcome.verdict, outcome.code, flush=True)
         last = outcomes[-1]
@@ -59,10 +59,11 @@ def _batch(seeds: range, given: argparse.Namespace) -> None:
 
             def fails(smaller: Program, kind: str = kind) -> bool:
                 faulthandler.dump_traceback_later(_STILL, exit=True)
-                return kind_of(compare(smaller, given.way)) == kind
+                return kind_of(compare(smaller, given.way, by_code=not given.interpreted)) == kind
 
             small = shrink(program, fails)
-            print(f"seed {seed}, {kind}\n{small.text}# {small.calls}\n{compare(small, given.way).detail}\n", flush=True)
+            detail = compare(small, given.way, by_code=not given.interpreted).detail
+            print(f"seed {seed}, {kind}\n{small.text}# {small.calls}\n{detail}\n", flush=True)
 
 
 def _run(first: int, end: int, options: Sequence[str]) -> tuple[Counter[str], list[str]]:
@@ -101,6 +102,7 @@ def _arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--way", choices=WAYS, default="jit")
+    parser.add_argument("--interpreted", action="store_true", help="by the interpreter of graphs, not by machine code")
     parser.add_argument("--without", type=features, default=[])
     parser.add_argument("--only", type=features)
     parser.add_argument("--show", type=int, metavar="SEED")
@@ -112,13 +114,14 @@ def _arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
 def main() -> int:
     _, given = _arguments()
     if given.show is not None:
-        program, outcomes = tried(generate(given.show, given.without, given.only, given.way), given.way)
+        program, outcomes = tried(generate(given.show, given.without, given.only, given.way), given.way, not given.interpreted)
         print(program.text, *program.calls, *outcomes, outcomes[-1].detail, sep="\n")
         return 0
     if given.here:
         _batch(range(given.seed, given.seed + given.count), given)
         return 0
     options = ["--way", given.way, *([] if given.shrink else ["--no-shrink"])]
+    options += ["--interpreted"] if given.interpreted else []
     options += ["--without", ",".join(given.without)] if given.without else []
     options += ["--only", ",".join(given.only)] if given.only else []
     end = given.seed + given.count

@@ -1,7 +1,8 @@
 """Programs of fixed seeds do what Python does with them, or are refused with a line of theirs.
 
-``TXC_PROGRAMS=3000`` compares so many; ``python -m tests.frontend.programs`` any number of others, and shows what
-differs, made small.
+Most are run by the interpreter of graphs, as it is the front end that they try; some by machine code.
+``TXC_PROGRAMS=3000`` compares so many by that; ``python -m tests.frontend.programs`` any number of others, and shows
+what differs, made small.
 """
 
 from __future__ import annotations
@@ -15,22 +16,28 @@ from .generate import Program, generate
 from .shrink import shrink, without
 
 COUNT = int(os.environ.get("TXC_PROGRAMS", "60"))
+#: How many programs the interpreter of graphs runs in each way.
+INTERPRETED = {"jit": 3000, "tx": 300, "eager": 300}
 
 
-@pytest.mark.parametrize("first", range(0, COUNT, 10))
-def test_programs(first: int):
-    for seed in range(first, first + 10):
-        program = generate(seed)
-        outcome = compare(program)
+def check(seeds: range, way: str, *, by_code: bool) -> None:
+    for seed in seeds:
+        program = generate(seed, way=way)
+        outcome = compare(program, way, by_code=by_code)
         assert outcome.verdict not in FAULTS, f"seed {seed}: {program.calls}\n{program.text}{outcome.detail}"
 
 
+@pytest.mark.parametrize("way", ["jit", "tx", "eager"])
 @pytest.mark.parametrize("first", range(0, COUNT, 20))
-def test_programs_in_tx(first: int):
-    for seed in range(first, first + 20):
-        program = generate(seed, way="tx")
-        outcome = compare(program, "tx")
-        assert outcome.verdict not in FAULTS, f"seed {seed}: {program.calls}\n{program.text}{outcome.detail}"
+def test_programs(way: str, first: int):
+    check(range(first, first + 20), way, by_code=True)
+
+
+@pytest.mark.parametrize(
+    ("way", "first"), [(way, first) for way, count in INTERPRETED.items() for first in range(0, count, 100)]
+)
+def test_interpreted_programs(way: str, first: int):
+    check(range(first, first + 100), way, by_code=False)
 
 
 def small(*lines: str, calls: tuple[str, ...] = ("np.arange(3.0), 1",)) -> Program:
@@ -82,3 +89,16 @@ def test_a_statement_goes_with_its_branches():
         "def f(x):",
         "    return x",
     ]
+
+
+def test_interpreted_graphs_give_what_machine_code_gives():
+    text = ("x[0] = n", "for i in range(n):", "    x += x[i]", "if x[1] > 5:", "    x = x[1:]", "return x * n, x[n]")
+    calls = ("np.arange(3.0), 1", "np.arange(9.0)[::2], 2", "np.arange(3.0), 7")
+    assert compare(small(*text, calls=calls), by_code=False) == compare(small(*text, calls=calls)) == ("same", "", "", 0)
+    assert compare(small("return x, object()"), by_code=False).verdict == "different"
+
+
+@pytest.mark.parametrize("by_code", [True, False])
+def test_floats_that_an_integer_does_not_hold_are_not_compared(by_code: bool):
+    assert compare(small("return (x - 1).astype('u1')"), by_code=by_code).verdict == "large"
+    assert compare(small("return (x + 1).astype('u1')"), by_code=by_code).verdict == "same"
