@@ -12,7 +12,16 @@ from ....dialects.registry import OPS, OpError
 from ....dialects.types import DTYPES, DType
 from ...diagnostics import located
 from ..indexing.data_dependent_sizes import size_of
-from ..tensor.apply import apply, as_tensor, broadcast_to, broadcast_together, cast, common_dtype, stack
+from ..tensor.apply import (
+    apply,
+    as_tensor,
+    broadcast_to,
+    broadcast_together,
+    cast,
+    common_dtype,
+    stack,
+    tensor_of_array,
+)  # fmt: skip
 from ..tensor.methods import element_named, expand_dims, transpose
 from ..tensor.tensor import Tensor
 from ..tensor.view_or_copy import copied, is_in_columns, packed_or_copy
@@ -85,7 +94,7 @@ def arange(start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any
             return _arange_of_values(start, stop, step, dtype)
         if not any(isinstance(v, (SymInt, Tensor)) for v in (start, stop, step)):
             if not all(is_integer(v) for v in (start, stop, step)):
-                return as_tensor(np.arange(start, stop, step, dtype=dtype))
+                return tensor_of_array(np.arange(start, stop, step, dtype=dtype))
         elif not all(is_integer(v) for v in (start, stop, step)):
             raise OpError("np.arange of a size known only at run time takes integers", "scale np.arange(n)", "TX0281")
         by = int(step)
@@ -136,7 +145,8 @@ def linspace(
         num = size_of(num)
         if not any(isinstance(v, (SymInt, Tensor)) for v in (start, stop, num)):
             found, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=dtype, axis=axis)
-            return (as_tensor(found), float(step)) if retstep else as_tensor(found)
+            made = tensor_of_array(found)
+            return (made, float(step)) if retstep else made
         first, last = _inexact(start, stop)
         first, last = broadcast_together([first, last], "np.linspace")
         (size,) = _sizes(num)

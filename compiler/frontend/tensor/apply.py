@@ -27,7 +27,7 @@ from .tensor import Tensor
 
 __all__ = [
     "apply", "as_tensor", "broadcast_to", "broadcast_together", "call", "cast", "common_dims", "is_traced", "promote",
-    "strong",
+    "strong", "tensor_of_array",
 ]  # fmt: skip
 
 assert _declarations  # importing them fills the registry
@@ -58,12 +58,8 @@ def as_tensor(x: Any) -> Tensor:
         raise x.error(user_loc())
     refuse_foreign("an operand", x)
     if isinstance(x, np.ndarray):
-        element = element_of(x)
-        trace = current()
-        if trace is not None:
-            return trace.capture(x)
-        # An array object of its own: the caller may give theirs another shape.
-        return Tensor(Single.of_array(x.view(), tensor_type(element, x.shape), False), boxed=True)
+        # An expression waits, and NumPy says nothing of what is stored into its arrays until then.
+        return tensor_of_array(x.copy() if current() is None and x.flags.writeable else x)
     if isinstance(x, (list, tuple)):
         if getattr(x, "stacked", False):  # a `growing.GrowingList`
             return x.as_array()  # pyright: ignore[reportAttributeAccessIssue]
@@ -77,6 +73,15 @@ def as_tensor(x: Any) -> Tensor:
             )
         return as_tensor(x.__txc_array__())
     raise OpError(f"{type(x).__name__} {x!r} is no tensor and cannot be made one", code="TX0206")
+
+
+def tensor_of_array(x: np.ndarray) -> Tensor:
+    """A tensor whose elements are read from an array when they are needed."""
+    element, trace = element_of(x), current()
+    if trace is not None:
+        return trace.capture(x)
+    # An array object of its own: the caller may give theirs another shape.
+    return Tensor(Single.of_array(x.view(), tensor_type(element, x.shape), False), boxed=True)
 
 
 def fits(d: Dim, element: DType = DTYPES["i64"]) -> bool:

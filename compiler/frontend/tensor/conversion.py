@@ -10,7 +10,7 @@ import numpy as np
 from ....dialects.registry import OpError
 from ...diagnostics import located
 from ..trace.context import current
-from .apply import as_tensor, is_traced
+from .apply import as_tensor, is_traced, tensor_of_array
 from .memory_tensors import TensorMap
 from .methods import astype, element_named
 from .methods import copy as copied
@@ -48,7 +48,7 @@ def asarray(
         array = np.array(a, None if element is None else element.numpy, copy=copy)
         if copy is False:
             return TensorMap(array, layout=layout)
-        made = as_tensor(array.T if layout == "col" else array)
+        made = tensor_of_array(array.T if layout == "col" else array)
         return Tensor(made.value, layout=layout, boxed=True)
 
 

@@ -2,7 +2,8 @@
 
 Batches run in processes of their own: one that ends, or stands still, names its seed, and the next one goes on behind
 it.  What differs is shown once for each kind, made small.  ``--without views,ints`` leaves features out, ``--only``
-draws no others; ``--interpreted`` tries the front end alone, in a fifth of the time; ``--show 17`` prints a seed's program and what comes of it.
+draws no others; ``--interpreted`` tries the front end alone, in a fifth of the time; ``--show 17`` prints a seed's
+program and what comes of it.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ def kind_of(outcome: Outcome) -> str:
     return f"{outcome.verdict} {outcome.code} {re.sub('[0-9]+', '0', text)[:80]}".strip()
 
 
-def tried(program: Program, way: str, by_code: bool) -> tuple[Program, list[Outcome]]:
-    """What comes of a program, and of what is left of it while it is refused."""
+def tried(seed: int, given: argparse.Namespace) -> tuple[Program, list[Outcome]]:
+    """A seed's program, and what comes of it, and of what is left of it while it is refused."""
+    program, way, by_code = generate(seed, given.without, given.only, given.way), given.way, not given.interpreted
     outcomes = [compare(program, way, by_code=by_code)]
     while outcomes[-1].verdict == "refused" and len(outcomes) <= _AGAIN and 1 < outcomes[-1].line < len(program.lines):
         program = Program(without(program.lines, outcomes[-1].line - 1), program.calls)
@@ -47,7 +49,7 @@ def _batch(seeds: range, given: argparse.Namespace) -> None:
     for seed in seeds:
         faulthandler.dump_traceback_later(_STILL, exit=True)
         print("seed", seed, flush=True)
-        program, outcomes = tried(generate(seed, given.without, given.only, given.way), given.way, not given.interpreted)
+        program, outcomes = tried(seed, given)
         for outcome in outcomes:
             print("=", outcome.verdict, outcome.code, flush=True)
         last = outcomes[-1]
@@ -114,7 +116,7 @@ def _arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
 def main() -> int:
     _, given = _arguments()
     if given.show is not None:
-        program, outcomes = tried(generate(given.show, given.without, given.only, given.way), given.way, not given.interpreted)
+        program, outcomes = tried(given.show, given)
         print(program.text, *program.calls, *outcomes, outcomes[-1].detail, sep="\n")
         return 0
     if given.here:

@@ -147,8 +147,8 @@ class _Writer:
         return made
 
 
-#: What is not drawn for a way: lazy tensors of arrays that overlap are copies, each with its own memory; and they are of
-#: a type of their own.
+#: What is not drawn for a way: lazy tensors have a type of their own, and those of arrays that overlap are copies, each
+#: with its own memory.
 _LEFT_OUT = {"tx": NOT_IN_TX, "eager": frozenset({"overlaps", "types"})}
 
 
@@ -165,7 +165,8 @@ def generate(
     writer = _Writer(rng, drawn - set(without), rng.choice((4, 8, 8, 16)))
     body = [*head.split("\n"), *writer.statements(rng.randint(2, 10), 0), RESULT]
     body = [line.replace(RESULT, result) for line in body]
-    return Program(["def f(x, y, m, n, c, flag, g):", *("    " + line for line in body)], _calls(rng, writer.features, way))
+    lines = ["def f(x, y, m, n, c, flag, g):", *("    " + line for line in body)]
+    return Program(lines, _calls(rng, writer.features, way))
 
 
 def _calls(rng: random.Random, features: Collection[str], way: str) -> list[str]:

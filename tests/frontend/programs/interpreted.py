@@ -22,14 +22,13 @@ from txc.compiler.driver import compile_cache
 from txc.compiler.driver.executable import BufferSpec, CodeSpec, Executable
 from txc.compiler.frontend.trace.graph import Graph
 from txc.compiler.interpret import graph as graph_interpreter
-from txc.dialects.dims.dims import Dim, packed_strides
+from txc.compiler.interpret.scalar import evaluate as evaluate_op
+from txc.dialects.dims.dims import Dim, dim, packed_strides
 from txc.dialects.ops.elementwise.conversion import Cast
 from txc.dialects.registry import Op
 from txc.dialects.types import TensorType, dtype
 
 __all__ = ["Seen", "interpreted"]
-
-_evaluate = graph_interpreter.evaluate
 
 
 class Seen:
@@ -44,7 +43,7 @@ def interpreted() -> Iterator[Seen]:
     seen = Seen()
 
     def evaluate(op: type[Op], arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
-        made = _evaluate(op, arrays, attrs)
+        made = evaluate_op(op, arrays, attrs)
         if op is Cast and dtype(arrays[0].dtype).is_float and attrs["dtype"].is_integer:
             seen.saturated |= not np.array_equal(made[0].astype(np.float64), np.trunc(arrays[0].astype(np.float64)))
         return made
@@ -62,7 +61,7 @@ def _compiled(
 ) -> pipeline.Compiled:
     code = _code_of(graph, strides)
     return pipeline.Compiled(
-        Executable(Signature.of(graph), code, _Interpreted(graph, code)), pipeline.Stages(None, None, None, None, ())
+        Executable(Signature.of(graph), code, _Interpreted(graph, code)), pipeline.Stages(graph, None, None, None, ())
     )
 
 
@@ -78,8 +77,9 @@ def _code_of(graph: Graph, strides: Sequence[tuple[Dim, ...] | None]) -> CodeSpe
             outputs.append(len(buffers))
             buffers.append(_buffer(value.type))
     written = tuple(sorted(mutated_inputs(graph, outputs)))
-    symbols = tuple(str(i.symbol) for i in graph.inputs if i.kind == "int")
-    return CodeSpec(graph.name, symbols, tuple(buffers), tuple(outputs), written, "0", "0")
+    dims = [i.symbol for i in graph.inputs if i.symbol] + [d for i in arrays if i.value for d in i.value.type.dims]
+    symbols = dict.fromkeys(str(symbol) for d in dims for symbol in dim(d).symbols())
+    return CodeSpec(graph.name, tuple(symbols), tuple(buffers), tuple(outputs), written, "0", "0")
 
 
 def _buffer(kind: TensorType, strides: tuple[Dim, ...] | None = None) -> BufferSpec:
@@ -98,8 +98,8 @@ class _Interpreted:
 
     def run(self, arrays: Sequence[np.ndarray], inputs: int, prepared: Any, threads: int) -> None:
         given = dict(zip((i.name for i in self._graph.inputs if i.value is not None), arrays[:inputs], strict=True))
-        ints = dict(zip(self._code.symbols, prepared.symbols, strict=True))
-        given |= {i.name: ints[str(i.symbol)] for i in self._graph.inputs if i.kind == "int"}
+        symbols = dict(zip(self._code.symbols, prepared.symbols, strict=True))
+        given |= {i.name: symbols[str(i.symbol)] for i in self._graph.inputs if i.kind == "int"}
         with np.errstate(all="ignore"):
             results = [np.array(x) for x in graph_interpreter.run_graph(self._graph, given)]
         for number, result in zip(self._code.outputs, results, strict=True):

@@ -94,7 +94,8 @@ def test_a_statement_goes_with_its_branches():
 def test_interpreted_graphs_give_what_machine_code_gives():
     text = ("x[0] = n", "for i in range(n):", "    x += x[i]", "if x[1] > 5:", "    x = x[1:]", "return x * n, x[n]")
     calls = ("np.arange(3.0), 1", "np.arange(9.0)[::2], 2", "np.arange(3.0), 7")
-    assert compare(small(*text, calls=calls), by_code=False) == compare(small(*text, calls=calls)) == ("same", "", "", 0)
+    assert compare(small(*text, calls=calls), by_code=False).verdict == "same"
+    assert compare(small(*text, calls=calls)).verdict == "same"
     assert compare(small("return x, object()"), by_code=False).verdict == "different"
 
 

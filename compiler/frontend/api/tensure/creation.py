@@ -10,7 +10,7 @@ from .....dialects.registry import OpError
 from .....dialects.types import DType
 from ....diagnostics import located
 from ...numpy import creation
-from ...tensor.apply import as_tensor, cast
+from ...tensor.apply import cast, tensor_of_array
 from ...tensor.tensor import Tensor
 from ...trace.emit import constant
 from ...trace.symint import SymInt
@@ -51,7 +51,7 @@ def _data(data: Any, element: DType, name: str) -> Tensor:
         ) from None
     if found.dtype.kind not in "biuf":
         raise OpError(f"{name} takes numbers, not {data!r}", "tensors and lists of real numbers", "TX0807")
-    return as_tensor(found.astype(element.numpy))
+    return tensor_of_array(found.astype(element.numpy))
 
 
 def scalar(n: Any, dtype: Any = None) -> Tensor:
