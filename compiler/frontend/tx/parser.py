@@ -429,14 +429,14 @@ class Evaluator:
     def name(self, node: ast.expr, name: str) -> Any:
         if name in self.names:
             return self.names[name]
+        if name in self.runtime.captures.unset:
+            raise self.runtime.captures.unset[name].error(self.place(node))
+        if name in self.own:  # as a name that Python's function binds hides a global one all over the function
+            raise UnsetName(node, name)
         if name in CONSTANTS:
             return CONSTANTS[name]
         if name in DTYPES:
             return DTYPES[name]
-        if name in self.runtime.captures.unset:
-            raise self.runtime.captures.unset[name].error(self.place(node))
-        if name in self.own:
-            raise UnsetName(node, name)
         known = [*self.names, *self.module.functions, *FUNCTIONS, *OPS]
         self.fail(node, f"there is no {name!r} here", nearest(name, known), "TX0536")
 
