@@ -19,6 +19,7 @@ from ..dialects.attributes import OrderAttr, dims_attr, integer_attr, ir_tensor,
 from ..dialects.dims.dims import Dim, Sym, sym
 from ..dialects.dims.index_map import IndexMap
 from ..dialects.ops.structure.indexing import INDEX
+from ..dialects.tx_internal import Stored
 from .frontend.trace import graph as g
 
 __all__ = ["lower"]
@@ -95,6 +96,9 @@ class _Walk:
 
     def _node(self, node: g.Node) -> None:
         assert node.op is not None
+        if node.op is Stored:  # of a graph without its checks
+            self.values[node.results[0]] = self.values[node.operands[0]]
+            return
         extra: dict[str, Attribute] = {}
         if node.loc is not None:
             extra["loc"] = string_attr(f"{node.loc.filename}:{node.loc.line}:{node.loc.column}")

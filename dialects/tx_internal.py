@@ -1,4 +1,4 @@
-"""Declarations that only the IR has: made by passes, never by a front end, and so not in the registry."""
+"""Declarations that only txc itself makes, passes or the front end, never a user: so they are not in the registry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .dims.index_map import IndexMap
 from .registry import Op, OpError, Param, Structural, View, dims_param, dtype_param
 from .types import TensorType, tensor_type
 
-__all__ = ["LOCAL", "Empty", "GenericView", "Yield"]
+__all__ = ["LOCAL", "Empty", "GenericView", "Stored", "Yield"]
 
 
 class GenericView(View):
@@ -47,6 +47,25 @@ class Empty(Structural):
         shape = tuple(int(d.const) for d in attrs["dims"])
         # Zeros, so that a run is the same every time.
         return (np.zeros(shape, attrs["dtype"].numpy),)
+
+
+class Stored(Structural):
+    """What an array that others see holds from a store on: its first operand; the second is what it held before.
+
+    No computation, and nothing of the IR: it says when the store happens.  Where a check failed before that, the array
+    stays what it was (`compiler/frontend/indexing/runtime_checks.py`).
+    """
+
+    name = "stored"
+    arity = 2
+
+    @classmethod
+    def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
+        return (operands[0],)
+
+    @classmethod
+    def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        return (arrays[0],)
 
 
 class Yield(Structural):

@@ -148,8 +148,9 @@ def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndar
     originals = [i.source for i in graph.inputs if i.kind != "int"]
     arrays = [as_dense_strided(np.asarray(a)) for a in originals]
     call = call_of(graph, options or options_here(), arrays)
-    outputs = call(arrays)
-    for position in call.executable.written:
-        if arrays[position] is not originals[position]:
-            originals[position][...] = arrays[position]
-    return outputs
+    try:
+        return call(arrays)
+    finally:  # what is stored before an error is stored
+        for position in call.executable.written:
+            if arrays[position] is not originals[position]:
+                originals[position][...] = arrays[position]

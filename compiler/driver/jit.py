@@ -338,8 +338,10 @@ class Jitted(NativeCallable):
         if executable.written:
             call.check_written(signature, executable.written, self._options.donate)
             arrays = resolve_aliasing(arrays, executable.written)
-        outputs = self._outputs(version, call, ready, arrays, direct)
-        originals = call.write_back(signature, executable.written, arrays)
+        try:
+            outputs = self._outputs(version, call, ready, arrays, direct)
+        finally:  # what is stored before an error is stored
+            originals = call.write_back(signature, executable.written, arrays)
         outputs = [originals[b] if b < len(arrays) else made for b, made in zip(executable.outputs, outputs)]
         for number, array in places.items():
             if isinstance(number, int) and outputs[number] is not array:

@@ -71,8 +71,10 @@ class CompiledTx:
             raise TxcError(f"{self.__name__}: {error}", code="TX0552") from error
         there = any(isinstance(array, OnDevice) for array in arrays)
         made = results_on(self._options.device, executable, prepared, {}) if there else None
-        outputs = executable.run(prepared, arrays, self._options.threads, made)
-        self._write_back(executable, arrays, args, kwargs)
+        try:
+            outputs = executable.run(prepared, arrays, self._options.threads, made)
+        finally:  # what is stored before an error is stored
+            self._write_back(executable, arrays, args, kwargs)
         layouts = self._layouts(len(outputs))
         given = [o.T if layout == "col" else o for o, layout in zip(map(for_the_user, outputs), layouts)]
         return Results(given).of(graph.structure)

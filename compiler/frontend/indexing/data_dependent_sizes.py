@@ -146,7 +146,7 @@ def _bound_of(trace: Trace, v: Value) -> Dim | None:
         while counted.node.op is OPS["cast"]:
             (counted,) = counted.node.operands
         return product(counted.type.dims) if counted.type.dtype.kind == "bool" else None
-    if name in ("cast", "require"):
+    if name in ("cast", "require", "stored"):
         return _bound_of(trace, operands[0])
     if name in ("argmax", "argmin"):
         return product(operands[0].type.dims)

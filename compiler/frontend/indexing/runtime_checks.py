@@ -7,25 +7,32 @@ again with a number beside them that is 0 as long as all is well, carried throug
 and is given out last.  So it is ordinary arithmetic on every level and every back end.  Whoever calls the code raises
 the error of the check (`Structural.error`, of indices `IndexError`) where it is not 0; `runtime/check_errors.py` takes
 it apart.
+
+Python does nothing behind an error, so a store that others see (`Stored`), and a `while`, which might not end, are in a
+branch that runs only where that number still is 0: one for all that follow each other without a check between them.
+What only computes stands outside, unless nothing else needs it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ....dialects.dims.dims import Dim, Sym
 from ....dialects.dims.index_map import product
 from ....dialects.registry import INHABITED, OPS, RAISE, Map, Structural
-from ....dialects.types import DTYPES, tensor_type
+from ....dialects.tx_internal import Empty, Stored
+from ....dialects.types import DTYPES, TensorType, tensor_type
 from ....runtime.check_errors import CHECKS, LEAST, MOST, Check, index_check, packed
 from ...call.signature import ROOM
 from ..scalars.int_ranges import TOO_WIDE, prove
 from ..tensor.apply import apply, cast
 from ..tensor.tensor import Tensor
 from ..trace.emit import constant, emit
-from ..trace.graph import Block, Graph, Loc, Node, Value
+from ..trace.graph import Block, Graph, Loc, Node, Value, moment, schedule
 from ..trace.symint import SymInt
 from ..trace.trace import Trace
 
@@ -39,15 +46,19 @@ def checked(graph: Graph) -> Graph:
     prove(graph.nodes(), graph.table)
     graph = replace(graph, demands=_still_asking(graph.demands))
     if not _asks(graph.walk()):
+        graph.forget_stores()
         return graph
     trace = _Again(graph)
     with trace:
-        made = _Copy(trace)
+        made = _Copy(trace, graph.nodes())
         known = {i.value: i.value for i in graph.inputs if i.value is not None}
-        word = made.nodes(graph.nodes(), known, None)
+        word = made.nodes(graph.nodes(), known, None, graph.outputs)
     if word is None:
+        graph.forget_stores()
         return graph
-    return replace(graph, outputs=[*(known[v] for v in graph.outputs), word], checks=tuple(made.found), demands=[])
+    outputs = [*(known[v] for v in graph.outputs), word]
+    made.move_into_branches(outputs, trace.block)
+    return replace(graph, outputs=outputs, checks=tuple(made.found), demands=[])
 
 
 def _asks(nodes: Iterable[Node]) -> bool:
@@ -83,23 +94,126 @@ class _Again(Trace):
 class _Copy:
     """Makes nodes again, with checks between them; `found` has what each check raises."""
 
-    def __init__(self, trace: _Again):
+    def __init__(self, trace: _Again, nodes: Sequence[Node]):
         self.trace = trace
         self.found: list[Check] = []
+        #: The nodes that check, and those that Python would not reach behind an error: with what is in their regions.
+        self.asking: set[Node] = set()
+        self.acting: set[Node] = set()
+        self._sort_out(nodes)
+        #: The branches that run only where no check failed, each with the moment of the last such node before it.
+        self.guarded: dict[Node, float] = {}
 
-    def nodes(self, nodes: Sequence[Node], known: dict[Value, Value], word: Value | None) -> Value | None:
-        """Make a block's nodes in the open block; `known` learns their values.  The word after them."""
+    def _sort_out(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
-            word = self.node(node, known, word)
+            inside = [inner for region in node.regions for inner in region.nodes()]
+            self._sort_out(inside)
+            if _asks([node]) or not self.asking.isdisjoint(inside):
+                self.asking.add(node)
+            if node.op is Stored or node.op is OPS["while"] or not self.acting.isdisjoint(inside):
+                self.acting.add(node)
+
+    def nodes(
+        self, nodes: Sequence[Node], known: dict[Value, Value], word: Value | None, handed: Sequence[Value] = ()
+    ) -> Value | None:
+        """Make a block's nodes in the open block; `known` learns their values.  The word after them.
+
+        Values `handed` on are needed behind them.
+        """
+        at, since = 0, 0.0
+        last_use: dict[Value, float] = {}
+        while at < len(nodes):
+            node = nodes[at]
+            end = at + 1
+            if word is None or node not in self.acting or node in self.asking:
+                word = self.node(node, known, word)
+            else:
+                end = self._last_acting(nodes, at) + 1
+                last_use = last_use or _last_use(nodes, handed)
+                made = [v for acting in nodes[at:end] for v in acting.results]
+                needed = {v for v in made if last_use.get(v, 0) >= end}
+                word = once = apply("eval", Tensor(word)).value
+                self.guarded[self.where_fine(nodes[at:end], known, once, needed)] = since
+            if node in self.acting:
+                since = moment()
+            at = end
         return word
+
+    def _last_acting(self, nodes: Sequence[Node], first: int) -> int:
+        """The last node that acts before the next one that checks."""
+        last = at = first
+        while at < len(nodes) and nodes[at] not in self.asking:
+            if nodes[at] in self.acting:
+                last = at
+            at += 1
+        return last
+
+    def where_fine(
+        self, nodes: Sequence[Node], known: dict[Value, Value], word: Value, needed: Collection[Value]
+    ) -> Node:
+        """Make nodes, of which those that act, and what follows from these, in a branch: where no check failed so far.
+
+        Elsewhere what they store into is what it was before them.  The branch hands on what is `needed` behind them.
+        """
+        within: set[Node] = set()
+        for node in nodes:
+            if node in self.acting or any(v.node in within for v in _uses(node)):
+                within.add(node)
+            else:
+                self.node(node, known, None)
+        results = [v for node in nodes if node in within for v in node.results if v in needed]
+        then, instead = (Block((), self.trace.block) for _ in range(2))
+        self.trace.loc = nodes[0].loc
+        fine = apply("equal", Tensor(word), 0).value
+        self.trace.blocks.append(then)
+        for node in nodes:
+            if node in within:
+                self.node(node, known, None)
+        then.outputs = [known[v] for v in results]
+        self.trace.blocks[-1] = instead
+        befores = [_before(v, within) for v in results]
+        instead.outputs = [_anything(v.type) if b is None else known[b] for v, b in zip(results, befores)]
+        self.trace.blocks.pop()
+        made = Node(OPS["if"], [fine], {}, [v.type for v in results], nodes[0].loc, [then, instead])
+        self.trace.emit(made)
+        known.update(zip(results, made.results))
+        return made
+
+    def move_into_branches(self, outputs: Sequence[Value], block: Block) -> None:
+        """Compute in a branch what only that needs, where nothing is stored between; of all blocks in this one."""
+        users: dict[Node, set[Node | None]] = defaultdict(set)
+        nodes = schedule(outputs, block)
+        for node in nodes:
+            for region in node.regions:
+                self.move_into_branches(region.outputs, region)
+                region.hand_on(region.outputs)
+            for v in _uses(node):
+                users[v.node].add(node)
+        for v in outputs:
+            users[v.node].add(None)
+        for n, branch in enumerate(nodes):
+            if branch not in self.guarded:
+                continue
+            then, instead = branch.regions
+            elsewhere = {v.node for v in (*branch.operands, *instead.free())}
+            inside: set[Node | None] = {branch}
+            for node in map(nodes.__getitem__, range(n - 1, -1, -1)):
+                if node.serial < self.guarded[branch]:
+                    break
+                if node not in elsewhere and users[node] <= inside:
+                    inside.add(node)
+                    node.block = then
+            then.hand_on(then.outputs)
 
     def node(self, node: Node, known: dict[Value, Value], word: Value | None) -> Value | None:
         assert node.op is not None
         self.trace.loc = node.loc
         if node.op is OPS["require"]:
             return self.required(node, known, word)
-        if any(_asks(_walk(region)) for region in node.regions):
-            word = self.zero() if word is None else word
+        if node.op is Stored:
+            known[node.results[0]] = known[node.operands[0]]
+            return word
+        if node.regions and node in self.asking:
             return getattr(self, f"_{node.op.name}")(node, known, word)
         regions = [self.region(region, known)[0] for region in node.regions]
         self.again(node, [known[v] for v in node.operands], regions, known)
@@ -126,47 +240,56 @@ class _Copy:
         return all([self.trace.table.decide(0, "<", size, "an index that is data") for size in sizes])
 
     def region(
-        self, region: Block, known: dict[Value, Value], carried: bool = False, start: bool = False
-    ) -> tuple[Block, Value | None]:
-        """A region again and the word at its end.  It has the word as an argument where that is `carried`.
+        self, region: Block, known: dict[Value, Value], carried: bool = False,
+        start: Callable[[], Value | None] = lambda: None,
+    ) -> tuple[Block, Value | None]:  # fmt: skip
+        """A region again and the word at its end.
 
-        With `start` it begins with one of its own, and gives none out.
+        It begins with the one that `start` gives, or with an argument of it where it is `carried`.
         """
         word_type = [tensor_type(_I64, ())] if carried else []
         block = Block([*(a.type for a in region.args), *word_type], self.trace.block)
         inner = {**known, **dict(zip(region.args, block.args))}
         self.trace.blocks.append(block)
-        word = block.args[-1] if carried else self.zero() if start else None
-        word = self.nodes(region.nodes(), inner, word)
+        word = block.args[-1] if carried else start()
+        word = self.nodes(region.nodes(), inner, word, region.outputs)
         block.outputs = [inner.get(v, v) for v in region.outputs]
         self.trace.blocks.pop()
         return block, word
 
-    def _for(self, node: Node, known: dict[Value, Value], word: Value) -> Value:
+    def _for(self, node: Node, known: dict[Value, Value], word: Value | None) -> Value:
+        word = self.zero() if word is None else word
         loops, symbol = self.trace.table.loops, Sym(node.attrs["iv"])
         loops[symbol] = node.attrs["lower"], node.attrs["upper"] - 1
+        checks = len(self.found)
         block, end = self.region(node.regions[0], known, carried=True)
         del loops[symbol]
         assert end is not None
-        block.outputs.append(end)
+        self.trace.blocks.append(block)
+        block.outputs.append(self.earlier(block.args[-1], end, checks))
+        self.trace.blocks.pop()
         made = self.again(node, [*(known[v] for v in node.operands), word], [block], known, 1)
         return made.results[-1]
 
-    def _if(self, node: Node, known: dict[Value, Value], word: Value) -> Value:
-        blocks = []
+    def _if(self, node: Node, known: dict[Value, Value], word: Value | None) -> Value:
+        """What acts in it has to know what failed before it; without, its word begins anew."""
+        acts, blocks = node in self.acting, []
+        word = self.zero() if word is None and not acts else word
         for region in node.regions:
-            block, end = self.region(region, known, start=True)
-            assert end is not None
-            block.outputs.append(end)
+            block, end = self.region(region, known, start=(lambda: word) if acts else self.zero)
+            self.trace.blocks.append(block)
+            block.outputs.append(self.zero() if end is None else end)
+            self.trace.blocks.pop()
             blocks.append(block)
         made = self.again(node, [known[v] for v in node.operands], blocks, known, 1)
-        return self.first(word, made.results[-1])
+        return made.results[-1] if acts or word is None else self.first(word, made.results[-1])
 
-    def _while(self, node: Node, known: dict[Value, Value], word: Value) -> Value:
+    def _while(self, node: Node, known: dict[Value, Value], word: Value | None) -> Value:
         """It ends where an index was outside: the loop that goes on might never end.
 
         What its condition finds cannot leave it, so the condition is computed once more, behind the loop.
         """
+        word, checks = self.zero() if word is None else word, len(self.found)
         test, here = self.region(node.regions[0], known, carried=True)
         assert here is not None
         self.trace.blocks.append(test)
@@ -177,12 +300,12 @@ class _Copy:
         assert end is not None
         body.outputs.append(end)
         made = self.again(node, [*(known[v] for v in node.operands), word], [test, body], known, 1)
-        if not _asks(_walk(node.regions[0])):
+        if self.asking.isdisjoint(node.regions[0].nodes()):
             return made.results[-1]
         again = {**known, **dict(zip(node.regions[0].args, made.results))}
         last = self.nodes(node.regions[0].nodes(), again, made.results[-1])
         assert last is not None
-        return last
+        return self.earlier(made.results[-1], last, checks)
 
     def checks(self, node: Node, known: dict[Value, Value], word: Value | None) -> Value | None:
         """The word after one node: of indices, or of an op that says itself where it has failed."""
@@ -257,6 +380,15 @@ class _Copy:
         """The word of the earlier of two checks, one of which comes first in the program."""
         return apply("cwise_max", Tensor(a), Tensor(b)).value
 
+    def earlier(self, before: Value, now: Value, checks: int) -> Value:
+        """The word of an earlier iteration, where one failed, else that of this one.
+
+        It is the larger one already where all checks of the loop, found after that many others, raise the same.
+        """
+        if len({(check.error, check.text) for check in self.found[checks:]}) < 2:
+            return now
+        return apply("select", apply("equal", Tensor(before), 0), Tensor(now), Tensor(before)).value
+
     def zero(self) -> Value:
         return constant(0, _I64)
 
@@ -313,8 +445,40 @@ def _surely_inside(index: Value, size: Dim) -> bool:
     return node.op.name == "argsort" and node.operands[0].type.dims[node.attrs["axis"]] is size
 
 
-def _walk(block: Block) -> Iterator[Node]:
-    for node in block.nodes():
-        yield node
-        for region in node.regions:
-            yield from _walk(region)
+def _uses(node: Node) -> Iterator[Value]:
+    """What a node needs from outside itself."""
+    yield from node.operands
+    for region in node.regions:
+        yield from region.free()
+
+
+def _last_use(nodes: Sequence[Node], handed: Sequence[Value]) -> dict[Value, float]:
+    """The number of the last of the nodes that needs a value; what they hand on is needed behind them."""
+    found: dict[Value, float] = {v: n for n, node in enumerate(nodes) for v in _uses(node)}
+    return found | dict.fromkeys(handed, math.inf)
+
+
+def _before(v: Value, nodes: Collection[Node]) -> Value | None:
+    """What an array held before `nodes`, which leave it at `v`; None where that is no array that others see."""
+    found: Value | None = v
+    while found is not None and found.node in nodes:
+        found = _stored_over(found)
+    return found
+
+
+def _stored_over(v: Value) -> Value | None:
+    """What an array held before the node that leaves it at `v`."""
+    node = v.node
+    if node.op is Stored:
+        return node.operands[1]
+    for region in node.regions[-1:] if node.op is OPS["while"] else node.regions:
+        found: Value | None = region.outputs[v.index]
+        while found is not None and found.node.block is region and found.node.op is not None:
+            found = _stored_over(found)
+        if found is not None:
+            return node.operands[region.args.index(found)] if found in region.args else found
+    return None
+
+
+def _anything(t: TensorType) -> Value:
+    return emit(Empty, (), {"dtype": t.dtype, "dims": t.dims}, [t])[0]

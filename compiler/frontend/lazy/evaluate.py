@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....dialects.registry import OpError
+from ....dialects.registry import RAISE, OpError
+from ....dialects.tx_internal import Stored
 from ...config.devices import device as on_device
 from ...config.devices import device_here, parse_device
 from ..trace.context import current, suspended
-from ..trace.graph import DimTable, Graph, Single, Value, schedule
+from ..trace.graph import DimTable, Graph, Node, Single, Value, schedule
 from .deferred import array_of_leaf, settled
 from .eval_cache import asked, known, remember
 from .symbolic_shapes import generic, leaf_input
@@ -37,6 +38,10 @@ def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
     except OpError:
         table, inputs, results = DimTable(), [leaf_input(i, v) for i, v in enumerate(ordered)], list(outputs)
     aliases = {} if written is None else {0: ordered.index(written)}
+    for number, given in aliases.items():
+        before = inputs[given].value
+        if before is not None and any(node.attrs.get("mode") == RAISE for node in schedule(results)):
+            results[number] = Node(Stored, (results[number], before), {}, [results[number].type]).results[0]
     structure = 0 if len(outputs) == 1 else tuple(range(len(outputs)))
     return Graph("expression", inputs, results, table, aliases, structure, len(outputs)).settle()
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from ....dialects.dims.dims import Call, Dim, Sym, dim
 from ....dialects.registry import OPS, RAISE, Map
+from ....dialects.tx_internal import Stored
 from ....dialects.types import DTYPES, Interval
 from ..trace.dim_table import DimTable
 from ..trace.graph import Block, Node, Value
@@ -107,7 +108,7 @@ class _Ranges:
             return int(attrs["value"]), int(attrs["value"])
         if op is OPS["dim"]:
             return self.of_dim(attrs["expr"])
-        if op is OPS["require"]:
+        if op is OPS["require"] or op is Stored:
             return self.of(node.operands[0])
         if op is OPS["argmax"] or op is OPS["argmin"]:
             return 0, _SIZES
@@ -231,6 +232,8 @@ class _Moves:
             low, high = self.ranges.of(by)
             self.steps[node] = (low, high) if node.op is OPS["add"] else (-high, -low)
             self.follow(moved)
+        elif node.op is Stored:
+            self.follow(node.operands[0])
         elif node.op is OPS["select"]:
             self.follow(node.operands[1])
             self.follow(node.operands[2])

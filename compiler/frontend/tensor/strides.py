@@ -48,6 +48,8 @@ _found: WeakKeyDictionary[Trace, dict[Value, Strides | None]] = WeakKeyDictionar
 
 #: Ops whose results NumPy lays out as their operands; those of other ops have the order of their dims, or none known.
 _LIKE_OPERANDS = frozenset({"concatenate", "contract", "eval", "cast"})
+#: Ops whose result is in the array of their first operand.
+_SAME_ARRAY = frozenset({"insert", "stored"})
 
 
 @contextmanager
@@ -89,7 +91,7 @@ def _decisive(v: Value) -> list[Value]:
     op = v.node.op
     if op is None or not v.type.dims:
         return []
-    if issubclass(op, View) or op.name == "insert":
+    if issubclass(op, View) or op.name in _SAME_ARRAY:
         return [v.node.operands[0]]
     if len(v.type.dims) > 1 and (issubclass(op, (Map, Reduction, Scan)) or op.name in _LIKE_OPERANDS):
         return [o for o in v.node.operands if o.type.dims]
@@ -104,7 +106,7 @@ def _known_from(v: Value, known: Mapping[Value, Strides | None]) -> Strides | No
     if issubclass(node.op, View) and operands:
         source = known[operands[0]]
         return None if source is None else viewed_strides(node.op, operands[0].type, node.attrs, source)
-    if node.op.name == "insert" and operands:
+    if node.op.name in _SAME_ARRAY and operands:
         return known[operands[0]]
     if len(v.type.dims) < 2 or not node.operands:
         return None if node.regions else packed_strides(v.type.dims)

@@ -365,6 +365,7 @@ class Tensor(Operators, Elements):
                 if alive is not None:
                     alive.settle()
             trace.note_write(self, before, through)
+            after = trace.stored(self, after, before)
         self._value = after
 
     def sources(self) -> Sequence[Tensor]:

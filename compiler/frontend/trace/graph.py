@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ....dialects.dims.dims import Dim
 from ....dialects.dims.index_map import IndexMap
 from ....dialects.registry import Op
+from ....dialects.tx_internal import Stored
 from ....dialects.types import TensorType
 from ....runtime.check_errors import Check
 from ....runtime.file_store import sha256
@@ -184,6 +185,10 @@ class Block:
         """The values from outside that it, or a region inside it, uses."""
         return self._analysed()[2]
 
+    def hand_on(self, outputs: Sequence[Value]) -> None:
+        """Hand on other values; for when its nodes have changed."""
+        self.outputs, self._known = [*outputs], None
+
     def _analysed(self) -> tuple[list[Value], list[Node], list[Value]]:
         known, asked = self._known, [*self.outputs, *self.demands]
         if known is None or known[0] != asked:
@@ -316,6 +321,24 @@ class Graph:
             for v in values:
                 v.type = v.type.with_dims(tuple(resolve(d) for d in v.type.dims))
         return self
+
+    def forget_stores(self) -> None:
+        """Leave out when stores happen (`Stored`), as nothing asks for it."""
+
+        def held(v: Value) -> Value:
+            while v.node.op is Stored:
+                v = v.node.operands[0]
+            return v
+
+        def visit(nodes: Sequence[Node]) -> None:
+            for node in nodes:
+                node.operands = tuple(map(held, node.operands))
+                for region in node.regions:
+                    visit(region.nodes())
+                    region.hand_on([*map(held, region.outputs)])
+
+        visit(self.nodes())
+        self.outputs = [*map(held, self.outputs)]
 
     def key(self) -> str:
         """A structural hash: equal for graphs that compute the same thing in the same way, on any run."""

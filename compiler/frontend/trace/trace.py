@@ -11,6 +11,7 @@ import numpy as np
 
 from ....dialects.dims.dims import Dim, DimLike, Sym, dim
 from ....dialects.registry import RAISE, OpError
+from ....dialects.tx_internal import Stored
 from ....dialects.types import tensor_type
 from ...call.facts import stride_fact
 from ...call.signature import ROOM
@@ -21,6 +22,7 @@ from ..tensor.storage import give_memory
 from ..tensor.tensor import Tensor
 from .context import enter, leave, suspended
 from .demands import Guard
+from .emit import emit
 from .graph import Block, DimTable, Graph, Input, Node, Value
 from .symint import SymInt
 
@@ -41,6 +43,9 @@ class Trace:
         self.inputs: list[Input] = []
         self.tensors: dict[int, Tensor] = {}
         self.blocks: list[Block] = [Block()]
+        #: The tensors of arrays that others see, and whether there are stores into them.
+        self.seen_outside: set[Tensor] = set()
+        self.has_stores = False
         #: For each open block: the tensors written in it that are older than it, with their values before.
         self.writes: list[dict[Tensor, Value]] = [{}]
         #: For each open block: the tensors, owners or views, that stores went through.
@@ -117,6 +122,7 @@ class Trace:
         tensor = Tensor(node.results[0], layout=layout, weak=weak, boxed=kind == "tensor")
         tensor._home = self.blocks[0]
         self.tensors[len(self.inputs)] = tensor
+        self.seen_outside.add(tensor)
         steps = None if strides is None else tuple(dim(s) for s in strides)
         self.inputs.append(
             Input(name, kind, node.results[0], None, hidden, source, layout=layout, weak=weak, strides=steps)
@@ -315,6 +321,13 @@ class Trace:
             if isinstance(rest, Guard):
                 rest.before.setdefault(owner, before)
 
+    def stored(self, owner: Tensor, after: Value, before: Value) -> Value:
+        """What `owner` holds from a store on, which others do not see where a check fails before it."""
+        if owner not in self.seen_outside:
+            return after
+        self.has_stores = True
+        return emit(Stored, (after, before), {})[0]
+
     def finish(self, result: Any, *, declared: bool = False, views: bool = False) -> Graph:
         """The graph: outputs for every tensor in `result`, then for the arguments written in place.
 
@@ -340,4 +353,7 @@ class Trace:
         graph.demands, graph.raises = self.blocks[0].demands, self.fine is not None
         arrays = [self.tensors[i] for i, given in enumerate(self.inputs) if given.value is not None]
         graph.compared = tuple(n for n, t in enumerate(arrays) if t in self._compared)
-        return graph.settle()
+        graph.settle()
+        if self.has_stores and not any(node.attrs.get("mode") == RAISE for node in graph.walk()):
+            graph.forget_stores()
+        return graph
