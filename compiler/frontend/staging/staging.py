@@ -29,6 +29,7 @@ from ..numpy.dispatch import library_function
 from ..numpy.functions.creation.index_tricks import INDEXED
 from ..scalars.type_tests import type_name
 from ..state.growing_lists import GrowingList
+from ..state.identity import is_same
 from ..state.iterators import makes_iterator, with_kept_items
 from ..state.one_of import OneOf, one_of_in
 from ..tensor.tensor import Tensor
@@ -273,9 +274,8 @@ class Runtime(ControlFlow):
         if isinstance(a, OneOf) or isinstance(b, OneOf):
             one, other = (a, b) if isinstance(a, OneOf) else (b, a)
             return one.each(lambda v: self.is_(v, other))
-        if a is not b and isinstance(a, Tensor) and isinstance(b, Tensor):
-            require().compare(a, b)
-        return a is b
+        with located():
+            return is_same(a, b)
 
     def _getattr(self, owner: Any, name: str, *default: Any) -> Any:
         if default and not self.captures.has_attribute(owner, name):

@@ -1,0 +1,69 @@
+"""``a is b`` of what compiled code decides: variables that refer to one array or another, and Python's bools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....dialects.registry import OpError
+from ..tensor.apply import apply, as_tensor
+from ..tensor.composite_views import roots
+from ..tensor.tensor import Tensor
+from ..trace.context import require
+from .choice import PerhapsOfOthers
+from .references import options_of
+from .sharing import is_array
+
+__all__ = ["is_same"]
+
+
+def is_same(a: Any, b: Any) -> Any:
+    """Whether two values are one object: a bool, or a bool of rank 0 where compiled code decides.
+
+    OpError where nobody knows: of a variable that a loop lets name another array, or that may be one of others.
+    """
+    if a is b:
+        return True
+    if is_array(a) and is_array(b):
+        return _is_one_array(a, b)
+    if _is_bool(a) and _is_bool(b) and (isinstance(a, Tensor) or isinstance(b, Tensor)):
+        return Tensor(apply("equal", as_tensor(a), as_tensor(b)).value, weak="bool")
+    return False
+
+
+def _is_bool(value: Any) -> bool:
+    """Whether a value is one of Python's bools, of which there are two."""
+    return isinstance(value, bool) or (isinstance(value, Tensor) and value.weak == "bool" and not is_array(value))
+
+
+def _is_one_array(a: Tensor, b: Tensor) -> Any:
+    found: Any = False
+    for one, of_one in options_of(a):
+        for other, of_other in options_of(b):
+            if not _is_one(one, other):
+                continue
+            conds = [cond for cond in (of_one, of_other) if cond is not None]
+            if not conds:
+                return True
+            both = conds[0] if len(conds) == 1 else apply("logical_and", *conds)
+            found = both if found is False else apply("logical_or", found, both)
+    return found if found is False else Tensor(found.value, weak="bool")
+
+
+def _is_one(a: Tensor, b: Tensor) -> bool:
+    """Whether two arrays that are no choices are one."""
+    if a is b:
+        return True
+    require().compare(a, b)
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, PerhapsOfOthers) or (one in require().stands_for and not _is_made_here(other)):
+            raise OpError(
+                "whether two variables name one array is not known here: a loop lets one of them name another array",
+                "keep a bool of your own that says which array it is",
+                "TX0291",
+            )
+    return False
+
+
+def _is_made_here(t: Tensor) -> bool:
+    """Whether an array came to be in the block that is open, so that nothing from before it is that array."""
+    return all(root._home is require().block for root in roots(t))
