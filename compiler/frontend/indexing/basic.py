@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....dialects.dims.dims import Dim, dim, maximum, minimum
+from ....dialects.dims.dims import Dim, dim, maximum, minimum, only_call
 from ....dialects.registry import OpError
 from ..tensor.apply import apply, as_tensor, is_traced
 from ..tensor.composite_views import IndexedView
@@ -33,6 +33,14 @@ class _Range:
     start: Dim
     stop: Dim
     step: int
+
+    @property
+    def length(self) -> Dim:
+        """How many there are with step 1; ``x[1:]`` and ``x[:-1]`` of one size have one expression for it."""
+        clipped = only_call(self.start)
+        if clipped is not None and clipped.fn == "min" and self.stop in (clipped.a, clipped.b):
+            return maximum(0, self.stop - (clipped.b if clipped.a is self.stop else clipped.a))
+        return self.stop - self.start
 
 
 def get(x: Tensor, key: Any) -> Any:
@@ -245,7 +253,7 @@ def view(x: Tensor, items: list[Any]) -> Tensor:
             strides=tuple(r.step for r in ranges),
         )  # fmt: skip
     elif any(r.start.const != 0 or r.stop is not d for r, d in zip(ranges, x.dims)) or not chips:
-        extents = tuple(r.stop - r.start for r in ranges)
+        extents = tuple(r.length for r in ranges)
         x = apply("slice", x, offsets=tuple(r.start for r in ranges), extents=extents) if ranges else _same(x)
     for axis, offset in reversed(chips):
         x = apply("chip", x, offset=(offset,), dim=axis)

@@ -220,10 +220,12 @@ def repeated(t: Tensor, dims: Sequence[Dim]) -> Tensor:
     return t
 
 
-def stored(source: Tensor, dims: Sequence[Dim], text: str, ones: bool = True) -> Tensor:
+def stored(
+    source: Tensor, dims: Sequence[Dim], text: str, ones: bool = True, error: str = "ValueError"
+) -> Tensor:  # fmt: skip
     """What is stored into a place of these dims, at its sizes where values decide them.
 
-    The call raises ValueError where a size is another one, and not 1 (with `ones`).
+    The call raises the error, of this `text`, where a size is another one, and not 1 (with `ones`).
     """
     trace = current()
     if trace is None or not trace.bound:
@@ -238,7 +240,7 @@ def stored(source: Tensor, dims: Sequence[Dim], text: str, ones: bool = True) ->
             fits = apply("logical_or", fits, apply("equal", x, 1))
         at = Tensor(emit(OPS["iota"], (), {"extent": want, "dtype": DTYPES["i64"]})[0])
         # A read outside takes the nearest element.
-        source = apply("take", source, apply("require", at, fits, text=text), axis=axis, mode=None)
+        source = apply("take", source, apply("require", at, fits, text=text, error=error), axis=axis, mode=None)
     return source
 
 

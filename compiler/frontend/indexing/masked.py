@@ -16,6 +16,7 @@ from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from .advanced import Places, gather, is_mask, scatter
+from .data_dependent_sizes import stored
 from .unmasked import whole_of
 
 __all__ = ["mask_of", "masked", "put_masked"]
@@ -32,6 +33,8 @@ def mask_of(x: Tensor, items: Sequence[Any]) -> Tensor | None:
     mask = as_tensor(items[0])
     if not mask.ndim:
         return None
+    text = "boolean index did not match indexed array: their sizes differ"
+    mask = stored(mask, x.dims[: mask.ndim], text, ones=False, error="IndexError")
     for a, b in zip(mask.dims, x.dims):
         table().equate(a, b, "a mask")
     return mask

@@ -362,7 +362,9 @@ class ControlFlow:
                     checked(arguments, results)
                 return results
 
-            return regions.while_(require(), condition, iteration, initial, names, plan.is_shared, learnt.regions)
+            return regions.while_(
+                require(), condition, iteration, initial, names, plan.is_shared, learnt.regions, plan.resized
+            )
 
         try:
             plan.run(loop)
@@ -583,7 +585,9 @@ class ControlFlow:
                     checked(values, results)
                 return results
 
-            return regions.for_(require(), *ends, step, initial, names, stop, plan.is_shared, learnt.regions)
+            return regions.for_(
+                require(), *ends, step, initial, names, stop, plan.is_shared, learnt.regions, plan.resized
+            )
 
         plan.run(loop)
 

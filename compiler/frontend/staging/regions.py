@@ -7,7 +7,7 @@ keeps its identity: inside the region it has the region's argument as its value,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ....dialects.dims.dims import Dim, Sym, dim, sym
 from ....dialects.registry import OPS, OpError
 from ....dialects.types import DType, TensorType
 from ...diagnostics import TxcError, located, user_loc
+from ..indexing.changing_sizes import ChangingSizes, packed, unpacked
 from ..indexing.data_dependent_sizes import closed, empty, leaves
 from ..state.sharing import NOWHERE
 from ..tensor.apply import apply, as_tensor, broadcast_to, cast, common_dtype, seen_as, truth
@@ -57,11 +58,14 @@ class _Again(Exception):
 
 
 class Unsettled(OpError):
-    """A variable has another type after an iteration than before it: number `index` of those `carried`."""
+    """A variable has another type after an iteration than before it: number `index` of those `carried`.
 
-    def __init__(self, carried: Sequence[Any], index: int, message: str, hint: str):
+    `resized`: only its sizes are others.
+    """
+
+    def __init__(self, carried: Sequence[Any], index: int, message: str, hint: str, resized: bool = False):
         super().__init__(message, hint, "TX0292")
-        self.carried, self.index = carried, index
+        self.carried, self.index, self.resized = carried, index, resized
 
 
 class SharedStart(OpError):
@@ -86,6 +90,7 @@ class Hints:
         #: By position: what Python scalars became, and what variables without a value got.
         self.casts: dict[int, tuple[DType, str]] = {}
         self.found: dict[int, Tensor] = {}
+        self.sizes = ChangingSizes()
 
 
 class _Carried:
@@ -93,9 +98,9 @@ class _Carried:
 
     def __init__(
         self, trace: Trace, carried: Sequence[Any], names: Sequence[str], is_shared: Callable[[Tensor], bool] | None,
-        hints: Hints | None = None,
+        hints: Hints | None = None, resized: Collection[int] = (),
     ):  # fmt: skip
-        self.trace, self.carried, self.is_shared = trace, carried, is_shared
+        self.trace, self.carried, self.is_shared, self.resized = trace, carried, is_shared, resized
         #: A variable without a value yet is not carried until the body gives it one.
         self.given: list[Any] = [x if isinstance(x, (Tensor, Undefined)) else as_tensor(x) for x in carried]
         self.names = [spoken(names[i]) if i < len(names) else f"carried value {i}" for i in range(len(carried))]
@@ -112,6 +117,7 @@ class _Carried:
         self.found: dict[int, Tensor] = {}
         #: What the body leaves as it is, which so is behind the loop what it was before.
         self.steady: dict[int, Any] = {}
+        self.sizes = ChangingSizes()
         self.hints = Hints() if hints is None else hints
         if self.hints.names == self.names:
             self._begin_from(self.hints)
@@ -131,10 +137,12 @@ class _Carried:
             if isinstance(self.given[i], Undefined) and all(facts.knows(d) for d in t.dims):
                 self.found[i] = t
         self.written = [t for t in hints.written if t._home in self.trace.blocks]
+        self.sizes.begin_from(hints.sizes, {i: t for i, t in self.rebound.items() if i in self.resized})
 
     def initial(self) -> list[Value]:
         for i, t in self.found.items():
-            self.rebound[i] = self.given[i] = _zeros_like(t)
+            dims = self.sizes.before_first(self.trace, i, t)
+            self.rebound[i] = self.given[i] = _zeros_like(t, dims)
         self.hints.found |= self.found
         self.found.clear()
         self.rebound = dict(sorted(self.rebound.items()))
@@ -143,15 +151,31 @@ class _Carried:
                 self.rebound[i] = Tensor(cast(self.rebound[i], element).value, weak=weak)
         self.hints.casts |= self.casts
         self.casts.clear()
-        return [t.value for t in self.rebound.values()] + [t.value for t in self.written]
+        sizes = self.sizes.begin(self.trace, self.rebound)
+        return [self._packed(i, t) for i, t in self.rebound.items()] + sizes + [t.value for t in self.written]
+
+    def _packed(self, i: int, t: Tensor) -> Value:
+        """The value that the loop carries for a variable: one of fixed sizes."""
+        return packed(t, self.sizes.room(i, t.type.dims)) if self.sizes.of(i) else t.value
+
+    def _split(self, values: Sequence[Value]) -> tuple[dict[int, Tensor], Sequence[Value]]:
+        """The variables of which these are the values, at their sizes, and the values of what is written."""
+        count, sizes = len(self.rebound), len(self.sizes.sizes)
+        known = self.sizes.bound(self.trace, values[count : count + sizes])
+        fresh: dict[int, Tensor] = {}
+        for (i, t), value in zip(self.rebound.items(), values):
+            if self.sizes.of(i):
+                dims = tuple(known.get((i, at), d) for at, d in enumerate(value.type.dims))
+                value = unpacked(value, dims)
+            fresh[i] = Tensor(value, layout=t.layout, weak=t.weak, boxed=t.boxed)
+        return fresh, values[count + sizes :]
 
     def arguments(self, block: Block) -> tuple[Any, ...]:
         """What the body is called with: fresh tensors for rebound variables, the outer ones for the rest."""
-        args = iter(block.args)
-        fresh = {i: Tensor(next(args), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()}
+        fresh, written = self._split(block.args)
         self.trace.stands_for.update((t, self.given[i]) for i, t in fresh.items())
-        for t in self.written:
-            t._value = next(args)
+        for t, value in zip(self.written, written):
+            t._value = value
         return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
 
     def results(self, arguments: tuple[Any, ...], returned: Any, block: Block) -> list[Value]:
@@ -164,6 +188,7 @@ class _Carried:
             if isinstance(before, Undefined):
                 if not isinstance(after, Undefined):
                     self.found[i], again = as_tensor(after), True
+                    self.sizes.note_largest(self.trace, i, self.found[i])
             elif i not in self.rebound and after is not before:
                 if _among(before, self.trace.writers[-1]):
                     self._refuse_shared(i)
@@ -181,13 +206,17 @@ class _Carried:
                 again = True
         if again:
             raise _Again
+        made = {i: self._fitted(i, start, arguments[i], results[i]) for i, start in list(self.rebound.items())}
+        sizes = self.sizes.handed_on(self.trace, made)
+        if sizes is None:
+            raise _Again
         handed: list[Value] = []
         self.steady.clear()
-        for (i, start), arg in zip(list(self.rebound.items()), block.args):
-            handed.append(self._fitted(i, start, arg, results[i]))
+        for (i, t), arg in zip(made.items(), block.args):
+            handed.append(self._packed(i, t))
             if results[i] is arguments[i] and handed[-1] is arg and not isinstance(self.carried[i], Undefined):
                 self.steady[i] = self.carried[i]
-        return handed + [t.value for t in self.written]
+        return handed + sizes + [t.value for t in self.written]
 
     def _refuse_shared(self, i: int) -> None:
         """Refuse to write a stand-in for an array that others see: only in the first iteration is it that array."""
@@ -197,10 +226,10 @@ class _Carried:
         if is_seen(given, self.is_shared):
             raise SharedStart(self.carried, self.names[i])
 
-    def _fitted(self, i: int, start: Tensor, arg: Value, result: Any) -> Value:
+    def _fitted(self, i: int, start: Tensor, arg: Tensor, result: Any) -> Tensor:
         """The next value of one variable, of the type it has had; a Python scalar's type may follow the body once."""
         new = as_tensor(result)
-        name, have = self.names[i], resolved(arg)
+        name, have = self.names[i], arg.type
         if start.weak and not new.weak and new.ndim == 0 and have.rank == 0:
             self.casts[i] = (new.element, "")
             raise _Again
@@ -215,30 +244,39 @@ class _Carried:
             raise Unsettled(
                 self.carried,
                 i,
-                f"{name} is {Tensor(arg).user_type} before an iteration of the loop and {new.user_type} after it",
+                f"{name} is {arg.user_type} before an iteration of the loop and {new.user_type} after it",
                 f"give {name} its final dtype and shape before the loop",
             )
-        for a, b in zip(have.dims, new.type.dims):
+        ends = [*have.dims]
+        changing = self.sizes.of(i)
+        for at, (a, b) in enumerate(zip(have.dims, new.type.dims)):
+            if at in changing:
+                ends[at] = b
+                continue
             try:
                 self.trace.table.equate(a, b, f"{name} keeps its shape in a loop")
             except OpError as error:
+                if i in self.resized:
+                    resized = {k: t for k, t in self.rebound.items() if k in self.resized}
+                    self.sizes.mark(self.trace, (i, at), resized)
+                    raise _Again from error
                 raise Unsettled(
                     self.carried,
                     i,
-                    f"{name} is {Tensor(arg).user_type} before an iteration of the loop and {new.user_type} after it",
+                    f"{name} is {arg.user_type} before an iteration of the loop and {new.user_type} after it",
                     f"a carried value keeps its shape; {error.message}",
+                    resized=True,
                 ) from error
-        return _of_dims(new, Tensor(arg, layout=start.layout).dims).value
+        return _of_dims(new, tuple(ends) if start.layout == "row" else tuple(ends)[::-1])
 
     def after(self, results: Sequence[Value], arguments: Sequence[Any]) -> tuple[Any, ...]:
         """What the variables are after the node."""
-        self.hints.rebound, self.hints.written = [*self.rebound], [*self.written]
-        values = iter(results)
-        fresh = {i: Tensor(next(values), layout=t.layout, weak=t.weak, boxed=t.boxed) for i, t in self.rebound.items()}
-        for t in self.written:
+        self.hints.rebound, self.hints.written, self.hints.sizes = [*self.rebound], [*self.written], self.sizes
+        for t, value in zip(self.written, results[len(results) - len(self.written) :]):
             before = t.value
             self.trace.note_write(t, before, t)
-            t._value = next(values)
+            t._value = value
+        fresh, _ = self._split(results)
         if self.may_fail:
             go_on(self.trace)
         return tuple({**fresh, **self.steady}.get(i, t) for i, t in enumerate(self.given))
@@ -266,10 +304,11 @@ def is_seen(t: Tensor, is_shared: Callable[[Tensor], bool] | None) -> bool:
     return not plain or given or (is_shared is not None and is_shared(t))
 
 
-def _zeros_like(t: Tensor) -> Tensor:
-    """Zeros of a tensor's type, made where the trace is."""
+def _zeros_like(t: Tensor, dims: tuple[Dim, ...] | None = None) -> Tensor:
+    """Zeros of a tensor's type, or of other (graph) dims, made where the trace is."""
     zero = cast(as_tensor(0), t.element)
-    return Tensor(broadcast_to(zero, t.dims, t.layout).value, layout=t.layout, weak=t.weak, boxed=t.boxed)
+    value = broadcast_to(zero, t.type.dims if dims is None else dims, "row").value
+    return Tensor(value, layout=t.layout, weak=t.weak, boxed=t.boxed)
 
 
 def _anything_like(t: Tensor) -> Tensor:
@@ -325,13 +364,13 @@ def _own_writes(trace: Trace, block: Block) -> None:
 def for_(
     trace: Trace, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any],
     names: Sequence[str] = (), stop: str | None = None, is_shared: Callable[[Tensor], bool] | None = None,
-    hints: Hints | None = None,
+    hints: Hints | None = None, resized: Collection[int] = (),
 ) -> tuple[Any, ...]:  # fmt: skip
     """``for i in range(lower, upper, step)``: `body(i, carried) -> carried`; the variables after the loop.
 
     `i` is a `SymInt`.  `is_shared` says of a variable's array whether others see it.  The loop ends after an iteration
     that makes the variable called `stop` true.  Raises TxcError, naming the variable by `names`, where one changes
-    dtype or shape on the way.
+    dtype or shape on the way; the sizes of those whose numbers are `resized` may.
     """
     with located():
         loc = user_loc()
@@ -358,7 +397,7 @@ def for_(
         # A loop whose variable is known never to be negative gets a symbol that says so.
         if low.nonneg:
             name = name.removeprefix("$")
-        plan = _Carried(trace, carried, names, is_shared, hints)
+        plan = _Carried(trace, carried, names, is_shared, hints, resized)
         symbol = Sym(name)
         item = SymInt(first + scale * sym(name))
         for _ in range(_ROUNDS):
@@ -386,11 +425,15 @@ def for_(
 def while_(
     trace: Trace, cond: Callable[..., Any], body: Callable[..., Any], carried: Sequence[Any],
     names: Sequence[str] = (), is_shared: Callable[[Tensor], bool] | None = None, hints: Hints | None = None,
+    resized: Collection[int] = (),
 ) -> tuple[Any, ...]:  # fmt: skip
-    """``while cond(carried): carried = body(carried)``; both get the tuple of variables."""
+    """``while cond(carried): carried = body(carried)``; both get the tuple of variables.
+
+    The sizes of those whose numbers are `resized` may change.
+    """
     with located():
         loc = user_loc()
-        plan = _Carried(trace, carried, names, is_shared, hints)
+        plan = _Carried(trace, carried, names, is_shared, hints, resized)
         for _ in range(_ROUNDS):
             initial = plan.initial()
             types = [resolved(v) for v in initial]

@@ -34,7 +34,9 @@ from ..trace.undefined import Undefined, unset_name
 from .choice import Choice, PerhapsOfOthers
 from .growing_lists import Appending, GrowingList, Item, Stack, is_record, stack_for, together
 from .merging import described, same_value
+from .one_of import OneOf
 from .references import Reference, options_of
+from .resized import as_arrays, is_one_array
 from .sharing import is_array, shared_again
 from .state import UNSET, Location, Names, Roots, State, arrays_of, is_number, kind_of, label_of, put_back
 
@@ -63,6 +65,7 @@ class Learnt:
     def __init__(self) -> None:
         self.carried: list[Location] = []
         self.last: list[Location] = []
+        self.resizable: list[Location] = []
         self.regions = Hints()
         #: The nodes that a copy of the body adds.
         self.adds: float | None = None
@@ -136,6 +139,9 @@ class LoopState:
         self.local: dict[Location, Undefined] = {}
         #: What is to be said of a local variable that an iteration turns out to read from before it.
         self.given_up: dict[Location, TxcError] = {}
+        #: Those of them whose sizes only are others, and those arrays that are carried though their sizes change.
+        self.given_up_sizes: list[Location] = []
+        self.resizable: list[Location] = []
         #: Variables of which only what the last iteration leaves is asked.
         self.last: list[Location] = []
         #: Ints of the last iteration, in terms of the loop's counter.
@@ -152,6 +158,7 @@ class LoopState:
         for location in learnt.carried:
             if location not in self.carried and location not in self.local and is_number(self.before.at(location)):
                 self.carried.append(location)
+        self.resizable += [location for location in learnt.resizable if location in self.carried]
         for location in learnt.last:
             unset = location in self.local or (location.holder in self.before and self.before.at(location) is UNSET)
             if unset and (location.label.startswith(MADE) or self.runs()):
@@ -178,6 +185,7 @@ class LoopState:
             #: Passed on as it is, so that errors can say that they are of this loop.
             self.given = [Undefined(p.label) if p in self.last else self.before.at(p) for p in self.locations]
             self.given = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, self.given)]
+            self.resized = {i for i, location in enumerate(self.locations) if location in self.resizable}
             names = [p.label for p in self.locations]
             for i, location in enumerate(self.locations):
                 if (reference := self.references.get(location)) is not None:
@@ -197,7 +205,8 @@ class LoopState:
             except _Again:
                 continue
             except NameError as error:
-                self._raise_for(error)
+                self._read_for(error)
+                continue
             except TxcError as error:
                 cause = error.__cause__
                 if not isinstance(cause, (SharedStart, Unsettled)) or cause.carried is not self.given:
@@ -206,13 +215,14 @@ class LoopState:
                     if not self._may_refer(cause.name):
                         raise FirstApart(error) from None
                     continue
-                self._give_up(self.locations[cause.index], error)
+                self._give_up(self.locations[cause.index], error, isinstance(cause, Unsettled) and cause.resized)
                 continue
             finally:
                 self.before.restore()
                 for number, around in self.around.items():
                     self.grown[number][0].begin(around)
             self.learnt.carried, self.learnt.last = [*self.carried], [*self.last]
+            self.learnt.resizable = [*self.resizable]
             self._leave(found)
             return
         raise OpError("what the variables of a loop hold does not settle", "give them values before it", "TX0292")
@@ -220,7 +230,7 @@ class LoopState:
     def _may_refer(self, name: str) -> bool:
         """Let a variable refer to several arrays; False where it does, or cannot."""
         location = next((p for p in self.locations if p.label == name), None)
-        if not self.refers or location is None or location in self.references or location in self.last:
+        if not self.refers or location is None or location in [*self.references, *self.last, *self.resizable]:
             return False
         given = self.before.at(location)
         if not is_array(given):
@@ -228,13 +238,17 @@ class LoopState:
         self.references[location] = Reference(given)
         return True
 
+    def _is_resized(self, location: Location, value: Any) -> bool:
+        """Whether a value is one of several arrays, and the sizes of the variable may change."""
+        return location in self.resizable and is_one_array(value, self.before.at(location))
+
     def _which(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> tuple[Tensor, list[Any]]:
         """What a variable that may refer to several arrays hands on: its own one, and which of the others it is.
 
         SharedStart where it is another variable's as well, or what no later iteration can refer to.
         """
         location = self.locations[i]
-        reference, value, block = self.references[location], handed[i], require().block
+        reference, value, block = self.references[location], handed[i], require().region
         conds: list[Any] = [False] * len(reference.arrays)
         own: list[tuple[Tensor, Any]] = []
         learnt = False
@@ -267,21 +281,34 @@ class LoopState:
         found = [location for location, value in self.everything.locations() if _among(owner, arrays_of(value))]
         return sum(location not in self.local for location in found) > 1
 
-    def _raise_for(self, error: NameError) -> Any:
-        """Say why a variable that an iteration reads holds nothing."""
+    def _read_for(self, error: NameError) -> None:
+        """An iteration reads a variable that holds nothing: carry it where only its sizes change, else say why."""
         name = unset_name(error)
         for location, why in self.given_up.items():
             if location.label == name:
-                raise why from error
+                if location not in self.given_up_sizes or location in self.references:
+                    raise why from error
+                del self.given_up[location], self.local[location]
+                self.given_up_sizes.remove(location)
+                self.carried.append(location)
+                self.resizable += [location, *(other for other in self.carried if self._as_long(other, location))]
+                return
         raise error
 
-    def _give_up(self, location: Location, error: TxcError) -> None:
+    def _as_long(self, location: Location, other: Location) -> bool:
+        """Whether the arrays of two locations have a size in common before the loop."""
+        first, second = (self.before.at(p) for p in (location, other))
+        return is_array(first) and is_array(second) and bool({*first.dims} & {*second.dims})
+
+    def _give_up(self, location: Location, error: TxcError, only_sizes: bool) -> None:
         """A variable whose type changes may be set anew by each iteration: then it needs nothing from before."""
         if not location.is_variable or location in self.last:
             raise error
         self.carried.remove(location)
         self.given_up[location] = error
         self.local[location] = Undefined(location.label, error.message, error.hint)
+        if only_sizes and require().binds:
+            self.given_up_sizes.append(location)
 
     def _leave(self, found: Sequence[Any]) -> None:
         """The state behind the loop, of what is carried."""
@@ -315,14 +342,20 @@ class LoopState:
             # Each iteration names one array from before the loop.
             return always if ran is True else Choice.where(ran, always, given, value)
         if self.aliases[i]:
-            name = self.locations[i].label
-            hint = f"give it an array of its own in the loop: {name} = ….copy()"
-            return PerhapsOfOthers(name, "an array from before the loop", value, self.aliases[i], hint)
+            return self._perhaps_of_others(i, value, self.aliases[i])
         if not isinstance(given, Tensor):
             return value
         if not is_seen(given, self.is_shared) or (ran := self.ran()) is True:
             return value
+        if self.locations[i] in self.resizable:
+            return self._perhaps_of_others(i, value, [given])
         return Choice.where(ran, value, given, value)
+
+    def _perhaps_of_others(self, i: int, value: Tensor, others: Sequence[Tensor]) -> Tensor:
+        """An array behind the loop that may be one of others from before, or a part of one."""
+        name = self.locations[i].label
+        hint = f"give it an array of its own in the loop: {name} = ….copy()"
+        return PerhapsOfOthers(name, "an array from before the loop", value, others, hint)
 
     def _fill(self, values: Iterable[tuple[Location, Any]]) -> None:
         """The state before the loop, with other values in some locations."""
@@ -371,7 +404,7 @@ class LoopState:
                 location = Location(holder, key, label_of(holder, label, key))
                 if location not in carried:
                     learnt |= self._changed(location, was.get(key, UNSET), now.get(key, UNSET))
-                elif not is_number(now.get(key, UNSET)):
+                elif not is_number(now.get(key, UNSET)) and not self._is_resized(location, now.get(key, UNSET)):
                     learnt |= self._no_number(location, was.get(key, UNSET), now.get(key, UNSET))
         if learnt:
             raise _Again
@@ -383,7 +416,9 @@ class LoopState:
         self.aliases = [[] if i in which else self._others_of(i, arguments, handed) for i in range(len(handed))]
         self.ends = [[None if i in which else self._made(i, value)] for i, value in enumerate(handed)]
         self._share_items(arguments, handed)
-        given = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, handed)]
+        sized = [v for v in handed if isinstance(v, OneOf) and is_one_array(v, v.options[0][0])]
+        made = dict(zip(map(id, sized), as_arrays(sized)))
+        given = [Undefined(p.label) if v is UNSET else made.get(id(v), v) for p, v in zip(self.locations, handed)]
         for i, (own, conds) in which.items():
             given[i] = own
             given += conds
@@ -403,6 +438,9 @@ class LoopState:
         SharedStart where the loop stores into one of them, or into one of two variables that are one array.
         """
         value = handed[i]
+        if isinstance(value, OneOf):
+            self._keep_apart(i, value, arguments, handed)
+            return []
         if not isinstance(value, Tensor) or not (value.ndim or value.boxed) or value is arguments[i]:
             return []
         if self.locations[i].label.startswith(MADE):  # what is returned is not stored into any more
@@ -412,7 +450,7 @@ class LoopState:
         shared: list[Tensor] = []
         for root in roots(value):
             at = next((j for j, a in enumerate(arguments) if a is root), None)
-            if at is None and not is_inside(root, trace.block):
+            if at is None and not is_inside(root, trace.region):
                 others.append(root)
             elif at is not None and is_seen(self.given[at], self.is_shared):
                 others.append(self.given[at])
@@ -423,6 +461,25 @@ class LoopState:
         if (others or shared) and any(w is t for w in trace.writes[-1] for t in (*others, *shared, arguments[i])):
             raise SharedStart(self.given, self.locations[i].label)
         return others
+
+    def _keep_apart(self, i: int, value: OneOf, arguments: Sequence[Any], handed: Sequence[Any]) -> None:
+        """OpError where one of the arrays that a variable may be is another's as well: what it hands on is a copy."""
+        if self.locations[i].label.startswith(MADE):  # what is returned is not stored into any more
+            return
+        given, block = self.given[i], require().region
+        is_apart = isinstance(given, Tensor) and not is_seen(given, self.is_shared)
+        others = [root for k, v in enumerate(handed) if k != i for root in arrays_of(v)]
+        for array, _ in value.options:
+            of = [*roots(array)]
+            as_it_is = array is arguments[i] or all(is_inside(r, block) and r is not arguments[i] for r in of)
+            part = all(r is arguments[i] for r in of) and is_apart
+            if not (as_it_is or part) or any(_among(r, others) for r in of):
+                name = self.locations[i].label
+                raise OpError(
+                    f"{name} is one of several arrays after an iteration, of which one is another variable's as well",
+                    f"copy() it: {name} = ….copy()",
+                    "TX0291",
+                )
 
     def _is_read(self, i: int) -> bool:
         """Whether an iteration may read a location from before it."""
@@ -506,7 +563,7 @@ class LoopState:
         for number, its in arrays.items():
             label = self.appended[number][0]
             before = [j for j, a in enumerate(arguments) if any(a is root for root in its)]
-            outer = [root for root in its if not is_inside(root, trace.block) and not _among(root, arguments)]
+            outer = [root for root in its if not is_inside(root, trace.region) and not _among(root, arguments)]
             after = [k for k, value in enumerate(handed) if any(_among(root, its) for root in _roots(value))]
             if any(_among(w, [*outer, *(arguments[i] for i in (*before, *after))]) for w in trace.writes[-1]):
                 raise OpError(
@@ -561,7 +618,7 @@ class LoopState:
 
     def _is_own(self, value: Tensor) -> bool:
         """Whether the storage of an array came to be in the iteration."""
-        block = require().block
+        block = require().region
         return all(is_inside(root, block) for root in roots(value))
 
     def _no_number(self, location: Location, was: Any, now: Any) -> bool:
@@ -582,6 +639,8 @@ class LoopState:
         error = TxcError(text, user_loc(), hint, "TX0315")
         if was is not UNSET and is_number(now) and location.label in self.carries.at_head:
             raise FirstApart(error)
+        if is_one_array(now, was) and require().binds:
+            self.given_up_sizes.append(location)
         self.given_up[location] = error
         self.local[location] = Undefined(location.label, text, hint)
         return True
@@ -628,4 +687,4 @@ def _among(t: Any, others: Iterable[Any]) -> bool:
 
 
 def _roots(value: Any) -> Iterable[Tensor]:
-    return roots(value) if isinstance(value, Tensor) else ()
+    return arrays_of(value)

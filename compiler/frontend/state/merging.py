@@ -103,6 +103,8 @@ class Merge:
         self.apart: dict[int, _Apart | Undefined] = {}
         #: By identity: the arrays of a side whose sizes are known inside it, and what became of them.
         self.sized: dict[int, tuple[Tensor, _Sized]] = {}
+        #: The sizes of such, by side.
+        self.sizes: dict[tuple[int, Dim], Tensor] = {}
         self.made: dict[int, Tensor | Undefined] = {}
         #: By identity of a new object: the object that it becomes, and those that became one.
         self.becomes: dict[int, Any] = {}
@@ -216,6 +218,12 @@ class Merge:
         if a is b:
             return a
         if label.startswith(MADE) and (a is UNSET or b is UNSET):
+            side, there = (1, b) if a is UNSET else (0, a)
+            if is_array(there) and not all(map(self.fork.trace.table.knows, there.dims)):
+                try:
+                    return self._sized(there, side, label)
+                except _Inside:
+                    pass
             a, b = (Undefined(label) if x is UNSET else x for x in (a, b))
             return self._pair(a, b, label)
         if a is UNSET or b is UNSET:
@@ -347,7 +355,8 @@ class Merge:
                 most = [trace.table.resolve(largest(trace, d)) for d in x.dims]
             if not all(map(trace.table.knows, most)):
                 raise _Inside
-            places = [self._only_there(size, side, label) for size in sizes]
+            known = [self.sizes.setdefault((side, trace.table.resolve(d)), n) for d, n in zip(x.dims, sizes)]
+            places = [self._only_there(size, side, label) for size in known]
             self.sized[id(x)] = x, _Sized(self._only_there(room, side, label), places, most)
         return self.sized[id(x)][1]
 
@@ -384,7 +393,8 @@ class Merge:
         for number, (a, b, label) in enumerate(self.pairs):  # it gets more on the way
             typed.append(self.fork.typed(a, b, label))
             error = typed[-1]
-            if isinstance(error, OpError) and not (a is NOWHERE or b is NOWHERE or label.startswith(MADE)):
+            arrays = is_array(a) and is_array(b)
+            if isinstance(error, OpError) and (arrays or not (a is NOWHERE or b is NOWHERE or label.startswith(MADE))):
                 self.options.pop(number, None)
                 self.apart[number] = self._one_of(a, b, label, error.message, error.hint)
         self._refuse_parts_of_sized()

@@ -382,12 +382,17 @@ class Tensor(Operators, Elements):
         return self.functions.method(self, name)
 
     def __getitem__(self, key: Any) -> Any:
+        if (found := _unusable_in(key)) is not None:
+            return found.each(lambda v: self[_with(key, found, v)], self, key)
         with located():
             return self.functions.get(self, key)
 
     def __setitem__(self, key: Any, new: Any) -> None:
         if isinstance(new, Unusable):
-            new.each(lambda v: operator.setitem(self, key, v), self)
+            new.each(lambda v: operator.setitem(self, key, v), self, key)
+            return
+        if (found := _unusable_in(key)) is not None:
+            found.each(lambda v: operator.setitem(self, _with(key, found, v), new), self, key, new)
             return
         with located():
             self.functions.put(self, key, new)
@@ -451,6 +456,18 @@ class Tensor(Operators, Elements):
                 asked = f"the text of a {self.user_type} is asked, whose value is known only when the function runs"
                 raise OpError(asked, instead("str"), "TX0317")
         return repr(self)
+
+
+def _unusable_in(key: Any) -> Unusable | None:
+    """The part of a key that is one of several values, or none."""
+    if isinstance(key, tuple):
+        return next((part for part in key if isinstance(part, Unusable)), None)
+    return key if isinstance(key, Unusable) else None
+
+
+def _with(key: Any, part: Any, value: Any) -> Any:
+    """A key with a value in the place of a part."""
+    return tuple(value if p is part else p for p in key) if isinstance(key, tuple) else value
 
 
 def _typed(t: Tensor) -> TensorType:

@@ -106,6 +106,11 @@ class Trace:
     def block(self) -> Block:
         return self.blocks[-1]
 
+    @property
+    def region(self) -> Block:
+        """The innermost open block that is the region of a branch or a loop, or the function's own."""
+        return next(block for block in reversed(self.blocks) if block not in self.bindings)
+
     def is_bound(self, d: Dim) -> bool:
         """Whether a size is one that values decide."""
         return any(s in self.bound for s in d.symbols())
