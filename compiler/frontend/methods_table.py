@@ -28,13 +28,15 @@ from .tensor import methods
 from .tensor.apply import apply, as_tensor, call
 from .tensor.assignment import store
 from .tensor.composite_views import Part
+from .tensor.shape_assignment import give_shape
 from .tensor.tensor import Tensor
 from .tensor.view_or_copy import Flat
 from .trace.context import current
 from .trace.symint import SymInt
 
 __all__ = [
-    "Flat", "Part", "apply", "as_tensor", "data_dependent_sizes", "expand_library", "function", "get", "matmul",
+    "Flat", "Part", "apply", "as_tensor", "data_dependent_sizes", "expand_library", "function", "get", "give_shape",
+    "matmul",
     "method", "of_python", "power", "put", "store", "ufunc", "undefined", "vectorized",
 ]  # fmt: skip
 

@@ -31,7 +31,7 @@ def same(got: Any, expected: Any) -> None:
         return
     a, b = np.asarray(got), np.asarray(expected)
     assert (a.dtype, a.shape) == (b.dtype, b.shape)
-    np.testing.assert_allclose(a, b, rtol=1e-12)
+    np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
 def copies(call: tuple[Any, ...]) -> list[Any]:
@@ -475,6 +475,40 @@ def outer_break(x, n):
                 a = a[1:]
                 break
     return a
+
+
+@case((X, 3), (X, 1), (X.reshape(2, 5), 9))
+def halved_counts(x, n):
+    while n > 1:
+        n = n // 2
+        x = x[n:]
+    return x
+
+
+@case((-1.75, 0.25, -1.0, 1.0, 12, 9, 8), (1.75, 2.25, 1.0, 1.5, 3, 2, 50), (-1.0, 0.0, 0.0, 0.5, 2, 1, 0))
+def mandelbrot(xmin, xmax, ymin, ymax, xn, yn, itermax, horizon=2.0):
+    """Nicolas Rougier's, of the points that are left."""
+    xi, yi = np.mgrid[0:xn, 0:yn]
+    x = np.linspace(xmin, xmax, xn, dtype=np.float64)[xi]
+    y = np.linspace(ymin, ymax, yn, dtype=np.float64)[yi]
+    c = x + y * 1j
+    n_ = np.zeros(c.shape, dtype=np.int64)
+    z_ = np.zeros(c.shape, dtype=np.complex128)
+    xi.shape = yi.shape = c.shape = xn * yn
+    z = np.zeros(c.shape, np.complex128)
+    for i in range(itermax):
+        if not len(z):
+            break
+        np.multiply(z, z, z)
+        np.add(z, c, z)
+        over = abs(z) > horizon
+        n_[xi[over], yi[over]] = i + 1
+        z_[xi[over], yi[over]] = z[over]
+        np.logical_not(over, over)
+        z = z[over]
+        xi, yi = xi[over], yi[over]
+        c = c[over]
+    return z_.T, n_.T
 
 
 @pytest.mark.parametrize(("f", "call"), CASES)

@@ -69,6 +69,10 @@ _TAKE_FUNCTIONS = (
 )  # fmt: skip
 
 
+#: The attributes of arrays that a staged function may assign.
+_ASSIGNED = ("real", "imag", "shape")
+
+
 class Traced(NamedTuple):
     """A graph, and what it took from outside the function.
 
@@ -320,8 +324,8 @@ class Runtime(ControlFlow):
             for value, _ in owner.options:
                 self.changed(value, what)
             return owner
-        if isinstance(owner, Tensor) and what.startswith("the attribute ") and what.split()[-1] not in ("real", "imag"):
-            hint = "x = x.reshape(…)" if what.endswith(" shape") else "keep it in a variable of its own"
+        if isinstance(owner, Tensor) and what.startswith("the attribute ") and what.split()[-1] not in _ASSIGNED:
+            hint = "keep it in a variable of its own"
             raise staging_error(f"{what} of a tensor is not assigned", hint, "TX0322")
         return self.captures.refuse_change(owner, what)
 

@@ -44,6 +44,11 @@ class Derived(Tensor):
 
     __slots__ = ()
 
+    def __init__(self, value: Value, *, layout: str, boxed: bool):
+        super().__init__(value, layout=layout, boxed=boxed)
+        if (trace := current()) is not None:
+            trace.views.append(weakref.ref(self))
+
     @property
     def is_view(self) -> bool:
         return True

@@ -93,6 +93,8 @@ def _decisive(v: Value) -> list[Value]:
         return []
     if issubclass(op, View) or op.name in _SAME_ARRAY:
         return [v.node.operands[0]]
+    if op is OPS["take"] and len(v.node.operands) == 2 and len(v.node.operands[0].type.dims) == 1:
+        return [v.node.operands[1]]  # a vector by an index array: NumPy's result has the order of that
     if len(v.type.dims) > 1 and (issubclass(op, (Map, Reduction, Scan)) or op.name in _LIKE_OPERANDS):
         return [o for o in v.node.operands if o.type.dims]
     return []
@@ -161,8 +163,10 @@ def _in_order_of(dims: Sequence[Dim], found: Sequence[Strides | None]) -> Stride
         return packed_strides(dims)
     if any(s is None for s in found):
         return None
-    if all(_descend(s) for s in found if s is not None):
-        return packed_strides(dims)
+    packed = packed_strides(dims)
+    # Of what is row-major already the signs of sizes need not be known.
+    if all(s is not None and (s == packed or _descend(s)) for s in found):
+        return packed
     # A number for all elements may stand for an array filled with it, which would be row-major.
     filled = any(s and all(step.const == 0 for step in s) for s in found)
     if not filled and all(s is not None and len(s) == len(dims) and _descend(s[::-1]) for s in found):

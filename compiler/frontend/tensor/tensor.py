@@ -127,6 +127,8 @@ class Tensor(Operators, Elements):
         made.layout, made.weak, made.boxed, made.memory = self.layout, "", False, None
         made._value, made._parent, made._op, made._attrs, made._cached = None, self, op, attrs, None
         made.frozen = ""
+        if (trace := current()) is not None:
+            trace.views.append(weakref.ref(made))
         if op is not None:
             made._loc, made._type = user_loc(), op.infer([self.type], attrs)[0]
         return made
@@ -216,6 +218,11 @@ class Tensor(Operators, Elements):
     @property
     def shape(self) -> tuple[int | SymInt, ...]:
         return shape_of(self.dims)
+
+    @shape.setter
+    def shape(self, new: Any) -> None:
+        with located():
+            self.functions.give_shape(self, new)
 
     @property
     def ndim(self) -> int:

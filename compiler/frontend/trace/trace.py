@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -90,6 +91,8 @@ class Trace:
         self.opposites: dict[Value, Value] = {}
         #: By identity: an object that a branch made, of one value of several, and its condition.
         self.made_where: dict[int, tuple[Any, Tensor]] = {}
+        #: Views of all kinds, as long as they are referred to.
+        self.views: list[weakref.ref[Tensor]] = []
         #: Whether sizes can become known here.
         self.binds = True
         #: The arrays of which was asked whether they are others.

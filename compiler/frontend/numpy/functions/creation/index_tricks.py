@@ -57,7 +57,7 @@ class Grid:
             if self.sparse:
                 return tuple(methods.copy(t) for t in along)
             dims = tuple(t.dims[0] for t in ranges)
-            return stack([broadcast_to(t, dims) for t in along])
+            return methods.copy(stack([broadcast_to(t, dims) for t in along]))  # row-major, as NumPy makes it
 
 
 class Joined:
