@@ -1,4 +1,4 @@
-"""Measures every approximated op against mpmath and writes docs/accuracy.md: ``python docs/accuracy.py``.
+"""Measures every approximated op against mpmath and writes docs/reference/accuracy.md: ``python docs/accuracy.py``.
 
 The arguments are drawn from a fixed seed and the bodies run on NumPy, bit for bit as machine code does, so anyone who
 measures gets the same figures; `tests/ops/test_accuracy_table.py` measures part of them again.
@@ -21,7 +21,7 @@ from txc.dialects.registry import OPS, Map
 
 __all__ = ["CASES", "Case", "accuracy_page", "errors", "measured"]
 
-TARGET = Path(__file__).with_name("accuracy.md")
+TARGET = Path(__file__).parent / "reference" / "accuracy.md"
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
 
@@ -427,7 +427,7 @@ def measured(name: str) -> tuple[float, float]:
 HEADER = """# Accuracy
 
 Written by `docs/accuracy.py`, which measures every op that is an approximation against mpmath; do not edit. All other
-maps are exact, or correctly rounded (`docs/ops.md`). Errors are in units in the last place of the result; where the
+maps are exact, or correctly rounded ([Ops](ops.md)). Errors are in units in the last place of the result; where the
 unit is "conditioned", one unit is that plus what one unit in the last place of each operand changes in the result,
 because these functions have zeros that no float is, or turn the last bit of an operand into many of the result.
 *Stated* is what the op promises and tests hold it to; f16 and bf16 are computed in f32 and rounded once. Against the
@@ -440,7 +440,7 @@ all others within 2 (`tests/ops/test_umath_validation.py`).
 
 
 def accuracy_page() -> str:
-    """The text of docs/accuracy.md."""
+    """The text of docs/reference/accuracy.md."""
     rows = []
     for name in sorted(CASES):
         op = OPS[name]

@@ -1,7 +1,7 @@
 """Which ops become PTX, measured by compiling each: ``python docs/gpu_support.py`` writes docs/gpu_support.json.
 
 For each op the element types of one kind each (`KINDS`) for which a function that only applies it compiles for `sm_90`.
-`docs/operations.md` shows them, and `tests/test_operations.py` compiles part of them again.
+`docs/reference/operations.md` shows them, and `tests/test_operations.py` compiles part of them again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/operations.md has every name of Eigen's Tensor module, each with a test that there is."""
+"""docs/reference/operations.md has every name of Eigen's Tensor module, each with a test that there is."""
 
 from __future__ import annotations
 

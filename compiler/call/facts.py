@@ -1,7 +1,7 @@
 """Facts of a call: what compiled code may depend on.  Nothing else of an argument selects or makes code.
 
-dtype, rank and *stride fact* of an array, the kind of a scalar; sizes are symbols.  `docs/architecture.md` has the
-whole list.
+dtype, rank and *stride fact* of an array, the kind of a scalar; sizes are symbols.
+`docs/inside/architecture.md` has the whole list.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def scheduled_for_gpu(name: str, given: Any) -> Iterator[None]:
     except EmitError as error:
         if given.emit != "ptx" and given.target != "nvptx64":
             raise
-        hint = "docs/operations.md says which operations run on a GPU, for which element types"
+        hint = "docs/reference/operations.md says which operations run on a GPU, for which element types"
         raise CliError(f"no PTX of {name}: {error}", hint) from None
 
 

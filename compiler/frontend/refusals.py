@@ -1,7 +1,7 @@
 """What has no compiled form, and what to write instead: one sentence for each name of NumPy's and Python's.
 
-Hints of refusals, `docs/not-supported.md` and the test that no public name is forgotten read this table.  It says what
-a name *means*: of names that are spelled nearly alike few mean nearly the same.
+Hints of refusals, `docs/reference/not-supported.md` and the test that no public name is forgotten read this table.
+It says what a name *means*: of names that are spelled nearly alike few mean nearly the same.
 """
 
 from __future__ import annotations

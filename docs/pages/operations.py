@@ -1,4 +1,4 @@
-"""docs/operations.md: the names of Eigen's Tensor module (`eigen_names.toml`).
+"""docs/reference/operations.md: the names of Eigen's Tensor module (`eigen_names.toml`).
 
 Each with what it means here, where it runs, and which test proves it.
 """
@@ -20,15 +20,15 @@ from txc.dialects.types import DTYPES
 
 __all__ = ["PAGE", "TESTS", "eigen_names", "page", "proof"]
 
-PAGE = "operations.md"
+PAGE = "reference/operations.md"
 FOLDER = Path(__file__).parents[1]
 HEADER = """# Operations of Eigen's Tensor module
 
 Written by `docs/generate.py` from `docs/eigen_names.toml` and the registry; do not edit. *Accuracy* is in units in the
-last place (`accuracy.md` has what was measured). *cpu*: all listed dtypes, by the test named last. *ptx-sim*: the
-element types among {kinds} for which the op compiles to PTX for `sm_90` (`docs/gpu_support.json`), which the simulator
-runs (`tests/gpu`). *cuda*: the same PTX; this column says what is emitted for a device, the ops were not run on one for
-it. A dash: it is no computation of its own, or there is no PTX of it.
+last place ([Accuracy](accuracy.md) has what was measured). *cpu*: all listed dtypes, by the test named last.
+*ptx-sim*: the element types among {kinds} for which the op compiles to PTX for `sm_90` (`docs/gpu_support.json`), which
+the simulator runs (`tests/gpu`). *cuda*: the same PTX; this column says what is emitted for a device, the ops were not
+run on one for it. A dash: it is no computation of its own, or there is no PTX of it.
 """
 COLUMNS = ("name", "meaning", "dtypes", "accuracy", "cpu", "ptx-sim", "cuda", "test")
 #: The generated test of a family, where a name states none of its own.
@@ -46,7 +46,7 @@ def eigen_names() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def page() -> str:
-    """The text of docs/operations.md."""
+    """The text of docs/reference/operations.md."""
     support = json.loads((FOLDER / "gpu_support.json").read_text(encoding="utf-8"))
     made = [HEADER.format(kinds=", ".join(support["kinds"]))]
     for group, names in eigen_names().items():

@@ -1,4 +1,4 @@
-"""docs/ops.md: every op of the registry."""
+"""docs/reference/ops.md: every op of the registry."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from txc.dialects.registry import OPS, REQUIRED, Op, Scan
 
 __all__ = ["FAMILIES", "PAGE", "accuracy", "dtypes", "page", "summary"]
 
-PAGE = "ops.md"
+PAGE = "reference/ops.md"
 #: In order, with what the family means.
 FAMILIES = {
     "map": "One scalar body applied to every element. Operands are promoted as NumPy 2 promotes, and broadcast.",
@@ -32,7 +32,7 @@ place; exact ops are correctly rounded, or do not round. *Seeds* names the spell
 
 
 def page() -> str:
-    """The text of docs/ops.md."""
+    """The text of docs/reference/ops.md."""
     made = [HEADER]
     for family, meaning in FAMILIES.items():
         made.append(f"\n## {family.capitalize()}\n\n{meaning}\n")

@@ -1,4 +1,4 @@
-"""docs/optimiser.md: each decision of the optimiser, on a program that is compiled now."""
+"""docs/inside/optimiser.md: each decision of the optimiser, on a program that is compiled now."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from txc.passes.cost.remarks import recorded
 
 __all__ = ["PAGE", "SECTIONS", "page"]
 
-PAGE = "optimiser.md"
+PAGE = "inside/optimiser.md"
 
 HEADER = """# The optimiser, decision by decision
 
@@ -390,7 +390,7 @@ SECTIONS = (
 
 
 def page() -> str:
-    """The text of docs/optimiser.md."""
+    """The text of docs/inside/optimiser.md."""
     constants = [f"| `{f.name}` | {f.default:.9g} | {DECIDES[f.name]} |" for f in fields(Machine)]
     return HEADER + "\n".join(constants) + "\n" + "".join(map(_section, SECTIONS))
 

@@ -1,4 +1,4 @@
-"""docs/not-supported.md: what has no compiled form, and what to write instead (`compiler/frontend/refusals.py`)."""
+"""`reference/not-supported.md`: what has no compiled form, and what to write instead (`frontend/refusals.py`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from txc.compiler.frontend.refusals import COMPILING, GROUPS, Group
 
 __all__ = ["PAGE", "page"]
 
-PAGE = "not-supported.md"
+PAGE = "reference/not-supported.md"
 HEADER = """# What has no compiled form
 
 Written by `docs/generate.py` from `compiler/frontend/refusals.py`; do not edit. A use of one of these names in a
@@ -20,7 +20,7 @@ These work on dtypes, sizes and other facts of the call, and give facts again:
 
 
 def page() -> str:
-    """The text of docs/not-supported.md."""
+    """The text of docs/reference/not-supported.md."""
     parts = [HEADER, *map(_section, GROUPS), LAST, ", ".join(f"`{name}`" for name in COMPILING) + ".\n"]
     return "\n".join(parts)
 

@@ -1,4 +1,4 @@
-"""docs/ptx-simulator.md: what the simulator checks and counts, and the instructions that it knows."""
+"""docs/reference/ptx-simulator.md: what the simulator checks and counts, and the instructions that it knows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from txc.runtime.ptx_simulator.instructions.decode import TABLE
 
 __all__ = ["PAGE", "page"]
 
-PAGE = "ptx-simulator.md"
+PAGE = "reference/ptx-simulator.md"
 HEADER = """# The PTX simulator
 
 Written by `docs/generate.py` from the table of decoders (`runtime/ptx_simulator/`); do not edit.
@@ -57,7 +57,7 @@ are the simulator's own 128 bytes; those that the driver's documentation exclude
 
 
 def page() -> str:
-    """The text of docs/ptx-simulator.md: a row for each opcode, and the special registers."""
+    """The text of docs/reference/ptx-simulator.md: a row for each opcode, and the special registers."""
     rows = [f"| `{name}` | {row.types} | {row.forms} | {row.section} |" for name, row in sorted(TABLE.items())]
     registers = ", ".join(f"`{name}`" for name in sorted(SPECIAL_REGISTERS))
     return HEADER + "\n".join([*rows, "", f"Special registers: {registers}.", ""])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,8 @@ HEAD = """\
 # The tree
 
 Each folder is a concept of the field and each file one idea; the sentence beside a name is the first of its docstring.
-This page is generated (`python docs/generate.py`). `docs/architecture.md` says how a program passes through them.
+This page is generated (`python docs/generate.py`). [Architecture](architecture.md) says how a program passes through
+them.
 """
 
 
@@ -36,5 +36,5 @@ def _folder(folder: Path) -> Iterator[str]:
 
 def _says(path: Path) -> str:
     """The first sentence of a file's docstring, in one line of Markdown."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    text = path.read_text(encoding="utf-8").split('"""', 2)[1]  # parsing a thousand files would take seconds
     return " ".join(text.split("\n\n")[0].split()).replace("|", "\\|")

@@ -14,7 +14,7 @@ import pytest
 
 __all__ = ["may_spill", "needs_ptxas", "ptxas", "spills"]
 
-PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
+PAGE = Path(__file__).parents[2] / "docs" / "inside" / "gpu.md"
 
 
 @lru_cache(maxsize=1)
@@ -37,7 +37,7 @@ needs_ptxas = pytest.mark.skipif(ptxas() is None, reason="no ptxas: neither on t
 
 @lru_cache(maxsize=1)
 def may_spill() -> frozenset[str]:
-    """The functions some of whose kernels may spill registers, as `docs/gpu.md` says with the reason of each."""
+    """The functions some of whose kernels may spill registers, as `docs/inside/gpu.md` says with the reason of each."""
     text = PAGE.read_text(encoding="utf-8")
     section = text[text.index("## Kernels that spill registers") :]
     return frozenset(re.findall(r"^\| `(\w+)` \|", section, re.M))

@@ -1,4 +1,4 @@
-"""`docs/embedding.md`: every file is written, every command runs, and prints what the page says."""
+"""`docs/howto/export-to-c.md`: every file is written, every command runs, and prints what the page says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "docs/embedding.md").read_text()
+TEXT = (ROOT / "docs/howto/export-to-c.md").read_text()
 BLOCK = re.compile(r"^```(\w+) ?(\S*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 INTRODUCTION, *_PARTS = re.split(r"^## ", TEXT, flags=re.MULTILINE)
 SECTIONS = {part.partition("\n")[0]: part.partition("\n")[2] for part in _PARTS}

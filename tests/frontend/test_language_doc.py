@@ -1,4 +1,4 @@
-"""`docs/language.md`: every good example compiles and does what is said, every bad one gives the error that is said."""
+"""`reference/language.md`: every good example compiles and does what is said, bad ones give the error that is said."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import pytest
 import txc
 from txc.compiler.diagnostics import TxcError
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs/language.md").read_text()
+TEXT = (Path(__file__).resolve().parents[2] / "docs/reference/language.md").read_text()
 BLOCKS = re.findall(r"^```(tx error|tx|python|text)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 #: Pairs of a program and the block after it.
 PAIRS = [(BLOCKS[i][0], BLOCKS[i][1], BLOCKS[i + 1]) for i in range(0, len(BLOCKS), 2)]

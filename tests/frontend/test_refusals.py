@@ -261,7 +261,7 @@ def test_methods_that_are_functions() -> None:
         ("x * math.pi", "hint: write pi: names have no module in front"),
         ("x.astype(np.float32)", "hint: write f32"),
         ("np.polymul(x, x)", "hint: write np.convolve(p, q)"),
-        ("np.linalg.slogdet(x)", "docs/ops.md"),
+        ("np.linalg.slogdet(x)", "docs/reference/ops.md"),
     ],
 )
 def test_names_of_tx_have_no_module(written: str, hint: str, tmp_path: Any) -> None:

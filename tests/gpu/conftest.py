@@ -13,7 +13,7 @@ from ..codegen.ptxas import may_spill, ptxas, spills
 
 @pytest.fixture(autouse=True)
 def assembled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """For the GPU that it is made for, without spills in kernels that `docs/gpu.md` does not list."""
+    """For the GPU that it is made for, without spills in kernels that `docs/inside/gpu.md` does not list."""
     texts: list[str] = []
     simulated = PtxSimulator.load
 

@@ -1,6 +1,6 @@
 """What NVIDIA's assembler says of the PTX of every schedule: that it assembles, and which kernels spill registers.
 
-`docs/gpu.md` lists those that may, each with its reason; here they are assembled too, and no others may spill.
+`docs/inside/gpu.md` lists those that may, each with its reason; here they are assembled too, and no others may spill.
 """
 
 from __future__ import annotations

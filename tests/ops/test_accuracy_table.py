@@ -1,4 +1,4 @@
-"""docs/accuracy.md: a row for every approximation, what is stated holds, and part of it is measured again here."""
+"""`accuracy.md`: a row for every approximation, what is stated holds, and part of it is measured again here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ accuracy = importlib.util.module_from_spec(SPEC)
 __import__("sys").modules[SPEC.name] = accuracy
 SPEC.loader.exec_module(accuracy)
 
-PAGE = (ROOT / "docs" / "accuracy.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "accuracy.md").read_text()
 ROWS = {
     name: (float(stated), float(single), float(double), unit)
     for name, stated, single, double, unit in re.findall(

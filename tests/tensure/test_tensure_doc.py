@@ -1,4 +1,4 @@
-"""`docs/tensure.md` and `docs/graph.md`: every statement prints what the page says."""
+"""`docs/reference/tensure.md` and `docs/reference/graph.md`: every statement prints what the page says."""
 
 import doctest
 import re
@@ -8,7 +8,7 @@ import pytest
 
 from txc import graph
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference"
 
 
 @pytest.mark.parametrize(("page", "fewest"), [("tensure.md", 40), ("graph.md", 30)])

@@ -43,7 +43,9 @@ def written_without_module(name: str, names: Collection[str]) -> str:
     meant = recognised(theirs)
     if meant is None and isinstance(theirs, type) and issubclass(theirs, np.number):
         meant = next((n for n, d in DTYPES.items() if d.numpy == np.dtype(theirs)), None)
-    return f"write {meant}" if meant in names else instead(f"np.{name}") or "docs/ops.md lists the functions there are"
+    if meant in names:
+        return f"write {meant}"
+    return instead(f"np.{name}") or "docs/reference/ops.md lists the functions there are"
 
 
 def load_text(path: str | Path) -> str:

@@ -1,7 +1,7 @@
 """The `.tx` language: typed functions in a subset of Python's syntax, parsed with `ast` and never executed by Python.
 
 A small evaluator walks the tree and calls the same front end as `jit`: the same tensors, methods, functions and
-structured control flow.  `docs/language.md` is the specification.
+structured control flow.  `docs/reference/language.md` is the specification.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class _Runtime(Runtime):
     def variable(self, name: str, *parts: Callable[..., Any]) -> Location:
         return Location(self.names, name, name)
 
-    # Of tensors that have dims `and`, `or`, `not` and `if … else` are element by element (docs/language.md).
+    # Of tensors that have dims `and`, `or`, `not` and `if … else` are element by element (docs/reference/language.md).
 
     def if_exp(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         if isinstance(test, Tensor) and test.ndim:
@@ -292,7 +292,7 @@ class Evaluator:
                 self.value(call)
             case _:
                 kind = type(node).__name__
-                self.fail(node, f"{kind} is not part of the language", "see docs/language.md", "TX0531")
+                self.fail(node, f"{kind} is not part of the language", "see docs/reference/language.md", "TX0531")
 
     def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
@@ -424,7 +424,8 @@ class Evaluator:
                 return self.attribute(node, self.value(value), attr)
             case ast.Call():
                 return self.call(node)
-        self.fail(node, f"{type(node).__name__} is not part of the language", "see docs/language.md", "TX0531")
+        kind = type(node).__name__
+        self.fail(node, f"{kind} is not part of the language", "see docs/reference/language.md", "TX0531")
 
     def name(self, node: ast.expr, name: str) -> Any:
         if name in self.names:

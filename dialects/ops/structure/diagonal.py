@@ -1,4 +1,4 @@
-"""`diagonal`: a view added by this one file (see docs/architecture.md, "Adding an op")."""
+"""`diagonal`: a view added by this one file (see docs/inside/architecture.md, "Adding an op")."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Compute = Callable[..., Array]
 
 @dataclass(frozen=True)
 class Row:
-    """An entry of the table: what an opcode can be, for `docs/ptx-simulator.md`."""
+    """An entry of the table: what an opcode can be, for `docs/reference/ptx-simulator.md`."""
 
     opcode: str
     types: str
