@@ -13,6 +13,7 @@ html_title = "txc"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_show_copyright = False
 html_copy_source = False
 #: `#heading` works in links as it does on GitHub.
 myst_heading_anchors = 4
