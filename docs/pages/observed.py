@@ -1,63 +1,86 @@
 """Run in a process of its own, as a script: which functions run in the calls of a jitted function, by stage and file.
 
 ``python observed.py ROOT PROGRAM`` prints JSON: for each stage of the first call, and for the calls after it,
-``{file: [functions]}`` in the order in which they first ran.  What runs while a module is imported is left out, and so
-is what makes the texts of the dump (`TXC_DUMP_IR`).
+``{file: [functions]}``.  What runs while a module is imported is left out, and so is what makes the texts of the dump
+(`TXC_DUMP_IR`).
 """
 
 from __future__ import annotations
 
+import cProfile
 import json
 import os
 import runpy
 import sys
-from collections import defaultdict
-from types import FrameType
+from collections.abc import Callable
+from importlib import _bootstrap_external  # pyright: ignore[reportAttributeAccessIssue]
+from types import CodeType
 from typing import Any
+
+from txc.compiler.instrumentation import PassInstrumentation
 
 
 class Observer:
-    """A profile function (`sys.setprofile`) that knows at which stage the compilation is."""
+    """What ran since it was last asked; parts that are not to be seen are `hidden`."""
 
     def __init__(self, root: str):
         self._root = root
-        self._importing = self._printing = 0
-        self._stage = "graph"
-        self._between: dict[str, dict[str, None]] = defaultdict(dict)
-        self.stages: dict[str, dict[str, dict[str, None]]] = {}
+        self._profile = cProfile.Profile(builtins=False)
+        self._hidden = 1
+        self.stages: dict[str, dict[str, list[str]]] = {}
 
-    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
-        if event not in ("call", "return"):
-            return
-        code, entered = frame.f_code, event == "call"
-        if code.co_name == "<module>":
-            self._importing += 1 if entered else -1
-        elif code.co_filename.startswith(self._root):
-            self._at(os.path.realpath(code.co_filename).removeprefix(self._root), code.co_qualname, frame, entered)
+    def hidden(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def unseen(*args: Any, **kwargs: Any) -> Any:
+            self.stop()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.go_on()
 
-    def _at(self, file: str, function: str, frame: FrameType, entered: bool) -> None:
-        if function == "PassInstrumentation._record":
-            self._printing += 1 if entered else -1
-        if entered and not self._importing and not self._printing:
-            self._between[file][function] = None
-        if function == "PassInstrumentation.step":
-            self.settle(frame.f_locals["stage"])
+        return unseen
+
+    def stop(self) -> None:
+        self._hidden += 1
+        self._profile.disable()
+
+    def go_on(self) -> None:
+        self._hidden -= 1
+        if not self._hidden:
+            self._profile.enable()
 
     def settle(self, stage: str) -> None:
         """What ran up to here belongs to `stage`: a step has what was done for it since the last one."""
+        self._profile.disable()
         ran = self.stages.setdefault(stage, {})
-        for file, functions in self._between.items():
-            ran.setdefault(file, {}).update(functions)
-        self._between.clear()
+        for entry in self._profile.getstats():
+            if isinstance(entry.code, CodeType) and entry.code.co_filename.startswith(self._root + "src"):
+                file = os.path.realpath(entry.code.co_filename).removeprefix(self._root)
+                ran.setdefault(file, []).append(entry.code.co_qualname)
+        self._profile.clear()
+
+    def step(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`PassInstrumentation.step`, behind which its stage is settled."""
+
+        def step(instrumentation: Any, stage: str, name: str, work: Callable[[], Any]) -> Any:
+            made = function(instrumentation, stage, name, work)
+            self.settle(stage)
+            self._profile.enable()
+            return made
+
+        return step
 
 
 if __name__ == "__main__":
     root, program = sys.argv[1:]
     call = runpy.run_path(program)["call"]
     observer = Observer(root + os.sep)
+    loader = _bootstrap_external._LoaderBasics
+    loader.exec_module = observer.hidden(loader.exec_module)
+    PassInstrumentation._record = observer.hidden(PassInstrumentation._record)
+    PassInstrumentation.step = observer.step(PassInstrumentation.step)
     for stage in ("call", "second call", "third call"):
-        sys.setprofile(observer)
+        observer.go_on()
         call()
-        sys.setprofile(None)
+        observer.stop()
         observer.settle(stage)
-    print(json.dumps({stage: {file: list(f) for file, f in files.items()} for stage, files in observer.stages.items()}))
+    print(json.dumps(observer.stages))
