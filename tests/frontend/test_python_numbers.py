@@ -281,3 +281,37 @@ def test_ints_that_surely_fit_are_not_checked(plain):
     jitted = txc.jit(plain)
     np.testing.assert_array_equal(jitted(x.copy()), plain(x.copy()))
     assert not [check for check in jitted.graph(x).checks if check.error == "OverflowError"]
+
+
+@pytest.mark.parametrize("element", ["u1", "i4", "i8", "?", "f4"])
+@pytest.mark.parametrize("where", ["at", "slice", "mask", "places", "fill", "literal"])
+def test_a_float_stored_into_integers_is_an_int_that_fits(where: str, element: str):
+    """NumPy takes ``int(value)`` of Python's floats; those of its own it casts."""
+
+    def stores(x, v, c):
+        if where == "at":
+            x[1] = v
+        elif where == "slice":
+            x[1:] = v
+        elif where == "mask":
+            x[x == 0] = v
+        elif where == "places":
+            x[np.array([0, 2])] = v
+        elif where == "fill":
+            x.fill(v)
+        elif c:
+            x[0] = 256.0
+        else:
+            x[0] = -1.0
+
+    def outcome(f, value):
+        x = np.zeros(3, element)
+        try:
+            f(x, value, value > 100)
+        except (OverflowError, ValueError) as error:
+            return type(error), repr(x)
+        return None, repr(x)
+
+    compiled = txc.jit(stores)
+    for value in (-1.0, -0.5, 255.9, 256.0, 1e10, 1e30, math.nan, math.inf, 2.5):
+        assert outcome(compiled, value) == outcome(stores, value), value

@@ -9,6 +9,7 @@ import numpy as np
 
 from ....dialects.dims.dims import Dim, dim, maximum, minimum, only_call
 from ....dialects.registry import OpError
+from ..scalars.python_numbers import as_int
 from ..tensor.apply import apply, as_tensor, is_traced
 from ..tensor.composite_views import IndexedView
 from ..tensor.leaves import leaf
@@ -89,6 +90,7 @@ def _read_now(place: Tensor) -> Tensor:
 
 def put(x: Tensor, key: Any, new: Any) -> None:
     """Store `new` into what the key selects."""
+    new = _whole(x, new)
     items = complete(x, key)
     mask = _leading_mask(x, items)
     if mask is not None:
@@ -100,6 +102,19 @@ def put(x: Tensor, key: Any, new: Any) -> None:
         scatter(places(x, items), new)
     else:
         view(x, items).store(new)
+
+
+def _whole(x: Tensor, new: Any) -> Any:
+    """What is stored into `x`: of a float of Python's, where `x` has integers, the int, which has to fit, as in NumPy.
+
+    A float of NumPy's is cast.
+    """
+    if not x.element.is_integer:
+        return new
+    if type(new) is float:
+        np.empty((), x.element.numpy)[...] = new  # raises NumPy's error
+        return int(new)
+    return as_int(new) if isinstance(new, Tensor) and new.weak == "float" and not new.ndim else new
 
 
 def accumulate(x: Tensor, key: Any, op: str, new: Any) -> None:

@@ -116,7 +116,7 @@ def _call(
     if how == "raised" or got_how == "raised":
         if how == got_how and type(got) is _public(type(expected)):
             return Outcome("same")
-        if isinstance(got, OverflowError) and "needs more than 64 bits" in str(got):
+        if isinstance(got, OverflowError) and "64 bits" in str(got):
             return Outcome("large")
         return Outcome(
             "raised", type(got).__name__ if got_how == "raised" else "", f"Python: {expected!r}\n   txc: {got!r}"
