@@ -106,6 +106,13 @@ def in_a_while(x, t, k):
     return x[1]
 
 
+def in_a_while_that_may_not_run(x, t, k):
+    s = x[1]
+    while s > 2:
+        s -= 4.0 / (t - 1)
+    return s
+
+
 def in_a_comprehension(x, t, k):
     y = [1.0 / float(v) for v in x]  # noqa: F841
     return x[1]
@@ -137,8 +144,8 @@ def behind_an_error_of_its_own(x, t, k):
 FUNCTIONS: list[Callable[..., Any]] = [
     quotient, quotient_of_a_constant_result, remainder_of_ints, integer, root, element, row, store_into_a_local_array,
     inverse, maximum_of_a_selection, quotient_of_ints, in_a_branch, in_a_conditional_expression, in_a_short_circuit,
-    in_a_for, in_a_for_in_a_branch, in_a_while, in_a_comprehension, in_a_function, behind_a_size_that_values_decide,
-    behind_an_error_of_its_own,
+    in_a_for, in_a_for_in_a_branch, in_a_while, in_a_while_that_may_not_run, in_a_comprehension, in_a_function,
+    behind_a_size_that_values_decide, behind_an_error_of_its_own,
 ]  # fmt: skip
 
 CALLS = [

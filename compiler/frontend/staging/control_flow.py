@@ -399,11 +399,12 @@ class ControlFlow:
         So its counter stays an int, which may be an index and a size; that of another `while` is a tensor.
         """
         location = self.variable(counter, test, body)
-        state = self.state(self.roots(test, body))
+        state, demanded = self.state(self.roots(test, body)), require().demanded()
         start, by, end = state.at(location), step(), bound()
         upwards = relation in ("<", "<=")
         counts = is_integer(start) and is_integer(end) and isinstance(by, int) and (by > 0 if upwards else by < 0)
         if not counts:
+            require().forget_since(demanded)  # by what it moves was only asked
             self.while_(test, body, carries)
             return
         if relation in ("<=", ">="):
