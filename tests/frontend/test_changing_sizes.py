@@ -511,6 +511,94 @@ def mandelbrot(xmin, xmax, ymin, ymax, xn, yn, itermax, horizon=2.0):
     return z_.T, n_.T
 
 
+@case((X, 5), (X, 0), (X, 1), (X, 20))
+def grow(x, n):
+    a = x[:1]
+    for i in range(n):
+        a = np.append(a, i * 2.0)
+    return a
+
+
+@case((X, 5), (X, 0), (X, 1), (X, 20))
+def grow2(x, n):
+    a = np.zeros(0)
+    for _i in range(n):
+        a = np.concatenate([a, x])
+    return a
+
+
+@case((X, 3), (X, 0), (X, 20))
+def cond_append(x, n):
+    a = x[:0]
+    for i in range(n):
+        if x[i % len(x)] > 4:
+            a = np.append(a, x[i % len(x)])
+    return a
+
+
+@case((X, 3), (X, 0), (X, 20))
+def grow_shrink(x, n):
+    a = x[:2]
+    for i in range(n):
+        a = np.append(a, i + 0.5)
+        a = a[a > i / 2]
+    return a
+
+
+@case((X, 3), (X, 0), (X, 6))
+def nest_grow(x, n):
+    a = np.zeros(1)
+    for i in range(n):
+        for j in range(i):
+            a = np.append(a, i * 10.0 + j)
+    return a
+
+
+@case((X, 3), (X, 0), (X, 6))
+def nest_grow2(x, n):
+    s = 0.0
+    for i in range(n):
+        a = np.zeros(1)
+        for j in range(i):
+            a = np.append(a, i * 10.0 + j)
+        s = s * 3 + a.sum() + len(a)
+    return s
+
+
+@case((X, 3), (X, 0), (X, 6))
+def hst(x, n):
+    a = x.reshape(1, -1)
+    for i in range(n):
+        a = np.vstack([a, x * i])
+    return a
+
+
+@case((X, 3), (X, 0), (X, 6))
+def hst2(x, n):
+    a = x.reshape(-1, 1)
+    for i in range(n):
+        a = np.hstack([a, (x * i)[:, None]])
+    return a, a.sum()
+
+
+@case((X, 3), (X, 0), (X, 60))
+def brk(x, n):
+    a = x[:1]
+    for i in range(n):
+        if len(a) > 8:
+            break
+        a = np.append(a, [i, i + 1.0])
+    return a
+
+
+@case((X, 3), (X, 0), (X, 60))
+def insert_front(x, n):
+    a = x[:1]
+    for i in range(n):
+        a = np.concatenate(([float(i)], a[:-1]))
+    return a
+
+
 @pytest.mark.parametrize(("f", "call"), CASES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_loops_carry_arrays_whose_sizes_change(f: Any, call: tuple[Any, ...]) -> None:
@@ -553,3 +641,16 @@ def test_an_array_that_is_also_kept_under_another_name_is_not_copied() -> None:
 
     with pytest.raises(TxcError, match="TX0291"):
         f(X.copy(), 3)
+
+
+def test_what_grows_without_a_bound_is_refused() -> None:
+    @txc.jit
+    def f(x: np.ndarray) -> np.ndarray:
+        a = x
+        while a.sum() < 100:
+            a = np.append(a, 7.0)
+        return a
+
+    with pytest.raises(TxcError, match="an array grows in a loop, and no bound of its size is known") as raised:
+        f(X.copy())
+    assert "store into it" in str(raised.value)

@@ -9,7 +9,7 @@ one mask selects, are carried once: so arrays that are as long as each other sti
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ....dialects.dims.dims import Dim, dim, iterators, maximum
 from ....dialects.dims.index_map import IndexMap
@@ -54,21 +54,37 @@ def unpacked(room: Value, dims: Sequence[Dim]) -> Value:
     return emit(OPS["slice"], (room,), {"offsets": (dim(0),) * len(dims), "extents": tuple(dims)})[0]
 
 
+class _Size(NamedTuple):
+    """Dims that are carried together.
+
+    They have one `start` before the loop, and are at most `reach`, which may speak of the loops around; `most` is a
+    bound for all iterations of these.
+    """
+
+    axes: list[Axis]
+    start: Dim
+    most: Dim
+    reach: Dim
+
+
 class ChangingSizes:
     """Which dims of what a loop carries change, and the ints that say what they are.
 
     Learnt while the loop is staged: `mark` that one changes, and whether what an iteration hands on `fits`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rounds: Dim | None = None) -> None:
+        #: How many iterations there are; None where that is not known.
+        self.rounds = rounds
         #: Each such dim, with a number that it shares with those that may be carried with it.
         self.axes: dict[Axis, int] = {}
         #: The largest that iterations make of it, where it begins smaller.
         self.most: dict[Axis, Dim] = {}
+        #: By how much an iteration makes it larger.
+        self.growth: dict[Axis, Dim] = {}
         #: Those that turned out not to change.
         self.fixed: set[Axis] = set()
-        #: The dims that are carried together, what they are before the loop, and the largest that they can be.
-        self.sizes: list[tuple[list[Axis], Dim, Dim]] = []
+        self.sizes: list[_Size] = []
         #: What they are in an iteration.
         self.known: list[Dim] = []
 
@@ -111,29 +127,38 @@ class ChangingSizes:
             together.setdefault((start, number), []).append(axis)
         self.sizes = []
         for (start, _), axes in together.items():
-            most = largest(trace, start)
+            most, reach = largest(trace, start), start
             for axis in axes:
                 most = larger(trace, most, self.most.get(axis, most))
-            self.sizes.append((axes, start, trace.table.resolve(most)))
-        return [as_tensor(symint(start)).value for _, start, _ in self.sizes]
+                reach = most if axis in self.most else reach
+            growth = next((self.growth[axis] for axis in axes if axis in self.growth), None)
+            if growth is not None:
+                assert self.rounds is not None
+                reach = start + maximum(0, self.rounds) * growth
+                grown = trace.table.upper(reach)
+                if grown is None:
+                    raise _grows()
+                most = grown
+            self.sizes.append(_Size(axes, start, *map(trace.table.resolve, (most, reach))))
+        return [as_tensor(symint(size.start)).value for size in self.sizes]
 
     def room(self, i: int, dims: Sequence[Dim]) -> tuple[Dim, ...]:
         """The dims of the memory of the array number `i`, of which these are some sizes."""
-        largest_of = {axis: most for axes, _, most in self.sizes for axis in axes}
+        largest_of = {axis: size.most for size in self.sizes for axis in size.axes}
         return tuple(largest_of.get((i, at), d) for at, d in enumerate(dims))
 
     def bound(self, trace: Trace, values: Iterable[Value]) -> dict[Axis, Dim]:
         """The dims that change, by the values that their sizes have; from here on these are sizes."""
-        self.known = [as_dim(bind(trace, Tensor(v), most)) for (_, _, most), v in zip(self.sizes, values)]
-        return {axis: d for (axes, _, _), d in zip(self.sizes, self.known) for axis in axes}
+        self.known = [as_dim(bind(trace, Tensor(v), size.reach)) for size, v in zip(self.sizes, values)]
+        return {axis: d for size, d in zip(self.sizes, self.known) for axis in size.axes}
 
     def handed_on(self, trace: Trace, made: Mapping[int, Tensor]) -> list[Value] | None:
         """The sizes behind an iteration that `made` these arrays; None where something was learnt instead."""
         found: list[Dim] = []
         learnt = False
-        for (axes, _, most), begin in zip(self.sizes, self.known):
+        for size, begin in zip(self.sizes, self.known):
             ends: dict[Dim, list[Axis]] = {}
-            for axis in axes:
+            for axis in size.axes:
                 ends.setdefault(trace.table.resolve(made[axis[0]].type.dims[axis[1]]), []).append(axis)
             for apart in list(ends.values())[1:]:
                 number = 1 + max(self.axes.values())
@@ -144,25 +169,49 @@ class ChangingSizes:
                     self.fixed |= {*of}
                     self.axes = {axis: number for axis, number in self.axes.items() if axis not in of}
                     learnt = True
-                learnt |= not self._fits(trace, end, most, of)
+                else:
+                    learnt |= not self._fits(trace, begin, end, size.most, of)
             found.append(next(iter(ends)))
         if learnt:
             return None
         return [as_tensor(symint(d)).value for d in found]
 
-    def _fits(self, trace: Trace, end: Dim, most: Dim, axes: Sequence[Axis]) -> bool:
+    def _fits(self, trace: Trace, begin: Dim, end: Dim, most: Dim, axes: Sequence[Axis]) -> bool:
         """Whether a size surely is at most that; else learn for how much memory is needed."""
-        reached = trace.table.upper(end)
-        if reached is not None and trace.table.decide(reached, "<=", most, _ENOUGH) is True:
+        facts = trace.table
+        if all(axis in self.growth for axis in axes):
+            growth = self._growth(trace, begin, end)
+            if growth is not None and facts.decide(growth, "<=", self.growth[axes[0]], _ENOUGH) is True:
+                return True
+            raise _grows()
+        reached = facts.upper(end)
+        if reached is not None and facts.decide(reached, "<=", most, _ENOUGH) is True:
             return True
-        if reached is None or any(axis in self.most for axis in axes):
-            raise OpError(
-                "an array grows in a loop, and no bound of its size is known",
-                "make an array of the largest size before the loop, store into it, and count what is in it",
-                "TX0292",
-            )
-        self.most |= dict.fromkeys(axes, reached)
+        if reached is not None and not any(axis in self.most for axis in axes):
+            self.most |= dict.fromkeys(axes, reached)
+            return False
+        growth = self._growth(trace, begin, end)
+        if growth is None or self.rounds is None:
+            raise _grows()
+        for axis in axes:
+            self.most.pop(axis, None)
+        self.growth |= dict.fromkeys(axes, growth)
         return False
+
+    @staticmethod
+    def _growth(trace: Trace, begin: Dim, end: Dim) -> Dim | None:
+        """By how much an iteration that begins with a size makes it larger at most; None where that is not known."""
+        most = trace.table.upper(end, but=[s for s in begin.symbols() if s in trace.bound])
+        growth = None if most is None else most - begin
+        return None if growth is None or growth.symbols() & begin.symbols() else growth
+
+
+def _grows() -> OpError:
+    return OpError(
+        "an array grows in a loop, and no bound of its size is known",
+        "make an array of the largest size before the loop, store into it, and count what is in it",
+        "TX0292",
+    )
 
 
 def larger(trace: Trace, first: Dim, second: Dim) -> Dim:

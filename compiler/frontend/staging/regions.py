@@ -98,7 +98,7 @@ class _Carried:
 
     def __init__(
         self, trace: Trace, carried: Sequence[Any], names: Sequence[str], is_shared: Callable[[Tensor], bool] | None,
-        hints: Hints | None = None, resized: Collection[int] = (),
+        hints: Hints | None = None, resized: Collection[int] = (), rounds: Dim | None = None,
     ):  # fmt: skip
         self.trace, self.carried, self.is_shared, self.resized = trace, carried, is_shared, resized
         #: A variable without a value yet is not carried until the body gives it one.
@@ -117,7 +117,7 @@ class _Carried:
         self.found: dict[int, Tensor] = {}
         #: What the body leaves as it is, which so is behind the loop what it was before.
         self.steady: dict[int, Any] = {}
-        self.sizes = ChangingSizes()
+        self.sizes = ChangingSizes(rounds)
         self.hints = Hints() if hints is None else hints
         if self.hints.names == self.names:
             self._begin_from(self.hints)
@@ -397,7 +397,7 @@ def for_(
         # A loop whose variable is known never to be negative gets a symbol that says so.
         if low.nonneg:
             name = name.removeprefix("$")
-        plan = _Carried(trace, carried, names, is_shared, hints, resized)
+        plan = _Carried(trace, carried, names, is_shared, hints, resized, (high - low + by - 1) // by)
         symbol = Sym(name)
         item = SymInt(first + scale * sym(name))
         for _ in range(_ROUNDS):

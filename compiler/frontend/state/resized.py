@@ -78,8 +78,12 @@ def _together(values: Sequence[OneOf]) -> list[Tensor]:
 
 
 def _largest(sizes: Sequence[Dim]) -> Dim:
+    """The largest of some sizes: in all iterations where that is one size, else in this one."""
     trace = require()
-    most = largest(trace, sizes[0])
-    for d in sizes[1:]:
-        most = larger(trace, most, largest(trace, d))
+    ends = [largest(trace, d) for d in sizes]
+    if any(end is not ends[0] for end in ends):
+        ends = [*sizes]
+    most = ends[0]
+    for end in ends[1:]:
+        most = larger(trace, most, end)
     return trace.table.resolve(most)

@@ -220,10 +220,12 @@ class DimTable:
                 return None
         return self._range(self.resolve(d))[0]
 
-    def upper(self, d: DimLike) -> Dim | None:
-        """A bound of `d` from above over all iterations of the loops around; None where none is known."""
+    def upper(self, d: DimLike, but: Sequence[Sym] = ()) -> Dim | None:
+        """A bound of `d` from above over all iterations of the loops around but these; None where there is none."""
         most = self.resolve(d)
         for s, (first, last) in reversed(self.loops.items()):
+            if s in but:
+                continue
             found = self._bound(most, s, last, first)
             if found is None:
                 bounds = bounds_over(most, s, first, last)
