@@ -226,3 +226,42 @@ def test_a_view_that_is_another_one_in_each_branch_is_read_before_stores():
     with pytest.raises(txc.TxcError, match="v may be an array that another variable refers to as well") as raised:
         txc.jit(views_that_differ)(np.ones(3), np.ones(3))
     assert raised.value.code == "TX0291"
+
+
+def one_array_of_iterations(x, n):
+    a, b = x + 0, x + 1
+    for i in range(n):
+        a = x * i
+        b = a
+        a += 1
+    b[0] = 5
+    a[1] = 6
+    return a, b
+
+
+def a_view_of_iterations(x, n):
+    a, b = x + 0, x[1:] + 1
+    for i in range(n):
+        a = x * i
+        b = a[1:]
+    b[0] = 5
+    a[2] = 6
+    return a, b
+
+
+def one_array_of_rounds(x, n):
+    a, b, k = x + 0, x + 1, x[0] * 0
+    while k < n:
+        k += 1
+        a = x * k
+        b = a
+    b[0] = 5
+    return a, b
+
+
+@pytest.mark.parametrize("function", [one_array_of_iterations, a_view_of_iterations, one_array_of_rounds])
+@pytest.mark.parametrize("n", [0, 1, 20])
+def test_what_iterations_let_be_one_is_apart_where_there_was_none(function, n):
+    x = np.arange(4.0)
+    for got, expected in zip(txc.jit(function)(x, n), function(x.copy(), n), strict=True):
+        np.testing.assert_array_equal(got, expected)

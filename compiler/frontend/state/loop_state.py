@@ -312,8 +312,15 @@ class LoopState:
 
     def _leave(self, found: Sequence[Any]) -> None:
         """The state behind the loop, of what is carried."""
-        found = [*found]
+        found, own = [*found], found
         shared_again(self.ends, found, [p.label for p in self.locations], "copy() one of the two in the loop")
+        for i, value in enumerate(own):
+            if found[i] is not value and not isinstance(found[i], PerhapsOfOthers) and (ran := self.ran()) is not True:
+                # Where no iteration ran it is what it was.
+                others = [t for t in (found[i], value) if isinstance(t, Tensor)]
+                resized = self.locations[i] in self.resizable
+                perhaps = self._perhaps_of_others(i, value, others) if resized else None
+                found[i] = perhaps or Choice.where(ran, found[i], value, value)
         values = [(p, self._behind(i, found[i], found)) for i, p in enumerate(self.locations)]
         values += [(location, UNSET) for location in self.local]
         values += [(location, symint(d.substitute(self.at_last))) for location, d in self.closed.items()]
