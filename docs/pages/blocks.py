@@ -88,8 +88,7 @@ def run(text: str, folder: Path) -> Iterator[tuple[Block, str]]:
     names: dict[str, Any] = {"__name__": "page"}
     with _surroundings(folder):
         for number, block in enumerate(blocks(text)):
-            library = block.rest.removeprefix("needs ")
-            if library != block.rest and importlib.util.find_spec(library) is None:
+            if block.rest.startswith("needs ") and not _is_installed(block.rest.removeprefix("needs ")):
                 continue
             if "." in block.rest:
                 (folder / block.rest).write_text(block.content, encoding="utf-8")
@@ -102,6 +101,11 @@ def run(text: str, folder: Path) -> Iterator[tuple[Block, str]]:
                 code = compile(block.content, str(file), "exec")
                 printed = _error(code, names) if block.rest == "raises" else _output(code, names)
                 yield block, printed.replace(f"{folder}/", "")
+
+
+def _is_installed(library: str) -> bool:
+    """Whether Python has a module of that name, or C++ a folder of headers."""
+    return importlib.util.find_spec(library) is not None or Path("/usr/include", library).exists()
 
 
 def _output(code: Any, names: dict[str, Any]) -> str:

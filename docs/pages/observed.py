@@ -13,7 +13,7 @@ import os
 import runpy
 import sys
 from collections.abc import Callable
-from importlib import _bootstrap_external  # pyright: ignore[reportAttributeAccessIssue]
+from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import Any
 
@@ -74,8 +74,7 @@ if __name__ == "__main__":
     root, program = sys.argv[1:]
     call = runpy.run_path(program)["call"]
     observer = Observer(root + os.sep)
-    loader = _bootstrap_external._LoaderBasics
-    loader.exec_module = observer.hidden(loader.exec_module)
+    SourceFileLoader.exec_module = observer.hidden(SourceFileLoader.exec_module)
     PassInstrumentation._record = observer.hidden(PassInstrumentation._record)
     PassInstrumentation.step = observer.step(PassInstrumentation.step)
     for stage in ("call", "second call", "third call"):
