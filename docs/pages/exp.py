@@ -217,7 +217,7 @@ def _section(step: Step, ran: dict[str, list[str]], text: str, seen: set[str]) -
     parts = [f"\n## {step.title}\n\n{words}\n\nMade by\n\n{made}\n"]
     if text:
         parts.append(f"\n```{LANGUAGES.get(step.stage, 'mlir')}\n{text}\n```\n")
-    new = [file for file in ran if file not in seen]
+    new = sorted(file for file in ran if file not in seen)
     if new:
         rows = "".join(f"| `{file}` | {_says(ROOT / file)} |\n" for file in new)
         title = f"{len(new)} file{'s' * (len(new) > 1)} first run here"
