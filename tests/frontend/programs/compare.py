@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
     ``endless``, and in `.tx`, whose indices are not checked, ``raises``.
 
     Large are sums whose order matters, ints of Python beyond 64 bits, which txc raises for, and floats that become an
-    integer which does not hold them (`docs/numbers.md`).
+    integer which does not hold them (`docs/reference/numbers.md`).
     """
 
     verdict: str
