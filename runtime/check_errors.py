@@ -25,7 +25,7 @@ ERRORS: dict[str, type[Exception]] = {
             ArithmeticError, AssertionError, AttributeError, BufferError, EOFError, Exception, FloatingPointError,
             IndexError, KeyError, LookupError, MemoryError, NameError, NotImplementedError, OSError, OverflowError,
             PermissionError, RecursionError, ReferenceError, RuntimeError, StopIteration, SystemError, TimeoutError,
-            TypeError, UserWarning, ValueError, ZeroDivisionError,
+            TypeError, UnboundLocalError, UserWarning, ValueError, ZeroDivisionError,
         )
     },
 }  # fmt: skip

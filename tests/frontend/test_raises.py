@@ -522,15 +522,6 @@ def of_a_text_that_is_data(x):
         raise ValueError(f"bad {x[0]}")
 
 
-def of_a_name_that_may_have_no_value(x):
-    for v in x:
-        if v > 2:
-            for w in x:
-                x[1] += w
-            return v
-        x[0] = w  # pyright: ignore[reportUnboundVariable]
-
-
 def in_a_branch_of_cond(x):
     def fails(x):
         raise ValueError("never")
@@ -543,7 +534,6 @@ REFUSED = [
     (of_two_arguments, r"an error cannot be raised here by compiled code: ValueError\('a', 'b'\) \[TX0311\]"),
     (of_a_text_that_is_data, r"the text of a f64\[\] is asked"),
     (in_a_branch_of_cond, r"a function that is a branch or the body of a loop always raises ValueError \[TX0311\]"),
-    (of_a_name_that_may_have_no_value, r"whether UnboundLocalError.* 'w' .* is known only when .* runs \[TX0311\]"),
 ]
 
 

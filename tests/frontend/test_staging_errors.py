@@ -46,23 +46,10 @@ def number_of_many(x):
     return x * float(x)
 
 
-def changes_dtype(x, n):
-    for _ in range(n):
-        x = x > 0
-    return x
-
-
 def changes_rank(x, n):
     for _ in range(n):
         x = x.sum(axis=0)
     return x
-
-
-def loops_over_rows(x):
-    total = 0
-    for row in x:
-        total = total + row
-    return total
 
 
 def range_of_a_tensor(x):
@@ -77,18 +64,18 @@ def array_condition(x):
     return x
 
 
-def one_branch(x):
-    if x.sum() > 0:
-        y = x
+def a_rest_in_one_branch(x, n):
+    for i in range(n):
+        if x[i, 0] > 0:
+            y = x[i:]
     return y  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
-def a_text_in_a_loop(x, n):
+def a_rest_in_a_loop(x, n):
     found = None
     for i in range(n):
-        if found == "yes":
-            x = x + i
-        found = "yes"
+        if x[i, 0] > 0:
+            found = x[i:]
     return x, found
 
 
@@ -212,13 +199,11 @@ ERRORS = [
     (condition_stores_outside, (X,), "the condition of while stores into a tensor that is used outside it"),
     (step_of_unknown_sign, (X, 9), "the step iv0 - 2 of a range varies with a loop"),
     (number_of_many, (X,), "float() takes one number, not f64[x.0, x.1]"),
-    (changes_dtype, (X, 3), "before an iteration of the loop and bool[x.0, x.1] after it"),
     (changes_rank, (X, 3), "x is f64[x.0, x.1] before an iteration of the loop and f64[x.1] after it"),
-    (loops_over_rows, (X,), "total is i64[] before an iteration of the loop and f64[x.1] after it"),
     (range_of_a_tensor, (X,), "the bounds of a range are ints, not f64[]"),
     (array_condition, (X,), "the condition of if is bool[x.0, x.1], not one bool"),
-    (one_branch, (X,), "'y' has no value here: it is set in only one branch"),
-    (a_text_in_a_loop, (X, 3), "'found' is None before an iteration of the loop and 'yes' after it"),
+    (a_rest_in_one_branch, (X, 3), "'y' is without a value before an iteration of the loop and of one kind or another"),
+    (a_rest_in_a_loop, (X, 3), "'found' is None before an iteration of the loop and of one kind or another after it"),
 ]  # fmt: skip
 
 

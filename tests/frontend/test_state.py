@@ -888,15 +888,6 @@ def stores_while_it_lists(x):
     return found
 
 
-def leaves_a_pair_where_it_breaks(x):
-    for i in range(len(x)):
-        pair = (x[i], 1)
-        if x[i] > 0:
-            break
-        x[i] = 10
-    return pair
-
-
 def asks_the_truth_of_an_array(x):
     return x and x
 
@@ -911,7 +902,6 @@ REFUSED = [
     (stores_into_the_last_of_a_list, "an item of found may be an array from before the loop"),
     (lists_one_array_twice, "an item of found may be an array from before the loop"),
     (stores_while_it_lists, "the list found gets arrays that others see, and the loop stores into them"),
-    (leaves_a_pair_where_it_breaks, "'pair' is a tuple behind a loop that may be left"),
     (grows_by_two_kinds, "the list found gets f64[] and f64[x.0] in iterations of a loop"),
     (asks_the_truth_of_an_array, "the condition of if is f64[x.0], not one bool"),
 ]

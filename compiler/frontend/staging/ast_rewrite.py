@@ -22,10 +22,12 @@ Nothing here knows tensors.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..state.liveness import annotate, live_after, live_at_head
+from ..state.unbound import may_be_unbound, note_unbound
 from .break_lowering import NotStaged, rebuild_result, stop_of
 from .induction import counting_of
 
@@ -136,6 +138,7 @@ class _Stager(ast.NodeTransformer):
         own = [n for n in bound_names(body) if n not in declared]
         self.bound.append({*own, *parameters})
         annotate(body, set(declared))
+        note_unbound(body, parameters, {*own} | {n for names in self.bound[:-1] for n in names})
         rewritten = self.block(body)
         self.bound.pop()
         head: list[ast.stmt] = [ast.Nonlocal(sorted(set(declared)))] if declared else []
@@ -201,7 +204,11 @@ class _Stager(ast.NodeTransformer):
         test = self.truth(node.test)
         then_name, then = self.part("then", node, node.body)
         else_name, other = self.part("else", node, node.orelse)
-        value = self.call("if_return" if both else "if_", node, test, then_name, else_name)
+        parts = [test, then_name, else_name]
+        if not both:
+            live = live_after(node)
+            parts.append(_texts([n for n in bound_names([*node.body, *node.orelse]) if n not in live]))
+        value = self.call("if_return" if both else "if_", node, *parts)
         return [then, other, ast.copy_location(ast.Return(value) if both else ast.Expr(value), node)]
 
     def visit_Assert(self, node: ast.Assert) -> Any:
@@ -360,7 +367,9 @@ class _Stager(ast.NodeTransformer):
         first = self.visit(node.generators[0].iter)
         names = [bound_names([g.target]) for g in node.generators]
         own = sorted({n for level in names for n in level})
-        self.bound.append(set(own))
+        # Since 3.12 it is no function of its own, but for a generator.
+        inlined = sys.version_info >= (3, 12) and method != "generator"
+        self.bound.append({*own, *self.bound[-1]} if inlined and self.bound else set(own))
         levels: list[ast.expr] = []
         for number, g in enumerate(node.generators):
             if g.is_async:
@@ -415,7 +424,24 @@ class _Stager(ast.NodeTransformer):
         outside = node.id in self.free and not any(node.id in names for names in self.bound)
         if isinstance(node.ctx, ast.Load) and outside:
             return self.call("captured", node, ast.Constant(node.id), node)
-        return node
+        return self.bound_name(node, node.id) if may_be_unbound(node) and isinstance(node.ctx, ast.Load) else node
+
+    def bound_name(self, at: ast.AST, name: str) -> ast.expr:
+        """A variable that may hold nothing: reading it is a check."""
+        return self.call("bound", at, _lambda(_load(name)), ast.Constant(name), ast.Constant(name in self.bound[-1]))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        made = self.generic_visit(node)
+        if not isinstance(node.target, ast.Name) or not may_be_unbound(node.target):
+            return made
+        name = node.target.id
+        first = ast.Assign([ast.Name(name, ast.Store())], self.bound_name(node, name))
+        return [ast.copy_location(first, node), made]
+
+    def visit_Delete(self, node: ast.Delete) -> Any:
+        made = self.generic_visit(node)
+        names = [t for t in node.targets if isinstance(t, ast.Name) and may_be_unbound(t)]
+        return [*(ast.copy_location(ast.Expr(self.bound_name(t, t.id)), node) for t in names), made]
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         node.value = self.visit(node.value)

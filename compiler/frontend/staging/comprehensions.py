@@ -152,7 +152,7 @@ class Comprehension:
             if level.test is None:
                 proceed()
             else:
-                runtime.if_(level.test(), proceed, _nothing, roots)
+                runtime.if_(level.test(), proceed, _nothing, roots=roots)
 
         kept = (*self.outer, name)
         own = [n for inner in self.levels[number:] for n in inner.names]

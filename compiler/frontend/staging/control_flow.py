@@ -16,9 +16,18 @@ import numpy as np
 
 from ....dialects.dims.dims import Dim, Sym
 from ....dialects.registry import OpError
-from ...diagnostics import located
+from ...diagnostics import TxcError, located
 from ..state.growing_lists import GrowingList
-from ..state.loop_state import Carries, FirstApart, LoopState, NeverRuns, Periodic, Unrepeatable, learnt_of
+from ..state.loop_state import (
+    Carries,
+    FirstApart,
+    LoopState,
+    MayNotRun,
+    NeverRuns,
+    Periodic,
+    Unrepeatable,
+    learnt_of,
+)
 from ..state.merging import Merge
 from ..state.one_of import OneOf
 from ..state.pure_regions import merged_into_one
@@ -172,13 +181,16 @@ class ControlFlow:
             "TX0322",
         )
 
-    def if_(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any], roots: Roots = NO_ROOTS) -> None:
-        """An `if` statement."""
+    def if_(
+        self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any], dead: Sequence[str] | None = None,
+        roots: Roots = NO_ROOTS,
+    ) -> None:  # fmt: skip
+        """An `if` statement; `dead` are the variables bound in it that are not read behind it."""
         test = self.truth(test)
         if not isinstance(test, Tensor):
             (then if test else otherwise)()
             return
-        self._fork(test, then, otherwise, None, roots)
+        self._fork(test, then, otherwise, None, roots, dead=dead)
 
     def if_return(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         """An `if` both of whose branches return."""
@@ -189,12 +201,14 @@ class ControlFlow:
 
     def _fork(
         self, test: Tensor, then: Callable[[], Any], otherwise: Callable[[], Any], name: str | None,
-        roots: Roots = NO_ROOTS, rest: Sequence[Tensor] = (),
+        roots: Roots = NO_ROOTS, rest: Sequence[Tensor] = (), dead: Sequence[str] | None = None,
     ) -> Any:  # fmt: skip
         """Run two parts, each from the state as it is, and merge what they leave.
 
         Their values are merged as well where these have a `name`.  `roots` are variables beside those of the parts.
-        Where `test` is false one of `rest` is true, if there are any.
+        Where `test` is false one of `rest` is true, if there are any.  What one
+        part only binds may be unbound behind it, but for `dead` variables, which nobody reads there; without these it
+        has no value.
         """
         with located():
             roots = {**roots, **self.roots(then, otherwise)}
@@ -222,7 +236,7 @@ class ControlFlow:
                             pass
                     fork.join([])
                     return other()
-            merge = Merge(fork, before, sides, self.fork_value, rest)
+            merge = Merge(fork, before, sides, self.fork_value, rest, None if dead is None else self._lives(dead))
             if name == "the value" and all(side.is_as(before) for side in sides):
                 chosen = merged_into_one(fork, values)
                 if chosen is not None:
@@ -233,6 +247,18 @@ class ControlFlow:
             if isinstance(found, Undefined):
                 raise OpError(found.reason, found.hint, "TX0312")
             return found
+
+    def _lives(self, dead: Sequence[str]) -> Callable[[Any, str], bool]:
+        """Whether a variable that holds nothing at the end of a branch may be read behind it, as loops have to know."""
+
+        def lives(cell: Any, name: str) -> bool:
+            if name in dead or name in self.captures.unset:
+                return False
+            for loop in self.captures.loops:
+                loop.found(cell)
+            return True
+
+        return lives
 
     @contextmanager
     def _assumed(self, cond: Tensor, side: int) -> Iterator[None]:
@@ -338,8 +364,8 @@ class ControlFlow:
         roots = self.roots(test, body) if roots is None else roots
         learnt = learnt_of(self.captures, carries)
         plan = LoopState(
-            roots, self.captures, Carries(*carries), self.unset, runs=lambda: None, ran=lambda: ran, learnt=learnt,
-            refers=refers,
+            roots, self.captures, Carries(*carries), self.unset, runs=lambda: True if ran is True else None,
+            ran=lambda: ran, learnt=learnt, refers=refers, peels=ran is True, again=self.fork_value,
         )  # fmt: skip
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
@@ -368,12 +394,26 @@ class ControlFlow:
 
         try:
             plan.run(loop)
+        except MayNotRun:
+            self._if_it_runs(ran, lambda: self._while(test, body, carries, check, roots), roots, carries)
         except FirstApart as first:
             if refers:
                 raise first.error from None
-            self._again_with_references(
-                first, lambda: self._while(test, body, carries, check, roots, ran, refers=True), roots
-            )
+            if ran is True:
+                body()
+                self._while(test, body, carries, check, roots, self._deferred(test))
+                return
+            try:
+                self._again_with_references(
+                    first, lambda: self._while(test, body, carries, check, roots, ran, refers=True), roots
+                )
+            except TxcError:
+                self._if_it_runs(ran, lambda: self._while(test, body, carries, check, roots), roots, carries)
+
+    def _if_it_runs(self, ran: Any, loop: Callable[[], None], roots: Roots, carries: Sequence[Sequence[str]]) -> None:
+        """A loop that surely runs, in a branch for where it does."""
+        bound, _, after = carries
+        self._fork(as_tensor(ran), loop, _nothing, None, roots, dead=[n for n in bound if n not in after])
 
     def _again_with_references(self, first: FirstApart, again: Callable[[], None], roots: Roots) -> None:
         """A loop whose variables may refer to several arrays; the first error where it can be none."""
@@ -381,7 +421,7 @@ class ControlFlow:
             self.attempt(roots, again)
         except NeverRuns:
             pass
-        except (OpError, FirstApart, Unrepeatable, Periodic) as error:
+        except (OpError, FirstApart, MayNotRun, Unrepeatable, Periodic) as error:
             raise first.error from error
 
     def _deferred(self, test: Callable[[], Any]) -> Any:
@@ -466,7 +506,7 @@ class ControlFlow:
         if known is None:
             self._for(iterable, body, stop, Carries(*carries), roots)
         elif not isinstance(iterable, StagedIterable) or self._is_short(known, body, Carries(*carries), roots):
-            self._written_out(known, body, stop, roots)
+            self._written_out(known, body, stop, roots, carries)
         else:
             self._of_known_length(iterable, known, body, stop, carries, roots)
 
@@ -507,7 +547,7 @@ class ControlFlow:
         else:
             return
         try:
-            self._written_out(known, body, stop, roots, refusal)
+            self._written_out(known, body, stop, roots, carries, refusal)
         except OpError as error:
             if isinstance(refusal, OpError):
                 raise refusal from error
@@ -515,7 +555,7 @@ class ControlFlow:
 
     def _for(
         self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Carries, roots: Roots,
-        own: Sequence[str] = (), check: Any = None, peeled: bool = False,
+        own: Sequence[str] = (), check: Any = None, peeled: bool = False, surely: bool = False,
     ) -> None:  # fmt: skip
         """A `for` as a loop of compiled code, from which what differs stands apart.
 
@@ -524,17 +564,29 @@ class ControlFlow:
         """
         with located():
             try:
-                self._loop(items, body, stop, carries, roots, own, check)
+                self._loop(items, body, stop, carries, roots, own, check, peels=not peeled, surely=surely)
             except NeverRuns:
                 pass
+            except MayNotRun:
+                again = lambda: self._for(items, body, stop, carries, roots, own, check, peeled, surely=True)  # noqa: E731
+                self._if_it_runs(_ran(items.length), again, roots, carries)
             except FirstApart as first:
-                if peeled or stop is not None or not _runs(items.length):
+                runs = surely or _runs(items.length)
+                if runs and not peeled:
+                    body(items.at(0))
+                    others = Some(items, 1, items.length)
+                    rest = lambda: self._for(others, body, stop, carries, roots, own, check, peeled=True)  # noqa: E731
+                    self._unless_stopped(stop, rest, roots, carries)
+                    return
+                try:
                     self._again_with_references(
                         first, lambda: self._loop(items, body, stop, carries, roots, own, check, refers=True), roots
                     )
-                    return
-                body(items.at(0))
-                self._for(Some(items, 1, items.length), body, stop, carries, roots, own, check, peeled=True)
+                except TxcError:
+                    if runs is not None:
+                        raise
+                    again = lambda: self._for(items, body, stop, carries, roots, own, check, surely=True)  # noqa: E731
+                    self._if_it_runs(_ran(items.length), again, roots, carries)
             except Periodic as turns:
                 period = turns.period
                 rest = items.length % period
@@ -556,16 +608,16 @@ class ControlFlow:
 
     def _loop(
         self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Carries, roots: Roots,
-        own: Sequence[str], check: Any, refers: bool = False,
+        own: Sequence[str], check: Any, refers: bool = False, peels: bool = False, surely: bool = False,
     ) -> None:  # fmt: skip
         plain = isinstance(items, StagedRange)
         ends = (items.start, items.stop, items.step) if plain else (0, items.length, 1)
         whole = stop is None
         learnt = learnt_of(self.captures, carries)
         plan = LoopState(
-            roots, self.captures, carries, self.unset, runs=lambda: _runs(items.length), follows=whole,
-            own=own, count=(lambda: items.length) if whole else None, ran=lambda: _ran(items.length),
-            learnt=learnt, refers=refers,
+            roots, self.captures, carries, self.unset, runs=lambda: surely or _runs(items.length), follows=whole,
+            own=own, count=(lambda: items.length) if whole else None, ran=lambda: surely or _ran(items.length),
+            learnt=learnt, refers=refers, peels=peels, again=self.fork_value,
         )  # fmt: skip
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
@@ -594,26 +646,33 @@ class ControlFlow:
 
     def _written_out(
         self, items: Iterable[Any], body: Callable[[Any], Any], stop: str | None, roots: Roots,
-        refusal: Exception | None = None,
+        carries: Sequence[Sequence[str]], refusal: Exception | None = None,
     ) -> None:  # fmt: skip
         """A loop as so many copies of its body; those behind one that may stop it are branches.
 
         `refusal` is why it is no loop of compiled code, where it was to be one.
         """
         adding, most = 0, LIMIT if refusal is None else WRITTEN_OUT
-        stops = None if stop is None else Location(roots[stop], "", stop)
         for item in items:
             since = moment()
-            stopped = stops is not None and self.state(roots).at(stops)
-            if isinstance(stopped, Tensor):
-                self._fork(stopped, _nothing, _call(body, item), None, roots)
-            elif stopped:
+            if not self._unless_stopped(stop, _call(body, item), roots, carries):
                 break
-            else:
-                body(item)
             adding += moment() > since + 1
             if adding > most and (refusal is not None or not isinstance(items, Sized)):
                 raise endless(most, refusal)
+
+    def _unless_stopped(
+        self, stop: str | None, rest: Callable[[], None], roots: Roots, carries: Sequence[Sequence[str]]
+    ) -> bool:
+        """The `rest` of a loop where its variable `stop` is not set yet; False where it surely is."""
+        stopped = stop is not None and self.state(roots).at(Location(roots[stop], "", stop))
+        if isinstance(stopped, Tensor):
+            bound, at_head, after = carries
+            dead = [n for n in bound if n not in at_head and n not in after]
+            self._fork(stopped, _nothing, rest, None, roots, dead=dead)
+        elif not stopped:
+            rest()
+        return isinstance(stopped, Tensor) or not stopped
 
     def _for_of_tensors(
         self, counted: StagedRange, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]],

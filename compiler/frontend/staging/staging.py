@@ -169,6 +169,15 @@ def _in_place_of(one: OneOf, value: Any, x: Any) -> Any:
     return x
 
 
+def _unbound(name: str, is_own: bool) -> NameError:
+    """What Python raises where a variable is read that holds nothing."""
+    if is_own:
+        text = f"cannot access local variable {name!r} where it is not associated with a value"
+        return UnboundLocalError(text, name=name)
+    text = f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope"
+    return NameError(text, name=name)
+
+
 def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
     """TxcError where a part of the result has no value."""
     if isinstance(result, Undefined):
@@ -243,6 +252,22 @@ class Runtime(ControlFlow):
         for cell in variable.__closure__ or ():
             cell.cell_contents = value
         return value
+
+    def bound(self, variable: Callable[[], Any], name: str, is_own: bool) -> Any:
+        """What a variable holds that may hold nothing, which is Python's error; `is_own`: of the function that runs.
+
+        Where compiled code decides whether it is reached, or whether there is something, that is a check.
+        """
+        cell = next(iter(variable.__closure__ or ()))
+        value = cell_content(cell)
+        if value is MISSING:
+            error = _unbound(name, is_own)
+            unknown = name in self.captures.unset or any(loop.may_bind(cell) for loop in self.captures.loops)
+            raise Ended(error) if require().in_region and not unknown else error
+        if not isinstance(value, OneOf):
+            return value
+        with located():
+            return value.bound(_unbound(name, is_own))
 
     def captured(self, name: str, value: Any) -> Any:
         """A global or closure variable: a fact; arrays become hidden arguments."""

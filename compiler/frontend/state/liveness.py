@@ -16,7 +16,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def annotate(body: Sequence[ast.stmt], always: set[str]) -> None:
-    """Note at each loop what is live at its head and behind it; `always` are names that others may read too."""
+    """Note what is live at the head of each loop and behind each `if` and loop; others may read the names `always`."""
     inner = {n for s in body for w in ast.walk(s) if isinstance(w, _FUNCTIONS) for n in _names(w, ast.Load)}
     _Liveness(always | inner).block(body, set())
 
@@ -26,9 +26,9 @@ def live_at_head(loop: ast.For | ast.While) -> set[str]:
     return loop.live_at_head  # type: ignore[union-attr]
 
 
-def live_after(loop: ast.For | ast.While) -> set[str]:
-    """The names whose values behind the loop may be read."""
-    return loop.live_after  # type: ignore[union-attr]
+def live_after(node: ast.If | ast.For | ast.While) -> set[str]:
+    """The names whose values behind the `if` or loop may be read."""
+    return node.live_after  # type: ignore[union-attr]
 
 
 def _names(node: ast.AST, context: type[ast.expr_context]) -> Iterator[str]:
@@ -48,6 +48,7 @@ class _Liveness:
     def statement(self, node: ast.stmt, live: set[str]) -> set[str]:
         match node:
             case ast.If(test=test, body=body, orelse=orelse):
+                node.live_after = live | self.always  # type: ignore[attr-defined]
                 return self.read(test, self.block(body, live) | self.block(orelse, live))
             case ast.For() | ast.While():
                 return self.loop(node, live)

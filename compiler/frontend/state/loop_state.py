@@ -13,6 +13,7 @@ stand-ins.  Behind it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from math import lcm
 from typing import Any, NamedTuple, NoReturn
@@ -32,7 +33,9 @@ from ..trace.context import require
 from ..trace.symint import SymInt, symint
 from ..trace.undefined import Undefined, unset_name
 from .choice import Choice, PerhapsOfOthers
+from .forms import Form, NoForm, lists_in
 from .growing_lists import Appending, GrowingList, Item, Stack, is_record, stack_for, together
+from .iterators import KeptIterator
 from .merging import described, same_value
 from .one_of import OneOf
 from .references import Reference, options_of
@@ -40,7 +43,9 @@ from .resized import as_arrays, is_one_array
 from .sharing import is_array, shared_again
 from .state import UNSET, Location, Names, Roots, State, arrays_of, is_number, kind_of, label_of, put_back
 
-__all__ = ["Carries", "FirstApart", "Learnt", "LoopState", "NeverRuns", "Periodic", "Unrepeatable", "learnt_of"]
+__all__ = [
+    "Carries", "FirstApart", "Learnt", "LoopState", "MayNotRun", "NeverRuns", "Periodic", "Unrepeatable", "learnt_of",
+]  # fmt: skip
 
 _ROUNDS = 64
 #: The most iterations in one that references may take to come back.
@@ -102,8 +107,14 @@ class NeverRuns(Exception):
     """The loop has no iteration, which is a fact of the call."""
 
 
+class MayNotRun(Exception):
+    """What the loop leaves depends on whether it has an iteration, which compiled code decides."""
+
+
 class LoopState:
     """What the iterations of one loop hand on, and what they leave.
+
+    `again` is `ControlFlow.fork_value`, by which values of one kind or another are used.
 
     `runs` says whether it has an iteration, where that is known or can be made a fact of the call; it is asked where
     something depends on it; `ran` says it by a value of compiled code.  `count` is how many it has, where each one
@@ -116,12 +127,19 @@ class LoopState:
         self, roots: Roots, captures: Captures, carries: Carries, unset: Callable[[Undefined], None],
         *, runs: Callable[[], bool | None], follows: bool = False, own: Iterable[str] = (),
         count: Callable[[], Any] | None = None, ran: Callable[[], Any] = lambda: True, learnt: Learnt | None = None,
-        refers: bool = False,
+        refers: bool = False, peels: bool = False, again: Callable[..., Any],
     ):  # fmt: skip
         self.learnt = Learnt() if learnt is None else learnt
         self.roots, self.is_outside, self.carries, self.unset = roots, captures.is_outside, carries, unset
         self.runs, self.follows, self.own, self.count, self.ran = runs, follows, tuple(own), count, ran
-        self.refers = refers
+        self.refers, self.peels, self.again, self.loops = refers, peels, again, captures.loops
+        #: What iterations hand on that is no number, and the numbers of its leaves among what is carried.
+        self.forms: dict[Location, Form] = {}
+        self.leaves: dict[Location, range] = {}
+        #: By identity, how often lists and dicts are referred to before the loop, and behind an iteration.
+        self.references_before = self.references_after = Counter[int]()
+        #: The variables, by identity, that an iteration found without a value, and used as such.
+        self.found_unset: set[int] = set()
         #: Variables that refer to one of several arrays, and the numbers of what is carried that says to which.
         self.references: dict[Location, Reference] = {}
         self.bools: dict[Location, list[int]] = {}
@@ -135,6 +153,7 @@ class LoopState:
         self.shared_items: dict[int, tuple[str, list[Tensor], list[int]]] = {}
         self.before = State(roots, captures.is_outside)
         self.everything = captures.everything()
+        self.references_before = _references(self.everything, self.before)
         #: Variables that hold nothing at the begin of an iteration, with why they hold nothing behind the loop.
         self.local: dict[Location, Undefined] = {}
         #: What is to be said of a local variable that an iteration turns out to read from before it.
@@ -200,6 +219,11 @@ class LoopState:
                     alike = (s for _, other, _, s in self.grown.values() if s and other.present is item.present)
                     self.grown[number] = grown, item, each, stack_for(item, self.count() * each, next(alike, None))
                 self.around.setdefault(number, grown.appending)
+            for location, form in self.forms.items():
+                self.leaves[location] = range(len(self.given), len(self.given) + form.size)
+                self.given += form.starts(self.before.at(location))
+                names += [location.label] * form.size
+            self.loops.append(self)
             try:
                 found = loop(self.given, names)
             except _Again:
@@ -218,6 +242,7 @@ class LoopState:
                 self._give_up(self.locations[cause.index], error, isinstance(cause, Unsettled) and cause.resized)
                 continue
             finally:
+                self.loops.pop()
                 self.before.restore()
                 for number, around in self.around.items():
                     self.grown[number][0].begin(around)
@@ -281,19 +306,68 @@ class LoopState:
         found = [location for location, value in self.everything.locations() if _among(owner, arrays_of(value))]
         return sum(location not in self.local for location in found) > 1
 
+    def may_bind(self, cell: Any) -> bool:
+        """Whether iterations may bind a variable that this one found without a value, which it may not be later."""
+        location = Location(cell, "", "")
+        if location in self.given_up:
+            return True
+        name = next((name for name, holder in self.roots.items() if holder is cell), None)
+        unknown = location not in self.local and location not in self.last and location not in self.forms
+        return name in self.carries.bound and unknown and self.before.at(location) is UNSET
+
+    def found(self, cell: Any) -> None:
+        """Note that the iteration that is staged uses that a variable holds nothing."""
+        if self.may_bind(cell):
+            self.found_unset.add(id(cell))
+
     def _read_for(self, error: NameError) -> None:
-        """An iteration reads a variable that holds nothing: carry it where only its sizes change, else say why."""
+        """An iteration reads a variable that holds nothing: carry it where only its sizes change, or where others may
+        have bound it; else say why."""
         name = unset_name(error)
         for location, why in self.given_up.items():
             if location.label == name:
                 if location not in self.given_up_sizes or location in self.references:
-                    raise why from error
+                    raise FirstApart(why) if self.peels else why from error
                 del self.given_up[location], self.local[location]
                 self.given_up_sizes.remove(location)
                 self.carried.append(location)
                 self.resizable += [location, *(other for other in self.carried if self._as_long(other, location))]
                 return
-        raise error
+        cell = self.roots.get(name)
+        if cell is None or not self.may_bind(cell):
+            raise error
+        self._has_form(Location(cell, "", name), UNSET, UNSET)
+
+    def _has_form(self, location: Location, was: Any, now: Any) -> bool:
+        """Let a location be carried by the form that what it holds before and after an iteration have in common."""
+        if isinstance(location.holder, KeptIterator):
+            return False
+        try:
+            known = self.forms.get(location)
+            form = (Form.of(location.label, was) if known is None else known).joined(now)
+        except NoForm:
+            return False
+        if self._is_shared(was, self.references_before) or self._is_shared(now, self.references_after):
+            return False
+        if was is UNSET:
+            for loop in self.loops:
+                if loop is not self:
+                    loop.found(location.holder)
+        self.forms[location] = form
+        for others in (self.carried, self.last):
+            if location in others:
+                others.remove(location)
+        self.local.pop(location, None)
+        return True
+
+    def _is_shared(self, value: Any, references: Counter[int]) -> bool:
+        """Whether others refer to a list or dict that a value is or holds."""
+        return any(references[id(x)] > 1 or self.is_outside(x) for x in lists_in(value))
+
+    def _is_one_of(self, label: str, options: Sequence[tuple[Any, Tensor]]) -> OneOf:
+        """A value of one kind or another at the begin of an iteration, or behind the loop."""
+        text = f"{label!r} is of one kind or another in a loop of compiled code"
+        return OneOf(label, text, "test which it is where it is used", options, self.again)
 
     def _as_long(self, location: Location, other: Location) -> bool:
         """Whether the arrays of two locations have a size in common before the loop."""
@@ -305,8 +379,7 @@ class LoopState:
         if not location.is_variable or location in self.last:
             raise error
         self.carried.remove(location)
-        self.given_up[location] = error
-        self.local[location] = Undefined(location.label, error.message, error.hint)
+        self._without(location, error)
         if only_sizes and require().binds:
             self.given_up_sizes.append(location)
 
@@ -322,6 +395,7 @@ class LoopState:
                 perhaps = self._perhaps_of_others(i, value, others) if resized else None
                 found[i] = perhaps or Choice.where(ran, found[i], value, value)
         values = [(p, self._behind(i, found[i], found)) for i, p in enumerate(self.locations)]
+        values += [(p, self._formed(p, found)) for p in self.forms]
         values += [(location, UNSET) for location in self.local]
         values += [(location, symint(d.substitute(self.at_last))) for location, d in self.closed.items()]
         self._fill(values)
@@ -334,8 +408,13 @@ class LoopState:
                 stack.share([*others, *(v for v in final if isinstance(v, Tensor))], label)
             grown.add(stack.flattened() if item.several else stack)
         for location, reason in self.local.items():
-            if location not in self.closed:
+            if location not in self.closed and location.label in self.carries.after:
                 self.unset(reason)
+
+    def _formed(self, location: Location, carried: Sequence[Any]) -> Any:
+        """What a location holds that has a form, of what is carried."""
+        leaves = (carried[k] for k in self.leaves[location])
+        return self.forms[location].made(leaves, self._is_one_of)
 
     def _behind(self, i: int, value: Any, found: Sequence[Any]) -> Any:
         """What a location holds behind the loop: the array from before, which others see, where no iteration ran."""
@@ -391,6 +470,7 @@ class LoopState:
                 value = reference.value([arguments[k] for k in self.bools[location]], value)
             unread = location in self.last and not location.label.startswith(MADE)
             given.append((location, UNSET if unread else value))
+        given += [(location, self._formed(location, arguments)) for location in self.forms]
         self._fill(given)
         for key, (grown, item, each, stack) in self.grown.items():
             assert stack is not None
@@ -402,6 +482,7 @@ class LoopState:
         after = State(self.roots, self.is_outside, self.before)
         self.appended = {}
         learnt = False
+        self.references_after = _references(self.everything, after)
         carried = {location: i for i, location in enumerate(self.locations)}
         for holder, label, was in self.before.holders.values():
             now = after.of(holder)
@@ -409,7 +490,9 @@ class LoopState:
                 learnt |= self._grow(holder, label, [now.pop(key) for key in range(len(was), len(now))])
             for key in dict.fromkeys([*was, *now]):
                 location = Location(holder, key, label_of(holder, label, key))
-                if location not in carried:
+                if location in self.forms:
+                    learnt |= self._keeps_form(location, was.get(key, UNSET), now.get(key, UNSET))
+                elif location not in carried:
                     learnt |= self._changed(location, was.get(key, UNSET), now.get(key, UNSET))
                 elif not is_number(now.get(key, UNSET)) and not self._is_resized(location, now.get(key, UNSET)):
                     learnt |= self._no_number(location, was.get(key, UNSET), now.get(key, UNSET))
@@ -429,7 +512,17 @@ class LoopState:
         for i, (own, conds) in which.items():
             given[i] = own
             given += conds
+        for location, form in self.forms.items():
+            given += form.leaves(after.at(location), iter([arguments[k] for k in self.leaves[location]]))
         return tuple(given)
+
+    def _keeps_form(self, location: Location, was: Any, now: Any) -> bool:
+        """Learn from what an iteration leaves in a location that has a form."""
+        form = self.forms[location]
+        if not self._has_form(location, was, now):
+            del self.forms[location]
+            return self._cannot_change(location, was, now)
+        return self.forms[location] is not form
 
     def _keep_kinds(self, handed: Sequence[Any]) -> None:
         """Ask whether there is an iteration, where one makes of a number one of NumPy's, or of another Python type."""
@@ -589,6 +682,8 @@ class LoopState:
             return False
         name = location.label
         wanted = name not in self.own and (name in self.carries.after or name.startswith(MADE))
+        if was is UNSET and location not in self.local and id(location.holder) in self.found_unset:
+            return self._has_form(location, was, now) or self._cannot_change(location, was, now)
         if location.is_variable and (location in self.local or was is UNSET):
             return wanted and self._last(location, now)
         if was is now or same_value(was, now):
@@ -603,7 +698,7 @@ class LoopState:
         if not location.label.startswith(MADE):
             runs = self.runs()
             if runs is None:
-                return False
+                raise MayNotRun
             if not runs:
                 raise NeverRuns
             if isinstance(value, SymInt) and self.at_last:
@@ -614,6 +709,8 @@ class LoopState:
                 if self.count is not None:
                     raise Unrepeatable
                 if not elsewhere:
+                    if self._has_form(location, UNSET, value):
+                        return True
                     text = f"{location.label!r} is {described(value)} behind a loop that may be left at any iteration"
                     self.local[location] = Undefined(location.label, text, "keep a number, or an array of its own")
                     return False
@@ -629,9 +726,21 @@ class LoopState:
         return all(is_inside(root, block) for root in roots(value))
 
     def _no_number(self, location: Location, was: Any, now: Any) -> bool:
-        """A location changes to, or from, what no loop of compiled code carries."""
-        if location in self.last:
+        """A location changes to, or from, what is no number."""
+        if location in self.last and now is UNSET:
             return False
+        live = location.label in self.carries.at_head or location.label in self.carries.after
+        shared = self._is_shared(was, self.references_before)
+        begins = was is not UNSET and location.label in self.carries.at_head and (is_number(now) or shared)
+        if not (begins and self.peels) and (live or not location.is_variable) and self._has_form(location, was, now):
+            return True
+        return self._cannot_change(location, was, now, begins)
+
+    def _cannot_change(self, location: Location, was: Any, now: Any, begins: bool = False) -> bool:
+        """A location changes to, or from, what no loop of compiled code carries; whether the loop can do without.
+
+        FirstApart where only the first iteration `begins` with what it holds before it.
+        """
         text = f"{location.label!r} is {described(was)} before an iteration of the loop and {described(now)} after it"
         if not location.is_variable:
             kind = kind_of(location.holder)
@@ -644,13 +753,18 @@ class LoopState:
             self.carried.remove(location)
         hint = "only numbers and arrays can change in a loop of compiled code"
         error = TxcError(text, user_loc(), hint, "TX0315")
-        if was is not UNSET and is_number(now) and location.label in self.carries.at_head:
+        if begins:
             raise FirstApart(error)
         if is_one_array(now, was) and require().binds:
             self.given_up_sizes.append(location)
-        self.given_up[location] = error
-        self.local[location] = Undefined(location.label, text, hint)
+        self._without(location, error)
         return True
+
+    def _without(self, location: Location, error: TxcError) -> None:
+        """Let a variable hold nothing that iterations hand on; `error` is for who reads it."""
+        self.given_up[location] = error
+        self.local[location] = Undefined(location.label, error.message, error.hint)
+        self.unset(self.local[location])
 
     def _follow(self, arguments: Sequence[Any], handed: Sequence[Any]) -> None:
         """Find arrays that variables only pass around among each other."""
@@ -683,6 +797,14 @@ def _number_kind(value: Any) -> str | None:
     if isinstance(value, SymInt):
         return "int"
     return type(value).__name__ if isinstance(value, (int, float, complex)) else None
+
+
+def _references(*states: State) -> Counter[int]:
+    """By identity, how often what locations hold refers to a list or dict; later states are of later times."""
+    held: dict[tuple[int, Any], Any] = {}
+    for state in states:
+        held.update({(id(p.holder), p.key): value for p, value in state.locations()})
+    return Counter(id(x) for value in held.values() for x in lists_in(value, deeply=False))
 
 
 def _is_array(value: Tensor) -> bool:

@@ -90,13 +90,16 @@ class Merge:
     """``merge = Merge(…); value = merge.value(then, otherwise, name); …; merge.finish()``.
 
     What is done later with a value of one kind or another is done in branches: ``again(cond, then, otherwise, roots)``.
+    ``live(variable, name)``: whether a variable that only one branch binds may be read behind the `if`; without it,
+    reading such a one is an error.
     """
 
     def __init__(
         self, fork: Fork, before: State, sides: Sequence[State], again: Callable[..., Any],
-        rest: Sequence[Tensor] = (),
+        rest: Sequence[Tensor] = (), live: Callable[[Any, str], bool] | None = None,
     ):  # fmt: skip
         self.fork, self.before, self.sides, self.again, self.rest = fork, before, sides, again, rest
+        self.live = live
         #: Places that are results of the `if`: what each side leaves there (NOWHERE: it is not there), and a name.
         self.pairs: list[tuple[Any, Any, str]] = []
         #: By number of a place: the values that are no one of one type.
@@ -163,6 +166,11 @@ class Merge:
                     "let both branches change it alike, or store into an array and count what is in it",
                     "TX0315",
                 )
+            if (a is UNSET or b is UNSET) and self.live is not None and not location.label.startswith(MADE):
+                if self.live(holder, location.label):
+                    none = Undefined(location.label)
+                    merged[key] = self._one_of(a, b, location.label, none.reason, none.hint)
+                continue
             merged[key] = self.value(a, b, location.label)
         merged.update(enumerate(appended, len(merged)))
         self.contents.append((holder, merged))
@@ -288,7 +296,7 @@ class Merge:
             return x if self.fork.trace.table.knows(x.dim) else self._only_there(x, side, label)
         if isinstance(x, tuple):
             return like(x, [self._handed_on(part, side, f"{label}[{i}]") for i, part in enumerate(x)])
-        if x is None or isinstance(x, _PLAIN):
+        if x is None or x is UNSET or isinstance(x, _PLAIN):
             return x
         if isinstance(x, types.MethodType) and x.__self__ in self.before:
             return x

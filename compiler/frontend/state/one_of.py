@@ -7,6 +7,7 @@ another again.  A function that returns such a value gives the call all of them,
 
 from __future__ import annotations
 
+import functools
 import operator
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -14,9 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from ..tensor.apply import apply
 from ..tensor.tensor import Tensor
 from ..trace.context import require
-from ..trace.undefined import Unusable
+from ..trace.demands import Ended, demand
+from ..trace.graph import Block
+from ..trace.undefined import UNSET, Unusable
 
 __all__ = ["MOST_OPTIONS", "Method", "OneOf", "one_of_in"]
 
@@ -27,18 +31,41 @@ MOST_OPTIONS = 8
 class OneOf(Unusable):
     """One of some values, of which exactly one has a condition that is true.
 
-    `fork` is `ControlFlow.fork_value`.
+    `fork` is `ControlFlow.fork_value`.  A variable that may hold nothing is one of UNSET and others; reading it is
+    `bound`, so nothing else meets UNSET.
     """
 
     def __init__(
         self, name: str, reason: str, hint: str, options: Sequence[tuple[Any, Tensor]], fork: Callable[..., Any]
     ):
         super().__init__(name, reason, hint)
-        vars(self).update(options=[*options], _fork=fork)
+        vars(self).update(options=[*options], _fork=fork, _bound=[])
         require().has_one_of = True
 
     options: list[tuple[Any, Tensor]]
     _fork: Callable[..., Any]
+    #: What it is where it is bound, by the blocks that run only there.
+    _bound: list[tuple[Block, Any]]
+
+    def bound(self, error: Exception) -> Any:
+        """What it is where it holds something: the call raises `error` elsewhere, as where it is read."""
+        if all(value is not UNSET for value, _ in self.options):
+            return self
+        trace = require()
+        for value, cond in self.options:
+            if value is not UNSET and any(cond.value is known for known in trace.assumed):
+                return value
+        for block, found in self._bound:
+            if block in trace.blocks:
+                return found
+        held = [(value, cond) for value, cond in self.options if value is not UNSET]
+        if not held:
+            raise Ended(error)
+        conds = [cond for _, cond in held]
+        demand(trace, functools.reduce(lambda a, b: apply("logical_or", a, b), conds), error)
+        found = held[0][0] if len(held) == 1 else OneOf(self.name, self.reason, self.hint, held, self._fork)
+        self._bound.append((trace.block, found))
+        return found
 
     def __repr__(self) -> str:
         return f"<{self.name} is one of {len(self.options)} values>"

@@ -23,6 +23,7 @@ import numpy as np
 from ..tensor.composite_views import roots as array_roots
 from ..tensor.tensor import Tensor
 from ..trace.symint import SymInt
+from ..trace.undefined import UNSET
 from .growing_lists import GrowingList
 from .iterators import KeptIterator
 from .one_of import OneOf
@@ -33,14 +34,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Unset:
-    """What a location holds that holds nothing: a variable without a value."""
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-UNSET = _Unset()
 #: Where a walk begins: cells by their names, or `Names` by no name.
 Roots = Mapping[str, Any]
 

@@ -138,6 +138,8 @@ class Captures:
         self.unset: dict[str, Undefined] = {}
         #: The variables of the functions that run, for as long as they do.
         self.frames: WeakSet[Frame] = WeakSet()
+        #: The loops whose iterations are staged now, the innermost last (`loop_state.LoopState`).
+        self.loops: list[Any] = []
         #: What is known of loops that were staged before, by where they stand and what they carry (`learnt_of`).
         self.learnt: dict[Any, Any] = {}
 

@@ -10,7 +10,17 @@ from typing import Any
 from ...diagnostics import TxcError, user_loc
 from .graph import Loc
 
-__all__ = ["Undefined", "Unusable", "unset_name"]
+__all__ = ["UNSET", "Undefined", "Unusable", "unset_name"]
+
+
+class _Unset:
+    """What a location holds that holds nothing: a variable without a value."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+UNSET = _Unset()
 
 
 def unset_name(error: NameError) -> str:

@@ -1,0 +1,256 @@
+"""What iterations hand on that is no number: tuples, lists and dicts of a fixed structure, and one value or another.
+
+A *form* is what a location holds before and after each iteration has in common.  Its *leaves* are what differs:
+numbers, which the loop carries as it carries those of variables, and for each kind of value that there may be a bool
+that says whether it is there.  What is not there is anything of its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ...call.signature import is_named, like
+from ..tensor.apply import apply, as_tensor
+from ..tensor.tensor import Tensor
+from ..trace.symint import SymInt
+from ..trace.undefined import Undefined, Unusable
+from .growing_lists import GrowingList
+from .merging import same_value
+from .one_of import MOST_OPTIONS, Method, OneOf
+from .sharing import is_array
+from .state import is_number
+
+__all__ = ["Form", "NoForm", "lists_in"]
+
+#: ``one_of(label, options)``: the value that is one of these.
+Chooses = Callable[[str, Sequence[tuple[Any, Tensor]]], Any]
+#: The most leaves of one location.
+_MOST_LEAVES = 64
+
+
+class NoForm(Exception):
+    """Values have nothing in common that a loop could carry."""
+
+
+class Form:
+    """What values of a location have in common; `label` is how messages call it."""
+
+    #: The number of leaves.
+    size = 0
+
+    def __init__(self, label: str):
+        self.label = label
+
+    @staticmethod
+    def of(label: str, value: Any) -> Form:
+        """The form of one value.  NoForm where that is none that a loop carries."""
+        if isinstance(value, OneOf) and not isinstance(value, Method):
+            (first, _), *rest = value.options
+            form = Form.of(label, first)
+            for other, _ in rest:
+                form = form.joined(other)
+            return form
+        if is_array(value) or isinstance(value, Unusable):
+            raise NoForm
+        if isinstance(value, (Tensor, SymInt)):
+            return _Number(label)
+        if isinstance(value, (tuple, list, dict)):
+            if not (is_named(value) or type(value) in (tuple, list, dict, GrowingList)):
+                raise NoForm
+            return _Parts(label, value)
+        return _Fixed(label, value)
+
+    def joined(self, value: Any) -> Form:
+        """The form of what has this form and of another value; itself where that has it too."""
+        if isinstance(value, Method):
+            raise NoForm
+        if isinstance(value, OneOf):
+            form: Form = self
+            for option, _ in value.options:
+                form = form.joined(option)
+            return form
+        found = self._with(value)
+        made = _Either(self.label, [self, Form.of(self.label, value)]) if found is None else found
+        if made.size > _MOST_LEAVES:
+            raise NoForm
+        return made
+
+    def _with(self, value: Any) -> Form | None:
+        """`joined` of a value, that is not one of several, where the two are of one kind; else None."""
+        raise NotImplementedError
+
+    def leaves(self, value: Any, instead: Iterator[Any]) -> list[Any]:
+        """The leaves of a value that has the form; of what is not there, those that stand `instead`."""
+        raise NotImplementedError
+
+    def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
+        """The value that has these leaves; an Undefined leaf where no iteration has said what is there."""
+        raise NotImplementedError
+
+    def starts(self, value: Any) -> list[Any]:
+        """The leaves before the loop, Undefined where nothing is there."""
+        return self.leaves(value, iter([Undefined(self.label)] * self.size))
+
+
+class _Fixed(Form):
+    """One value that cannot change, the same in all iterations."""
+
+    def __init__(self, label: str, value: Any):
+        super().__init__(label)
+        self.value = value
+
+    def _with(self, value: Any) -> Form | None:
+        if value is self.value or same_value(value, self.value):
+            return self
+        both = is_number(value) and is_number(self.value) and not is_array(value)
+        return _Number(self.label) if both else None
+
+    def leaves(self, value: Any, instead: Iterator[Any]) -> list[Any]:
+        return []
+
+    def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
+        return self.value
+
+
+class _Number(Form):
+    """A number, of the type that the loop finds for it."""
+
+    size = 1
+
+    def _with(self, value: Any) -> Form | None:
+        return self if is_number(value) and not is_array(value) else None
+
+    def leaves(self, value: Any, instead: Iterator[Any]) -> list[Any]:
+        next(instead)
+        return [value]
+
+    def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
+        return next(leaves)
+
+
+class _Parts(Form):
+    """A tuple, list or dict, by its parts; of lists and dicts nothing else refers to that."""
+
+    def __init__(self, label: str, value: Any, parts: Sequence[Form] | None = None):
+        super().__init__(label)
+        self.value, self.keys = value, _keys(value)
+        if parts is None:
+            parts = [Form.of(f"{label}[{k!r}]", part) for k, part in zip(self.keys, _parts(value))]
+        self.parts = parts
+        self.size = sum(part.size for part in parts)
+
+    def _with(self, value: Any) -> Form | None:
+        if not isinstance(value, (tuple, list, dict)) or _kind(value) is not _kind(self.value):
+            return None
+        if _keys(value) != self.keys:
+            return None
+        parts = [form.joined(part) for form, part in zip(self.parts, _parts(value))]
+        return self if all(a is b for a, b in zip(parts, self.parts)) else _Parts(self.label, self.value, parts)
+
+    def leaves(self, value: Any, instead: Iterator[Any]) -> list[Any]:
+        return [leaf for form, part in zip(self.parts, _parts(value)) for leaf in form.leaves(part, instead)]
+
+    def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
+        parts = [form.made(leaves, one_of) for form in self.parts]
+        if isinstance(self.value, dict):
+            return dict(zip(self.keys, parts))
+        return GrowingList(parts) if isinstance(self.value, list) else like(self.value, parts)
+
+
+class _Either(Form):
+    """One of several forms, with a bool for each in front of its leaves."""
+
+    def __init__(self, label: str, options: Sequence[Form]):
+        super().__init__(label)
+        if len(options) > MOST_OPTIONS:
+            raise NoForm
+        self.options = options
+        self.size = sum(1 + option.size for option in options)
+
+    def _with(self, value: Any) -> Form | None:
+        for k, option in enumerate(self.options):
+            found = option._with(value)
+            if found is not None:
+                options = [*self.options[:k], found, *self.options[k + 1 :]]
+                return self if found is option else _Either(self.label, options)
+        return _Either(self.label, [*self.options, Form.of(self.label, value)])
+
+    def leaves(self, value: Any, instead: Iterator[Any]) -> list[Any]:
+        there = value.options if isinstance(value, OneOf) else [(value, None)]
+        found: list[Any] = []
+        for option in self.options:
+            own = [(one, cond) for one, cond in there if _has(option, one)]
+            if any(cond is None for _, cond in own):
+                found.append(True)
+            else:
+                found.append(_any_of([cond for _, cond in own]))
+            others = [next(instead) for _ in range(1 + option.size)][1:]
+            leaves = others
+            for one, cond in own:
+                mine = option.leaves(one, iter(others))
+                leaves = mine if leaves is others else [_chosen(cond, *both) for both in zip(mine, leaves)]
+            found += leaves
+        return found
+
+    def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
+        options: list[tuple[Any, Tensor]] = []
+        for option in self.options:
+            cond = next(leaves)
+            value = option.made(leaves, one_of)
+            if not _is_missing(value):
+                options.append((value, as_tensor(cond)))
+        return one_of(self.label, options)
+
+
+def _kind(value: Any) -> type:
+    return list if isinstance(value, list) else type(value)
+
+
+def _keys(value: Any) -> list[Any]:
+    """The keys of a container's parts; NoForm where these are not known."""
+    if isinstance(value, GrowingList) and value.stacked:
+        raise NoForm
+    return list(value) if isinstance(value, dict) else list(range(len(value)))
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    return [*value.values()] if isinstance(value, dict) else [*value]
+
+
+def _has(form: Form, value: Any) -> bool:
+    """Whether a value is of the kind of an option."""
+    return form._with(value) is form
+
+
+def _any_of(conds: Sequence[Any]) -> Any:
+    if not conds:
+        return False
+    found = conds[0]
+    for cond in conds[1:]:
+        found = apply("logical_or", found, cond)
+    return found
+
+
+def _chosen(cond: Tensor, one: Any, other: Any) -> Any:
+    return one if one is other else apply("select", cond, one, other)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value has a leaf that no iteration has given yet."""
+    if isinstance(value, (tuple, list, dict)):
+        return any(_is_missing(part) for part in _parts(value))
+    return isinstance(value, Undefined)
+
+
+def lists_in(value: Any, deeply: bool = True) -> Iterator[Any]:
+    """The lists and dicts that a value is or refers to, each as often as it does; `deeply`: also those in these."""
+    if isinstance(value, OneOf):
+        for option, _ in value.options:
+            yield from lists_in(option, deeply)
+    elif isinstance(value, (tuple, list, dict)):
+        if not isinstance(value, tuple):
+            yield value
+        if isinstance(value, tuple) or (deeply and not getattr(value, "stacked", False)):
+            for part in _parts(value):
+                yield from lists_in(part, deeply)
