@@ -32,7 +32,10 @@ class PassError(Exception):
 
 @dataclass(frozen=True)
 class InstrumentationOptions:
-    """What to show of a compilation.  `printing` is ``""``, ``all`` or ``change``; `out` is where it goes (stderr)."""
+    """What to show of a compilation.  `printing` is ``""``, ``all`` or ``change``; `out` is where it goes (stderr).
+
+    IR is printed with `locations`, the user's lines that ops come from, in MLIR's `generic` form, or `unbroken`.
+    """
 
     keep_text: bool = False
     dump_dir: Path | None = None
@@ -40,6 +43,9 @@ class InstrumentationOptions:
     timing: bool = False
     verify: bool = False
     out: TextIO | None = None
+    locations: bool = False
+    generic: bool = False
+    unbroken: bool = False
 
     @staticmethod
     def from_knobs() -> InstrumentationOptions:
@@ -86,7 +92,7 @@ class PassInstrumentation:
 
     def _record(self, stage: str, name: str, seconds: float, made: Any) -> None:
         watch = self.watch
-        text = str(made) if watch.needs_text and not isinstance(made, bytes) else None
+        text = self._text(made) if watch.needs_text and not isinstance(made, bytes) else None
         changed = None
         if text is not None and self.records:
             before = next((r.text for r in reversed(self.records) if r.text is not None), None)
@@ -98,6 +104,16 @@ class PassInstrumentation:
             self._dump(watch.dump_dir, stage, name, made if isinstance(made, bytes) else text or "")
         if watch.printing and text is not None:
             self._print(stage, name, text, changed is not False)
+
+    def _text(self, made: Any) -> str:
+        from xdsl.ir import Operation
+
+        from ..dialects.ir_text import ir_text
+
+        if not isinstance(made, Operation):
+            return str(made)
+        watch = self.watch
+        return ir_text(made, generic=watch.generic, locations=watch.locations, unbroken=watch.unbroken)
 
     def _verify(self, stage: str, name: str, module: Any) -> None:
         from xdsl.utils.exceptions import VerifyException

@@ -1,6 +1,6 @@
 """IR attributes and types over txc's own objects: dims, index maps, orders, buffers; and conversions to xDSL types.
 
-Each is printed as one string literal, so that the expression language of `dims` need not fit MLIR's tokens.
+Each is one string literal, so that the expression language of `dims` need not fit MLIR's tokens.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ __all__ = [
     "OrderAttr",
     "ProgramAttr",
     "TensorMapType",
+    "TextAttr",
     "dims_attr",
     "element_type",
     "from_attr",
@@ -58,8 +59,27 @@ __all__ = [
 T = TypeVar("T")
 
 
-class _TextAttr(Generic[T], Data[T]):
-    """A Data attribute printed as a string literal and read back by `read`."""
+def _between_angles(parser: AttrParser) -> str | None:
+    """What stands in the angle brackets that come next; None where that is a string literal, or they are not there.
+
+    It is none of MLIR's tokens, so it is taken from the text as it stands there.
+    """
+    content: Any = parser.lexer.input.content
+    start = parser.pos
+    if content[start : start + 1] != "<" or content[start + 1 : start + 2] == '"':
+        return None
+    depth = 0
+    for i in range(start, len(content)):
+        if content[i - 1 : i + 1] != "->":
+            depth += (content[i] == "<") - (content[i] == ">")
+        if depth == 0:
+            parser._resume_from(i + 1)
+            return " ".join(content[start + 1 : i].split())
+    parser.raise_error("'<' is not closed", start)
+
+
+class TextAttr(Generic[T], Data[T]):
+    """A Data attribute printed as a string literal and read back by `read`, with or without quotes."""
 
     @classmethod
     def read(cls, text: str) -> T:
@@ -71,13 +91,15 @@ class _TextAttr(Generic[T], Data[T]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> T:
-        with parser.in_angle_brackets():
-            position = parser.pos
-            text = parser.parse_str_literal()
-            try:
-                return cls.read(text)
-            except (ValueError, KeyError) as error:
-                parser.raise_error(str(error), position)
+        position = parser.pos
+        text = _between_angles(parser)
+        if text is None:
+            with parser.in_angle_brackets():
+                text = parser.parse_str_literal()
+        try:
+            return cls.read(text)
+        except (ValueError, KeyError) as error:
+            parser.raise_error(str(error), position)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -104,7 +126,7 @@ def write_dims(dims: Sequence[Dim]) -> str:
 
 
 @irdl_attr_definition
-class DimsAttr(_TextAttr[tuple[Dim, ...]]):
+class DimsAttr(TextAttr[tuple[Dim, ...]]):
     """``#tx.dims<"n, m*2">``: a list of integer expressions; also a tensor type's encoding."""
 
     name = "tx.dims"
@@ -119,7 +141,7 @@ class DimsAttr(_TextAttr[tuple[Dim, ...]]):
 
 
 @irdl_attr_definition
-class DimAttr(_TextAttr[Dim]):
+class DimAttr(TextAttr[Dim]):
     """``#tx.dim<"n - 1">``: one integer expression."""
 
     name = "tx.dim"
@@ -130,7 +152,7 @@ class DimAttr(_TextAttr[Dim]):
 
 
 @irdl_attr_definition
-class MapAttr(_TextAttr[IndexMap]):
+class MapAttr(TextAttr[IndexMap]):
     """``#tx.map<"(d0: n, d1: m) -> (d1, d0) where (d0 - 1)">``: an index map."""
 
     name = "tx.map"
@@ -152,7 +174,7 @@ class MapAttr(_TextAttr[IndexMap]):
 
 
 @irdl_attr_definition
-class OrderAttr(_TextAttr[Order]):
+class OrderAttr(TextAttr[Order]):
     """``#tx.order<"tree<1024, 64>">``: the order of arithmetic."""
 
     name = "tx.order"
@@ -163,7 +185,7 @@ class OrderAttr(_TextAttr[Order]):
 
 
 @irdl_attr_definition
-class DTypeAttr(_TextAttr[DType]):
+class DTypeAttr(TextAttr[DType]):
     """``#tx.dtype<"f32">``: an element type, signedness included."""
 
     name = "tx.dtype"
@@ -174,7 +196,7 @@ class DTypeAttr(_TextAttr[DType]):
 
 
 @irdl_attr_definition
-class ComplexAttr(_TextAttr[complex]):
+class ComplexAttr(TextAttr[complex]):
     """``#tx.complex<"(1+2j)">``: a complex literal."""
 
     name = "tx.complex"
@@ -185,7 +207,7 @@ class ComplexAttr(_TextAttr[complex]):
 
 
 @irdl_attr_definition
-class ProgramAttr(_TextAttr[ScalarProgram]):
+class ProgramAttr(TextAttr[ScalarProgram]):
     """``#tx.program<"(%0: f32) {%1 = exp %0; yield %1: f32}">``: a user's function of scalars."""
 
     name = "tx.program"
@@ -219,7 +241,7 @@ class BufferInfo:
 
 
 @irdl_attr_definition
-class BufferType(_TextAttr[BufferInfo], TypeAttribute):
+class BufferType(TextAttr[BufferInfo], TypeAttribute):
     """``!loop.buffer<"f32[n, m] by [m, 1]">``: memory with symbolic dims and strides (in elements)."""
 
     name = "loop.buffer"
@@ -244,7 +266,7 @@ class BoxInfo:
 
 
 @irdl_attr_definition
-class TensorMapType(_TextAttr[BoxInfo], TypeAttribute):
+class TensorMapType(TextAttr[BoxInfo], TypeAttribute):
     """``!loop.tensor_map<"f16[128, 64]">``: what a GPU has to know of memory that it copies in boxes."""
 
     name = "loop.tensor_map"

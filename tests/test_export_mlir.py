@@ -135,12 +135,12 @@ def test_merges_of_runs_become_loops_over_elements() -> None:
 SHUFFLE = """
 func.func @f(%x: {info}, %y: {info}) {{
   "loop.for"() ({{
-    %a = loop.load %x {{index = #tx.dims<"{at}">}} : {info} -> i32
-    %b = loop.load %x {{index = #tx.dims<"i + 4">}} : {info} -> i32
+    %a = loop.load %x[{at}]
+    %b = loop.load %x[i + 4]
     %c = arith.cmpi slt, %a, %b : i32
     %d = arith.select %c, %b, %a : i32
-    %e = loop.shuffle %a, %d {{iv = "i", lanes = array<i64: 3, 6, 1, 4>}} : i32
-    loop.store {stored}, %y {{index = #tx.dims<"i">}} : i32, {info}
+    %e = loop.shuffle %a, %d over i lanes [3, 6, 1, 4]
+    loop.store {stored}, %y[i]
     loop.yield
   }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n - 4">, step = #tx.dim<"1">, vector = 4 : i64,
        unroll = 1 : i64}} : () -> ()
@@ -254,10 +254,9 @@ func.func @f(%c: tensor<i1>, %x: {T}, %k: tensor<?xi64, #tx.dims<"k">>) -> ({T},
   ^bb0(%v: {T}):
     %w = "kernel.generic"(%v, %v) ({{
     ^bb0(%e: f32):
-      %i = loop.index {{expr = #tx.dim<"i // 3 + max(i, $s) % 7">}} : i64
-      loop.bind %i {{symbol = "..t0"}}
-      %r = kernel.read %k {{index = #tx.dims<"..t0">, guards = #tx.dims<"k - 1 - ..t0">}}
-        : tensor<?xi64, #tx.dims<"k">> -> i64
+      %i = loop.index (i // 3 + max(i, $s) % 7)
+      loop.bind %i as ..t0
+      %r = kernel.read %k[..t0] where (k - 1 - ..t0 >= 0)
       %s = arith.sitofp %r : i64 to f32
       %g = "kernel.call"(%s) {{fn = "sigmoid"}} : (f32) -> f32
       %t = arith.addf %g, %e : f32
@@ -288,17 +287,17 @@ X = '!loop.buffer<"f32[n, m] by [$s, 1]">'
 ROW = '!loop.buffer<"bool[m] by [1]">'
 LOOPS = f"""
 func.func @f(%x: {X}) attributes {{tx.arena = #tx.dim<"4*m + 64">, tx.thread_arena = #tx.dim<"m + 64">}} {{
-  %t = loop.alloc {{scope = "arena", offset = #tx.dim<"64">}} : !loop.buffer<"f32[m] by [1]">
-  %p = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : {ROW}
+  %t = loop.alloc f32[m] by [1] in arena at 64
+  %p = loop.alloc {ROW} in thread at 0
   "loop.parallel"() ({{
     "loop.for"() ({{
-      %a = loop.load %x {{index = #tx.dims<"i, j">, guards = #tx.dims<"j - 1">}} : {X} -> f32
+      %a = loop.load %x[i, j] where (j - 1 >= 0)
       %z = arith.constant 0x7F800000 : f32
       %q = arith.cmpf olt, %a, %z : f32
-      loop.store %q, %p {{index = #tx.dims<"j">, guards = #tx.dims<"m - 2 - j">}} : i1, {ROW}
-      %r = loop.load %p {{index = #tx.dims<"j">}} : {ROW} -> i1
+      loop.store %q, %p[j] where (m - 2 - j >= 0)
+      %r = loop.load %p[j]
       "loop.if"(%r) ({{
-        loop.store %a, %t {{index = #tx.dims<"j">}} : f32, !loop.buffer<"f32[m] by [1]">
+        loop.store %a, %t[j]
         loop.yield
       }}, {{
         loop.yield
@@ -307,11 +306,11 @@ func.func @f(%x: {X}) attributes {{tx.arena = #tx.dim<"4*m + 64">, tx.thread_are
     }}) {{iv = "j", lower = #tx.dim<"0">, upper = #tx.dim<"m">, step = #tx.dim<"1">, vector = 8 : i64,
          unroll = 2 : i64}} : () -> ()
     "loop.while"() ({{
-      %l = loop.load %p {{index = #tx.dims<"0">}} : {ROW} -> i1
+      %l = loop.load %p[0]
       loop.yield %l : i1
     }}, {{
       %f = arith.constant false
-      loop.store %f, %p {{index = #tx.dims<"0">}} : i1, {ROW}
+      loop.store %f, %p[0]
       loop.yield
     }}) : () -> ()
     loop.barrier

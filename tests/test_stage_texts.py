@@ -8,15 +8,20 @@ from pathlib import Path
 
 import pytest
 from xdsl.context import Context
-from xdsl.dialects import arith, builtin, func, math
-from xdsl.parser import Parser
+from xdsl.dialects import arith, builtin, complex, func, math
 
 from txc.compiler.cli.universe import UNIVERSE
+from txc.compiler.codegen.target.llvm_backend import gpu_target
+from txc.compiler.codegen.target.names import named_target
 from txc.compiler.export_mlir import export
 from txc.compiler.frontend.tx.errors import load_text
 from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.instrumentation import InstrumentationOptions
 from txc.compiler.pipeline import run_stages
+from txc.dialects.ir_text import ir_text, read_module
+from txc.passes.cost.model import Machine
+
+from .test_ir_fingerprints import GRAPHS
 
 FILES = sorted((Path(__file__).parent.parent / "examples").glob("*.tx"))
 FUNCTIONS = [(file, name) for file in FILES for name in parse(load_text(file), str(file)).functions]
@@ -27,24 +32,49 @@ MLIR_OPT = next((path for name in ("mlir-opt-19", "mlir-opt") if (path := shutil
 
 def context() -> Context:
     made = Context()
-    for dialect in (builtin.Builtin, func.Func, arith.Arith, math.Math):
+    for dialect in (builtin.Builtin, func.Func, arith.Arith, complex.Complex, math.Math):
         made.load_dialect(dialect)
     for name, dialect in UNIVERSE.all_dialects.items():
         made.register_dialect(name, dialect)
     return made
 
 
-@pytest.mark.parametrize(("file", "name"), FUNCTIONS, ids=IDS)
-def test_every_stage_reads_back_as_the_same_text(file: Path, name: str):
-    graph = parse(load_text(file), str(file)).graph(name)
-    stages = run_stages(graph, stop_after="llvm", watch=InstrumentationOptions(keep_text=True))
+#: Letters of a line, at most: where nothing breaks it, as within a name, it may be longer than it should be.
+LONGEST = 140
+
+
+@pytest.mark.parametrize("target", ["native", "sm_90a"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_stage_reads_back_as_the_same_text(name: str, target: str) -> None:
+    """What is printed, in either form: the same text again, of a module that is the same, places included."""
+    if target == "native":
+        made, end, machine = named_target(target).versions[0], "llvm", None
+    else:
+        made, end = gpu_target(target), "loops"
+        machine = Machine.of_gpu(made.capability)
+    generic, short = (
+        run_stages(
+            GRAPHS[name](), stop_after=end, target=made, machine=machine,
+            watch=InstrumentationOptions(keep_text=True, generic=form),
+        )
+        for form in (True, False)
+    )  # fmt: skip
     for stage in IR_STAGES:
-        text = stages.text(stage)
-        module = Parser(context(), text).parse_module()
+        text = short.text(stage)
+        assert max(map(len, text.splitlines())) <= LONGEST, stage
+        module = read_module(context(), generic.text(stage))
         module.verify()
-        assert str(module).strip() == text.strip(), stage
-    assert stages.text("graph").startswith(f"graph {name}(")
-    assert f"@{name}(" in stages.text("llvm")
+        assert ir_text(module) == text, stage
+        again = read_module(context(), ir_text(module, locations=True))
+        assert again.is_structurally_equivalent(module), stage
+        assert ir_text(read_module(context(), text)) == text, stage
+        assert ir_text(read_module(context(), ir_text(module, unbroken=True))) == text, stage
+
+
+def test_other_stages_have_texts_too() -> None:
+    stages = run_stages(GRAPHS["softmax.softmax"](), stop_after="llvm", watch=InstrumentationOptions(keep_text=True))
+    assert stages.text("graph").startswith("graph softmax(")
+    assert "@softmax(" in stages.text("llvm")
 
 
 @pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt is not installed (Debian: mlir-19-tools)")

@@ -149,6 +149,9 @@ def _parser(running: bool) -> _Parser:
     parser.add_argument("--dump-ir", metavar="DIR", type=Path, help="write every stage into a folder, numbered")
     parser.add_argument("--print-ir-after-all", action="store_true", help="print the IR after every pass")
     parser.add_argument("--print-ir-after-change", action="store_true", help="only after passes that changed it")
+    parser.add_argument("--print-locations", action="store_true", help="print the lines that ops of the IR come from")
+    parser.add_argument("--print-op-generic", action="store_true", help="print the IR in MLIR's generic form")
+    parser.add_argument("--print-unbroken", action="store_true", help="print long lines of the IR as they are")
     parser.add_argument("--time-passes", action="store_true", help="print how long every pass took")
     parser.add_argument("--verify", action="store_true", help="verify the IR, dominance included, after every pass")
     parser.add_argument("-g", "--debug", action="store_true", help="debug information: which lines code comes from")
@@ -186,6 +189,9 @@ class _Request:
             printing=printing or base.printing,
             timing=given.time_passes or base.timing,
             verify=given.verify or base.verify,
+            locations=given.print_locations,
+            generic=given.print_op_generic,
+            unbroken=given.print_unbroken,
         )
         stage = given.emit
         if stage is not None:

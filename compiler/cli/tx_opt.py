@@ -1,14 +1,19 @@
 """`tx-opt`: xDSL's optimizer driver with txc's dialects and passes, for tests and for exploring one pass at a time.
 
-``tx-opt FILE -p 'tx-fuse,tx-bufferize'``; without ``-p`` it parses, verifies and prints.
+``tx-opt FILE -p 'tx-fuse,tx-bufferize'``; without ``-p`` it parses, verifies and prints.  It reads and prints modules
+as `tensor-compile --emit` does, and with ``--print-op-generic`` in the form that any tool of xDSL reads.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
+from typing import IO
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from ...dialects.ir_text import ModuleParser, ir_text
 from .universe import UNIVERSE
 
 __all__ = ["main"]
@@ -22,6 +27,29 @@ class TxOptMain(xDSLOptMain):
         for name, made in UNIVERSE.all_dialects.items():
             if name not in self.ctx.registered_dialect_names:
                 self.ctx.register_dialect(name, made)
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        super().register_all_arguments(arg_parser)
+        arg_parser.add_argument("--print-locations", action="store_true", help="print the lines that ops come from")
+        arg_parser.add_argument("--print-unbroken", action="store_true", help="print long lines as they are")
+
+    def register_all_frontends(self) -> None:
+        super().register_all_frontends()
+
+        def read(file: IO[bytes]) -> ModuleOp:
+            parser = ModuleParser(self.ctx, file.read(), self.get_input_name())
+            return parser.parse_module(not self.args.no_implicit_module)
+
+        self.available_frontends["mlir"] = read
+
+    def output_resulting_program(self, prog: ModuleOp) -> str:
+        if self.args.target != "mlir":
+            return super().output_resulting_program(prog)
+        given = self.args
+        text = ir_text(
+            prog, generic=given.print_op_generic, locations=given.print_locations, unbroken=given.print_unbroken
+        )
+        return text + "\n"
 
     def register_all_passes(self) -> None:
         super().register_all_passes()

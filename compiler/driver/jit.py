@@ -431,7 +431,8 @@ class Jitted(NativeCallable):
         found = self._tuned(call, graph, facts)
         if found is not None:
             found.remark(graph.name)
-        return Lowered(stages_of(graph, facts, self._options, InstrumentationOptions(keep_text=True), found))
+        watch = InstrumentationOptions(keep_text=True, locations=self._options.debug)
+        return Lowered(stages_of(graph, facts, self._options, watch, found))
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The expression graph for these arguments."""

@@ -115,9 +115,8 @@ class CompiledTx:
         """Every stage of its compilation, for packed arguments."""
         from ..instrumentation import InstrumentationOptions
 
-        return Lowered(
-            stages_of(self._checked, packed(self.graph), self._options, InstrumentationOptions(keep_text=True))
-        )
+        watch = InstrumentationOptions(keep_text=True, locations=self._options.debug)
+        return Lowered(stages_of(self._checked, packed(self.graph), self._options, watch))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, each of its declared type."""

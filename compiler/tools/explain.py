@@ -12,7 +12,12 @@ from ..frontend.trace.graph import Graph
 __all__ = ["explain", "figures"]
 
 _EVAL = re.compile(r"%\w+ = tx\.eval\b")
-_KERNEL = re.compile(r"kernel\.(generic|rows|for|while|if)\b")
+#: A kernel op: how deep it stands, its text up to its region, and its name.
+_KERNEL = re.compile(r"^( *)(?:%[^=\n]* = )?(kernel\.(generic|rows|for|while|if)\b[^{]*)", re.M)
+#: The iterators of a nest, those that it reduces, and in which order.
+_ITERATORS = re.compile(
+    r" over \((.*?)\)(?: (?:reduce|scan \w+) \((.*?)\) order (\w+(?:<[^>]*>)?))? (?:init|in|post|into|->) "
+)
 
 
 class _Texts(Protocol):
@@ -22,7 +27,7 @@ class _Texts(Protocol):
 def figures(graph: Graph, stages: Any) -> tuple[int, int, int, int]:
     """Ops of the graph, evals that were inserted, loop nests, bytes of the object file."""
     evals = len(_EVAL.findall(stages.text("evals")))
-    nests = sum(1 for kind in _KERNEL.findall(stages.text("fused")) if kind == "generic")
+    nests = sum(1 for _, _, kind in _KERNEL.findall(stages.text("fused")) if kind == "generic")
     return sum(1 for _ in graph.walk()), evals, nests, len(stages.object or b"")
 
 
@@ -52,17 +57,11 @@ def explain(
 
 def _kernels(text: str) -> list[str]:
     """The kernel ops of the `fused` stage, nested as they are there."""
-    # A nest's attributes are printed after its regions; nests do not nest, so they close in the order they open.
-    extents = iter(re.findall(r"extents = #tx\.dims<\"([^\"]*)\">(?:.*?order = #tx\.order<\"([^\"]*)\">)?", text))
     found = []
-    for line in text.splitlines():
-        match = _KERNEL.search(line)
-        if match is None:
-            continue
-        shown = match[0]
-        if match[1] == "generic":
-            over, order = next(extents)
-            shown += f" over ({over})" + (f", folded in the order {order}" if order else "")
-        indent = (len(line) - len(line.lstrip())) // 2
-        found.append("  " * max(0, indent - 2) + shown)
+    for indent, head, kind in _KERNEL.findall(text):
+        shown = f"kernel.{kind}"
+        if kind == "generic" and (match := _ITERATORS.search(" ".join(head.split()))) is not None:
+            extents = re.sub(r"\bd\d+: ", "", ", ".join(filter(None, match.group(1, 2))))
+            shown += f" over ({extents})" + (f", folded in the order {match[3]}" if match[3] else "")
+        found.append("  " * max(0, len(indent) // 2 - 1) + shown)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, UnitAttr
@@ -22,9 +22,34 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..assembly import (
+    arguments_of,
+    dim_of,
+    dims_in_brackets,
+    flags,
+    guards_of,
+    known_operand,
+    number_after,
+    operands_in,
+    print_arguments,
+    print_constants,
+    print_guards,
+    print_region,
+    print_rest,
+    print_results,
+    raw_after,
+    read_constants,
+    read_order,
+    read_region,
+    read_rest,
+    read_results,
+    word,
+)  # fmt: skip
 from ..attributes import (
     BufferType,
     DimsAttr,
@@ -36,9 +61,11 @@ from ..attributes import (
     map_attr,
     order_attr,
     scalar_type,
+    split_top,
     string_attr,
     tensor_of,
     to_attr,
+    write_dims,
 )
 from ..dims.dims import Dim, Sym
 from ..dims.index_map import IndexMap
@@ -79,6 +106,89 @@ def is_bound(symbol: Sym) -> bool:
     return symbol.name.startswith(BOUND)
 
 
+def _scalar(parser: Parser, value: SSAValue) -> Attribute:
+    """The type of an element of a tensor or of a buffer."""
+    try:
+        return scalar_type(shape_of(value.type)[0])
+    except ValueError as error:
+        parser.raise_error(str(error))
+
+
+def _iterators(extents: Sequence[Dim], first: int = 0) -> str:
+    """``(d0: n, d1: m)``"""
+    return f"({', '.join(f'd{i}: {extent}' for i, extent in enumerate(extents, first))})"
+
+
+def _read_iterators(parser: Parser, first: int = 0) -> tuple[Dim, ...]:
+    start, found = parser.pos, []
+    for i, part in enumerate(split_top(raw_after(parser, "(")), first):
+        name, _, extent = part.partition(":")
+        if name.strip() != f"d{i}":
+            parser.raise_error(f"iterator {i} of a nest is called d{i}, not {name.strip()!r}", start)
+        found.append(dim_of(parser, extent, start))
+    return tuple(found)
+
+
+def _print_access(printer: Printer, argument: SSAValue | None, value: SSAValue, index: IndexMap) -> None:
+    """``%a = %x[d0, d1] where (d0 - 1 >= 0)``"""
+    if argument is not None:
+        printer.print_ssa_value(argument)
+        printer.print_string(" = ")
+    printer.print_operand(value)
+    printer.print_string(f"[{write_dims(index.exprs)}]")
+    print_guards(printer, index.guards)
+
+
+def _read_accesses(parser: Parser, extents: tuple[Dim, ...]) -> list[tuple[Parser.Argument, SSAValue, IndexMap]]:
+    def read_one() -> tuple[Parser.Argument, SSAValue, IndexMap]:
+        name = parser.parse_argument(expect_type=False)
+        parser.parse_punctuation("=")
+        value = known_operand(parser)
+        index = IndexMap(extents, dims_in_brackets(parser), guards_of(parser))
+        return name.resolve(_scalar(parser, value)), value, index
+
+    return parser.parse_comma_separated_list(Parser.Delimiter.PAREN, read_one)
+
+
+def print_places(
+    printer: Printer, outs: Sequence[SSAValue], types: Sequence[Attribute], maps: Sequence[IndexMap]
+) -> None:
+    """Where results go: ``into (%y[d0])`` what is there, ``-> (f32[n] at [d0])`` a tensor of their own."""
+
+    def print_one(place: tuple[Attribute, IndexMap]) -> None:
+        printer.print_attribute(place[0])
+        printer.print_string(f" at [{write_dims(place[1].exprs)}]")
+        print_guards(printer, place[1].guards)
+
+    printer.print_string(" into " if outs else " -> ")
+    with printer.in_parens():
+        if outs:
+            printer.print_list(zip(outs, maps), lambda place: _print_access(printer, None, *place))
+        else:
+            printer.print_list(zip(types, maps), print_one)
+
+
+def read_places(parser: Parser, extents: tuple[Dim, ...]) -> tuple[list[SSAValue], list[Attribute], list[IndexMap]]:
+    """What is written, the types of results, and where in them.  Tensors that are updated are results too."""
+
+    def read_out() -> tuple[SSAValue, IndexMap]:
+        value = known_operand(parser)
+        return value, IndexMap(extents, dims_in_brackets(parser), guards_of(parser))
+
+    def read_type() -> tuple[Attribute, IndexMap]:
+        kind = parser.parse_type()
+        parser.parse_keyword("at")
+        return kind, IndexMap(extents, dims_in_brackets(parser), guards_of(parser))
+
+    if word(parser, "into"):
+        places = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, read_out)
+        outs = [value for value, _ in places]
+        return outs, [v.type for v in outs if not isinstance(v.type, BufferType)], [index for _, index in places]
+    parser.parse_punctuation("->")
+    results = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, read_type)
+    return [], [kind for kind, _ in results], [index for _, index in results]
+
+
 @lru_cache(maxsize=4096)
 def segments(ins: int, outs: int) -> Attribute:
     """How a nest's operands divide into inputs and outputs."""
@@ -107,7 +217,6 @@ class ReadOp(IRDLOperation):
     index = attr_def(DimsAttr)
     guards = opt_attr_def(DimsAttr)
     result = result_def()
-    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
 
     def __init__(self, source: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()):
         attributes: dict[str, Attribute] = {"index": dims_attr(tuple(index))}
@@ -115,6 +224,23 @@ class ReadOp(IRDLOperation):
             attributes["guards"] = dims_attr(tuple(guards))
         element = scalar_type(shape_of(source.type)[0])
         Operation.__init__(self, operands=[source], result_types=[element], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        """``kernel.read %y[d0, max(0, ..t0)] where (m - 1 - ..t0 >= 0)``"""
+        printer.print_string(" ")
+        printer.print_operand(self.source)
+        printer.print_string(f"[{write_dims(self.index.data)}]")
+        print_guards(printer, () if self.guards is None else self.guards.data)
+        print_rest(printer, self, ("index", "guards"))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReadOp:
+        source = known_operand(parser)
+        attributes: dict[str, Attribute] = {"index": dims_attr(dims_in_brackets(parser))}
+        if guards := guards_of(parser):
+            attributes["guards"] = dims_attr(guards)
+        element = _scalar(parser, source)
+        return cls.create(operands=[source], result_types=[element], attributes=attributes | read_rest(parser))
 
     def verify_(self) -> None:
         element, dims = shape_of(self.source.type)
@@ -149,6 +275,22 @@ class CallOp(IRDLOperation):
 
     def __init__(self, fn: str, args: Sequence[SSAValue], result_type: Attribute):
         Operation.__init__(self, operands=list(args), result_types=[result_type], attributes={"fn": string_attr(fn)})
+
+    def print(self, printer: Printer) -> None:
+        """``kernel.call sigmoid(%v) : f32``"""
+        printer.print_string(f" {self.fn.data}")
+        printer.print_operands(self.args)
+        print_rest(printer, self, ("fn",))
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CallOp:
+        attributes: dict[str, Attribute] = {"fn": string_attr(parser.parse_identifier())}
+        args = operands_in(parser)
+        attributes |= read_rest(parser)
+        parser.parse_punctuation(":")
+        return cls.create(operands=args, result_types=[parser.parse_type()], attributes=attributes)
 
     def verify_(self) -> None:
         decl = OPS.get(self.fn.data)
@@ -252,6 +394,89 @@ class GenericOp(IRDLOperation):
 
     def maps_out(self) -> tuple[IndexMap, ...]:
         return tuple(m.data for m in self.out_maps.data if isinstance(m, MapAttr))
+
+    def print(self, printer: Printer) -> None:
+        """``kernel.generic over (d0: n) reduce (d1: m) order … init … in (%a = %x[d0, d1]) -> (f32[n] at [d0]) { … }``
+
+        The body's arguments stand in front of what they are of, and so do those of `finish` that are of post inputs.
+        What does not verify is printed in MLIR's form, but for the quotes.
+        """
+        if not self._has_a_text():
+            printer.print_op_with_default_format(self)
+            return
+        entering = len(self.ins) - self.n_post
+        arguments, maps = (*self.body.block.args,), self.maps_in()
+        printer.print_string(f" over {_iterators(self.extents.data[: self.n_parallel])}")
+        if self.order is not None and self.identity is not None:
+            states = self.merge.block.args[: len(self.identity.data)]
+            arguments += self.finish.block.args[len(states) :]
+            printer.print_string(f" scan {self.scan.data} " if self.scan is not None else " reduce ")
+            printer.print_string(f"{_iterators(self.extents.data[self.n_parallel :], self.n_parallel)} order ")
+            printer.print_string(f"{self.order.data} init ")
+            print_constants(printer, self.identity.data, [s.type for s in states])
+        accesses = list(zip(arguments, self.ins, maps, strict=True))
+        for name, part in (("in", accesses[:entering]), ("post", accesses[entering:])):
+            if part:
+                printer.print_string(f" {name} ")
+                with printer.in_parens():
+                    printer.print_list(part, lambda access: _print_access(printer, *access))
+        print_places(printer, self.outs, [r.type for r in self.results_], self.maps_out())
+        print_rest(printer, self, self._SHOWN, header=True)
+        print_region(printer, self.body)
+        if self.is_reduction:
+            printer.print_string(" combine ")
+            print_arguments(printer, self.merge.block.args)
+            print_region(printer, self.merge)
+            printer.print_string(" finish ")
+            print_arguments(printer, self.finish.block.args[: len(self.merge.block.args) // 2])
+            print_region(printer, self.finish)
+
+    _SHOWN: ClassVar = (
+        "extents", "parallel", "post", "in_maps", "out_maps", "operandSegmentSizes", "order", "identity", "scan",
+    )  # fmt: skip
+
+    def _has_a_text(self) -> bool:
+        """Whether the nest verifies as far as its text takes for granted."""
+        try:
+            self.verify_()
+        except (VerifyException, AssertionError, IndexError):
+            return False
+        return True
+
+    @classmethod
+    def parse(cls, parser: Parser) -> GenericOp:
+        if not word(parser, "over"):
+            return parser._parse_generic_operation(cls)  # type: ignore[return-value]
+        extents = _read_iterators(parser)
+        attributes: dict[str, Attribute] = {"parallel": integer_attr(len(extents))}
+        scan, states = word(parser, "scan"), []
+        if scan:
+            attributes["scan"] = string_attr(parser.parse_identifier())
+        if scan or word(parser, "reduce"):
+            extents += _read_iterators(parser, len(extents))
+            parser.parse_keyword("order")
+            attributes["order"] = read_order(parser)
+            parser.parse_keyword("init")
+            attributes["identity"], states = read_constants(parser)
+        accesses = [_read_accesses(parser, extents) if word(parser, name) else [] for name in ("in", "post")]
+        outs, result_types, out_maps = read_places(parser, extents)
+        entering, posted = ([name for name, _, _ in part] for part in accesses)
+        ins = [value for part in accesses for _, value, _ in part]
+        attributes |= {
+            "extents": dims_attr(extents),
+            "post": integer_attr(len(posted)),
+            "in_maps": ArrayAttr([map_attr(index) for part in accesses for _, _, index in part]),
+            "out_maps": ArrayAttr([map_attr(index) for index in out_maps]),
+            "operandSegmentSizes": segments(len(ins), len(outs)),
+        }
+        attributes |= read_rest(parser, header=True)
+        regions = [read_region(parser, entering, YieldOp), Region(), Region()]
+        if states:
+            parser.parse_keyword("combine")
+            regions[1] = read_region(parser, arguments_of(parser, states * 2, "combine"), YieldOp)
+            parser.parse_keyword("finish")
+            regions[2] = read_region(parser, arguments_of(parser, states, "finish") + posted, YieldOp)
+        return cls.create(operands=[*ins, *outs], result_types=result_types, attributes=attributes, regions=regions)
 
     def verify_(self) -> None:
         extents = self.extents.data
@@ -385,6 +610,58 @@ class ScatterOp(IRDLOperation):
             return False
         return bool(self.n_ordered) or not apart or any([index[i] for i in own] != exprs for index in found)
 
+    def print(self, printer: Printer) -> None:
+        """``kernel.scatter over (d0: m) ordered 1 in (%a = %v[d0]) into (%y[..t0]) { … } combine (%o, %n) { … }``"""
+        if not self._has_a_text():
+            printer.print_op_with_default_format(self)
+            return
+        printer.print_string(f" over {_iterators(self.extents.data)}")
+        if self.n_ordered:
+            printer.print_string(f" ordered {self.n_ordered}")
+        if self.ins:
+            printer.print_string(" in ")
+            with printer.in_parens():
+                part = zip(self.body.block.args, self.ins, self.maps_in(), strict=True)
+                printer.print_list(part, lambda access: _print_access(printer, *access))
+        print_places(printer, [self.base], [], [self.out_map.data])
+        print_rest(printer, self, ("extents", "ordered", "in_maps", "out_map"), header=True)
+        print_region(printer, self.body)
+        if self.merge.blocks:
+            printer.print_string(" combine ")
+            print_arguments(printer, self.merge.block.args)
+            print_region(printer, self.merge)
+
+    def _has_a_text(self) -> bool:
+        try:
+            self.verify_()
+        except (VerifyException, AssertionError, IndexError):
+            return False
+        return bool(self.results_) != isinstance(self.base.type, BufferType)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ScatterOp:
+        if not word(parser, "over"):
+            return parser._parse_generic_operation(cls)  # type: ignore[return-value]
+        extents = _read_iterators(parser)
+        ordered = integer_attr(number_after(parser, "ordered", 0))
+        accesses = _read_accesses(parser, extents) if word(parser, "in") else []
+        start = parser.pos
+        bases, result_types, maps = read_places(parser, extents)
+        if len(bases) != 1:
+            parser.raise_error("a scatter has one base: into (%base[…])", start)
+        attributes = {
+            "extents": dims_attr(extents),
+            "ordered": ordered,
+            "in_maps": ArrayAttr([map_attr(index) for _, _, index in accesses]),
+            "out_map": map_attr(maps[0]),
+        } | read_rest(parser, header=True)
+        regions = [read_region(parser, [name for name, _, _ in accesses], YieldOp), Region()]
+        if word(parser, "combine"):
+            element = _scalar(parser, bases[0])
+            regions[1] = read_region(parser, arguments_of(parser, [element] * 2, "combine"), YieldOp)
+        operands = [*(value for _, value, _ in accesses), *bases]
+        return cls.create(operands=operands, result_types=result_types, attributes=attributes, regions=regions)
+
     def verify_(self) -> None:
         extents = self.extents.data
         if not 0 <= self.n_ordered <= len(extents):
@@ -441,6 +718,32 @@ class ForeignOp(IRDLOperation):
     @property
     def params(self) -> dict[str, Any]:
         return {k: from_attr(v) for k, v in self.parameters.data.items()}
+
+    def print(self, printer: Printer) -> None:
+        """``kernel.foreign fft(%y) in_place parameters {axis = 0} -> (c64[n])``, on buffers ``into (%z)``"""
+        printer.print_string(f" {self.fn.data}")
+        printer.print_operands(self.ins)
+        if self.in_place is not None:
+            printer.print_string(" in_place")
+        if self.outs:
+            printer.print_string(" into ")
+            printer.print_operands(self.outs)
+        if self.parameters.data:
+            printer.print_string(" parameters ")
+            printer.print_attr_dict(self.parameters.data)
+        print_rest(printer, self, ("fn", "parameters", "in_place", "operandSegmentSizes"), header=True)
+        print_results(printer, [r.type for r in self.results_])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForeignOp:
+        attributes: dict[str, Attribute] = {"fn": string_attr(parser.parse_identifier())}
+        ins = operands_in(parser)
+        attributes |= flags(parser, "in_place")
+        outs = operands_in(parser) if word(parser, "into") else []
+        params = parser.parse_optional_attr_dict() if word(parser, "parameters") else {}
+        attributes |= {"parameters": DictionaryAttr(params), "operandSegmentSizes": segments(len(ins), len(outs))}
+        attributes |= read_rest(parser, header=True)
+        return cls.create(operands=[*ins, *outs], result_types=read_results(parser), attributes=attributes)
 
     def verify_(self) -> None:
         if bool(self.outs) == bool(self.results_):

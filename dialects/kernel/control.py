@@ -17,11 +17,34 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..attributes import DimAttr, dim_attr, integer_attr, string_attr, tensor_of
-from ..dims.dims import Dim, Sym, dim
-from .compute import GenericOp, expect_block, terminator
+from ..assembly import (
+    RANGE,
+    arguments_of,
+    arguments_with_values,
+    known_operand,
+    number_after,
+    operands_in,
+    print_arguments,
+    print_arguments_with_values,
+    print_range,
+    print_region,
+    print_rest,
+    print_results,
+    range_attributes,
+    read_range,
+    read_region,
+    read_rest,
+    read_results,
+    says_nothing,
+    word,
+)  # fmt: skip
+from ..attributes import DimAttr, integer_attr, tensor_of
+from ..dims.dims import Dim, Sym
+from .compute import GenericOp, YieldOp, expect_block, terminator
 
 __all__ = ["ForOp", "IfOp", "RowsOp", "WhileOp"]
 
@@ -49,6 +72,22 @@ class RowsOp(IRDLOperation):
     @property
     def nests(self) -> list[GenericOp]:
         return [op for op in self.body.block.ops if isinstance(op, GenericOp)]
+
+    def print(self, printer: Printer) -> None:
+        """``kernel.rows shared 1 -> (f32[n, m]) { … }``"""
+        printer.print_string(f" shared {self.n_shared}")
+        print_results(printer, [r.type for r in self.results_])
+        print_rest(printer, self, ("shared",), header=True)
+        print_region(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RowsOp:
+        parser.parse_keyword("shared")
+        attributes: dict[str, Attribute] = {"shared": integer_attr(parser.parse_integer())}
+        types = read_results(parser)
+        attributes |= read_rest(parser, header=True)
+        body = read_region(parser, [], YieldOp)
+        return cls.create(result_types=types, attributes=attributes, regions=[body])
 
     def verify_(self) -> None:
         expect_block(self.body.block, [], [r.type for r in self.results_], "rows")
@@ -87,12 +126,7 @@ class ForOp(IRDLOperation):
         self, iv: str, lower: Dim, upper: Dim, step: Dim, inits: Sequence[SSAValue], body: Block,
         until: int | None = None, only: int | None = None,
     ):  # fmt: skip
-        attributes: dict[str, Attribute] = {
-            "iv": string_attr(iv),
-            "lower": dim_attr(dim(lower)),
-            "upper": dim_attr(dim(upper)),
-            "step": dim_attr(dim(step)),
-        }
+        attributes = range_attributes(iv, lower, upper, step)
         if until is not None:
             attributes["until"] = integer_attr(until)
         if only is not None:
@@ -115,6 +149,35 @@ class ForOp(IRDLOperation):
     @property
     def symbol(self) -> Sym:
         return Sym(self.iv.data)
+
+    def print(self, printer: Printer) -> None:
+        """``kernel.for i = 0 to n step 2 until 1 carry (%v = %x) { … }``, on buffers with ``only 0 of (%k)``"""
+        print_range(printer, self)
+        for name, number in (("until", self.ends_at), ("only", self.alone)):
+            if number is not None:
+                printer.print_string(f" {name} {number}")
+        if self.body.block.args:
+            printer.print_string(" carry ")
+            print_arguments_with_values(printer, self.body.block.args, self.inits)
+        elif self.inits:
+            printer.print_string(" of ")
+            printer.print_operands(self.inits)
+        print_rest(printer, self, (*RANGE, "until", "only"), header=True)
+        print_region(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForOp:
+        attributes = read_range(parser)
+        for name in ("until", "only"):
+            if (number := number_after(parser, name)) is not None:
+                attributes[name] = integer_attr(number)
+        arguments, inits = arguments_with_values(parser) if word(parser, "carry") else ([], [])
+        types = [v.type for v in inits]
+        if word(parser, "of"):
+            inits = operands_in(parser)
+        attributes |= read_rest(parser, header=True)
+        body = read_region(parser, arguments, YieldOp)
+        return cls.create(operands=inits, result_types=types, attributes=attributes, regions=[body])
 
     def verify_(self) -> None:
         types = [v.type for v in self.inits if v.type != IntegerType(64)]
@@ -145,6 +208,29 @@ class WhileOp(IRDLOperation):
         types = [v.type for v in inits]
         Operation.__init__(self, operands=list(inits), result_types=types, regions=[Region(condition), Region(body)])
 
+    def print(self, printer: Printer) -> None:
+        """``kernel.while carry (%v = %x) { … } do (%w) { … }``"""
+        if self.inits:
+            printer.print_string(" carry ")
+            print_arguments_with_values(printer, self.condition.block.args, self.inits)
+        print_rest(printer, self, (), header=True)
+        print_region(printer, self.condition)
+        printer.print_string(" do")
+        if self.inits:
+            printer.print_string(" ")
+            print_arguments(printer, self.body.block.args)
+        print_region(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> WhileOp:
+        arguments, inits = arguments_with_values(parser) if word(parser, "carry") else ([], [])
+        types = [v.type for v in inits]
+        attributes = read_rest(parser, header=True)
+        condition = read_region(parser, arguments, YieldOp)
+        parser.parse_keyword("do")
+        body = read_region(parser, arguments_of(parser, types, "the body") if types else [], YieldOp)
+        return cls.create(operands=inits, result_types=types, attributes=attributes, regions=[condition, body])
+
     def verify_(self) -> None:
         types = [v.type for v in self.inits]
         expect_block(self.body.block, types, types, "loop")
@@ -166,6 +252,26 @@ class IfOp(IRDLOperation):
         Operation.__init__(
             self, operands=[condition], result_types=list(result_types), regions=[Region(then), Region(otherwise)]
         )
+
+    def print(self, printer: Printer) -> None:
+        """``kernel.if %c -> (f32[n]) { … } else { … }``"""
+        printer.print_string(" ")
+        printer.print_operand(self.condition)
+        print_results(printer, [r.type for r in self.results_])
+        print_rest(printer, self, (), header=True)
+        print_region(printer, self.then)
+        if not says_nothing(self.otherwise):
+            printer.print_string(" else")
+            print_region(printer, self.otherwise)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IfOp:
+        condition = known_operand(parser)
+        types = read_results(parser)
+        attributes = read_rest(parser, header=True)
+        then = read_region(parser, [], YieldOp)
+        otherwise = read_region(parser, [], YieldOp) if word(parser, "else") else Region(Block([YieldOp()]))
+        return cls.create(operands=[condition], result_types=types, attributes=attributes, regions=[then, otherwise])
 
     def verify_(self) -> None:
         _expect_condition([self.condition])

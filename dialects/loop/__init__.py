@@ -1,8 +1,9 @@
 """The `loop` dialect: explicit loops over explicit memory, for CPU threads, vector lanes and GPU grids alike.
 
-Iterators are named symbols, not SSA values: ``iv = "i"`` makes ``i`` usable in every index expression of the region,
-so addresses stay symbolic (and simplifiable) until code is emitted.  Bodies are scalar: a `loop.for` with ``vector``
-lanes and ``unroll`` copies means the same as one without; how wide it runs is a schedule, never a change of result.
+Iterators are named symbols, not SSA values: ``loop.for i = 0 to n`` makes ``i`` usable in every index expression of the
+region, so addresses stay symbolic (and simplifiable) until code is emitted.  Bodies are scalar: a `loop.for` with
+``vector`` lanes and ``unroll`` copies means the same as one without; how wide it runs is a schedule, never a change of
+result.
 """
 
 from __future__ import annotations
@@ -24,9 +25,42 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..assembly import (
+    RANGE,
+    arguments_of,
+    arguments_with_values,
+    dim_after,
+    dims_in_brackets,
+    flags,
+    guards_of,
+    in_parentheses,
+    known_operand,
+    number_after,
+    operands_in,
+    optional_dim,
+    print_arguments,
+    print_arguments_with_values,
+    print_buffer,
+    print_constants,
+    print_guards,
+    print_range,
+    print_region,
+    print_rest,
+    range_attributes,
+    read_buffer,
+    read_constants,
+    read_order,
+    read_range,
+    read_rest,
+    says_nothing,
+    symbol_after,
+    word,
+)
 from ..attributes import (
     BufferInfo,
     BufferType,
@@ -42,11 +76,12 @@ from ..attributes import (
     scalar_dtype,
     scalar_type,
     string_attr,
+    write_dims,
 )
 from ..dims.dims import Dim, dim
 from ..order import Order
 from .amx import AmxOp
-from .base import Ranged, YieldOp, expect_yield, parallel_around, range_attributes
+from .base import Ranged, YieldOp, body_of, expect_yield, parallel_around
 from .gpu_matrix import AsyncCopyOp, BulkCopyOp, MmaOp
 from .merge import MergeOp
 from .partition import PartitionOp
@@ -118,6 +153,36 @@ class ParallelOp(Ranged):
     @property
     def shared_bytes(self) -> Dim:
         return dim(0) if self.shared is None else self.shared.data
+
+    def print(self, printer: Printer) -> None:
+        """``loop.parallel i = 0 to n step 4 on gpu_block threads 128 shared 64*m zeros [n % 4] { … }``"""
+        print_range(printer, self)
+        printer.print_string(f" on {self.kind.data}")
+        if self.grain.data.const != 1:
+            printer.print_string(f" grain {self.grain.data}")
+        if self.threads is not None:
+            printer.print_string(f" threads {self.n_threads}")
+        if self.shared is not None:
+            printer.print_string(f" shared {self.shared.data}")
+        if self.zeros is not None:
+            printer.print_string(f" zeros [{write_dims(self.zeros.data)}]")
+        print_rest(printer, self, (*RANGE, "kind", "grain", "threads", "shared", "zeros"), header=True)
+        print_region(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ParallelOp:
+        attributes = read_range(parser)
+        parser.parse_keyword("on")
+        attributes["kind"] = string_attr(parser.parse_identifier())
+        attributes["grain"] = dim_attr(optional_dim(parser, "grain") or dim(1))
+        if (threads := number_after(parser, "threads")) is not None:
+            attributes["threads"] = integer_attr(threads)
+        if (shared := optional_dim(parser, "shared")) is not None:
+            attributes["shared"] = dim_attr(shared)
+        if word(parser, "zeros"):
+            attributes["zeros"] = dims_attr(dims_in_brackets(parser))
+        attributes |= read_rest(parser, header=True)
+        return cls.create(attributes=attributes, regions=[body_of(parser)])
 
     def verify_(self) -> None:
         self.verify_range()
@@ -192,6 +257,33 @@ class ForOp(Ranged):
     def lanes(self) -> int:
         return self.vector.value.data * self.unroll.value.data
 
+    def print(self, printer: Printer) -> None:
+        """``loop.for i = 0 to n step 2 vector 8 unroll 4 until apart carry (%v = %zero) { … }``"""
+        print_range(printer, self)
+        for name in ("vector", "unroll"):
+            number = self.attributes[name]
+            if isinstance(number, IntegerAttr) and number.value.data != 1:
+                printer.print_string(f" {name} {number.value.data}")
+        for name in ("until", "apart"):
+            if name in self.attributes:
+                printer.print_string(f" {name}")
+        if self.inits:
+            printer.print_string(" carry ")
+            print_arguments_with_values(printer, self.block.args, self.inits)
+        print_rest(printer, self, (*RANGE, "vector", "unroll", "until", "apart"), header=True)
+        print_region(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForOp:
+        attributes = read_range(parser)
+        for name in ("vector", "unroll"):
+            attributes[name] = integer_attr(number_after(parser, name, 1))
+        attributes |= flags(parser, "until", "apart")
+        arguments, inits = arguments_with_values(parser) if word(parser, "carry") else ([], [])
+        attributes |= read_rest(parser, header=True)
+        body = body_of(parser, arguments)
+        return cls.create(operands=inits, result_types=[v.type for v in inits], attributes=attributes, regions=[body])
+
     def verify_(self) -> None:
         self.verify_range()
         types = tuple(v.type for v in self.inits)
@@ -258,6 +350,37 @@ class ReduceOp(Ranged):
             return 0
         return sum(-(-threads // 32 * scalar_dtype(out.type).bytes // 16) * 16 for out in self.outs)
 
+    def print(self, printer: Printer) -> None:
+        """``loop.reduce k = 0 to m order tree<1024, 64> vector 8 init -inf : f32 { … } combine (%a, %b) { … }``"""
+        print_range(printer, self)
+        printer.print_string(f" order {self.order.data}")
+        if self.vector.value.data != 1:
+            printer.print_string(f" vector {self.vector.value.data}")
+        if self.cooperative is not None:
+            printer.print_string(" cooperative")
+        printer.print_string(" init ")
+        print_constants(printer, self.identity.data, [out.type for out in self.outs])
+        print_rest(printer, self, (*RANGE, "order", "vector", "cooperative", "identity"), header=True)
+        print_region(printer, self.body)
+        printer.print_string(" combine ")
+        print_arguments(printer, self.merge.block.args)
+        print_region(printer, self.merge)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReduceOp:
+        attributes = read_range(parser)
+        parser.parse_keyword("order")
+        attributes["order"] = read_order(parser)
+        attributes["vector"] = integer_attr(number_after(parser, "vector", 1))
+        attributes |= flags(parser, "cooperative")
+        parser.parse_keyword("init")
+        attributes["identity"], types = read_constants(parser)
+        attributes |= read_rest(parser, header=True)
+        body = body_of(parser)
+        parser.parse_keyword("combine")
+        merge = body_of(parser, arguments_of(parser, types * 2, "combine"))
+        return cls.create(result_types=types, attributes=attributes, regions=[body, merge])
+
     def verify_(self) -> None:
         self.verify_range()
         if self.cooperative is not None and parallel_around(self) not in ("gpu_block", "gpu_warp"):
@@ -321,6 +444,40 @@ class ScanOp(Ranged):
             regions=[Region(body), Region(merge), Region(finish)],
         )
 
+    def print(self, printer: Printer) -> None:
+        """``loop.scan k = 0 to m order prefix<…> from (%z) init 0.0 : f32 { … } combine (…) { … } finish (…) { … }``"""
+        print_range(printer, self)
+        printer.print_string(f" order {self.order.data}")
+        if self.exclusive is not None:
+            printer.print_string(" exclusive")
+        printer.print_string(" from (")
+        printer.print_list(self.inits, printer.print_operand)
+        printer.print_string(") init ")
+        print_constants(printer, self.identity.data, [out.type for out in self.outs])
+        print_rest(printer, self, (*RANGE, "order", "exclusive", "identity"), header=True)
+        print_region(printer, self.body)
+        for name, region in (("combine", self.merge), ("finish", self.finish)):
+            printer.print_string(f" {name} ")
+            print_arguments(printer, region.block.args)
+            print_region(printer, region)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ScanOp:
+        attributes = read_range(parser)
+        parser.parse_keyword("order")
+        attributes["order"] = read_order(parser)
+        attributes |= flags(parser, "exclusive")
+        parser.parse_keyword("from")
+        inits = operands_in(parser)
+        parser.parse_keyword("init")
+        attributes["identity"], types = read_constants(parser)
+        attributes |= read_rest(parser, header=True)
+        regions = [body_of(parser)]
+        for name, count in (("combine", 2), ("finish", 1)):
+            parser.parse_keyword(name)
+            regions.append(body_of(parser, arguments_of(parser, types * count, name)))
+        return cls.create(operands=inits, result_types=types, attributes=attributes, regions=regions)
+
     def verify_(self) -> None:
         self.verify_range()
         types = tuple(v.type for v in self.inits)
@@ -353,6 +510,20 @@ class _Access(IRDLOperation):
     def guard_exprs(self) -> tuple[Dim, ...]:
         return self.guards.data if self.guards is not None else ()
 
+    def print_access(self, printer: Printer, buffer: SSAValue) -> None:
+        printer.print_operand(buffer)
+        printer.print_string(f"[{write_dims(self.index.data)}]")
+        print_guards(printer, self.guard_exprs)
+
+    @staticmethod
+    def read_access(parser: Parser) -> tuple[SSAValue, dict[str, Attribute]]:
+        """A buffer, and the attributes that say where in it."""
+        buffer = known_operand(parser)
+        if not isinstance(buffer.type, BufferType):
+            parser.raise_error(f"expected a buffer, got {buffer.type}")
+        index = dims_in_brackets(parser)
+        return buffer, _access(index, guards_of(parser))
+
 
 def _access(index: Sequence[Dim], guards: Sequence[Dim]) -> dict[str, Attribute]:
     attributes: dict[str, Attribute] = {"index": dims_attr(tuple(index))}
@@ -368,7 +539,6 @@ class LoadOp(_Access):
     name = "loop.load"
     buffer = operand_def()
     result = result_def()
-    assembly_format = "$buffer attr-dict `:` type($buffer) `->` type($result)"
 
     def __init__(self, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()):
         assert isinstance(buffer.type, BufferType)
@@ -378,6 +548,19 @@ class LoadOp(_Access):
             result_types=[scalar_type(buffer.type.data.dtype)],
             attributes=_access(index, guards),
         )
+
+    def print(self, printer: Printer) -> None:
+        """``loop.load %x[i, j] where (j - 1 >= 0)``"""
+        printer.print_string(" ")
+        self.print_access(printer, self.buffer)
+        print_rest(printer, self, ("index", "guards"))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LoadOp:
+        buffer, attributes = cls.read_access(parser)
+        assert isinstance(buffer.type, BufferType)
+        attributes |= read_rest(parser)
+        return cls.create(operands=[buffer], result_types=[scalar_type(buffer.type.data.dtype)], attributes=attributes)
 
     def verify_(self) -> None:
         self._verify_access(self.buffer, self.result.type)
@@ -394,7 +577,6 @@ class StoreOp(_Access):
     value = operand_def()
     buffer = operand_def()
     streaming = opt_attr_def(IntegerAttr[IntegerType])
-    assembly_format = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)"
 
     def __init__(
         self,
@@ -409,6 +591,26 @@ class StoreOp(_Access):
         if streaming:
             attributes["streaming"] = integer_attr(streaming)
         Operation.__init__(self, operands=[value, buffer], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        """``loop.store %v, %y[i, j] where (j - 1 >= 0) streaming 8388608``"""
+        printer.print_string(" ")
+        printer.print_operand(self.value)
+        printer.print_string(", ")
+        self.print_access(printer, self.buffer)
+        if self.streaming is not None:
+            printer.print_string(f" streaming {self.streaming.value.data}")
+        print_rest(printer, self, ("index", "guards", "streaming"))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> StoreOp:
+        value = known_operand(parser)
+        parser.parse_punctuation(",")
+        buffer, attributes = cls.read_access(parser)
+        if (streaming := number_after(parser, "streaming")) is not None:
+            attributes["streaming"] = integer_attr(streaming)
+        attributes |= read_rest(parser)
+        return cls.create(operands=[value, buffer], attributes=attributes)
 
     def verify_(self) -> None:
         self._verify_access(self.buffer, self.value.type)
@@ -425,7 +627,6 @@ class AllocOp(IRDLOperation):
     scope = attr_def(StringAttr)
     offset = attr_def(DimAttr)
     result = result_def()
-    assembly_format = "attr-dict `:` type($result)"
 
     SCOPES: ClassVar = ("arena", "thread", "block")
 
@@ -435,6 +636,22 @@ class AllocOp(IRDLOperation):
             result_types=[buffer_type(info)],
             attributes={"scope": string_attr(scope), "offset": dim_attr(dim(offset))},
         )
+
+    def print(self, printer: Printer) -> None:
+        """``loop.alloc f32[m] in thread at 64``"""
+        printer.print_string(" ")
+        print_buffer(printer, self.result.type)
+        printer.print_string(f" in {self.scope.data} at {self.offset.data}")
+        print_rest(printer, self, ("scope", "offset"))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AllocOp:
+        made = read_buffer(parser)
+        parser.parse_keyword("in")
+        attributes: dict[str, Attribute] = {"scope": string_attr(parser.parse_identifier())}
+        attributes["offset"] = dim_attr(dim_after(parser, "at"))
+        attributes |= read_rest(parser)
+        return cls.create(result_types=[made], attributes=attributes)
 
     def verify_(self) -> None:
         if self.scope.data not in self.SCOPES:
@@ -451,10 +668,20 @@ class IndexOp(IRDLOperation):
     expr = attr_def(DimAttr)
     result = result_def(i64)
     traits = traits_def(Pure())
-    assembly_format = "attr-dict `:` type($result)"
 
     def __init__(self, expr: Dim):
         Operation.__init__(self, result_types=[i64], attributes={"expr": dim_attr(expr)})
+
+    def print(self, printer: Printer) -> None:
+        """``loop.index (k*k)``"""
+        printer.print_string(f" {in_parentheses(self.expr.data)}")
+        print_rest(printer, self, ("expr",))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IndexOp:
+        (expr,) = dims_in_brackets(parser, "(", 1)
+        attributes = {"expr": dim_attr(expr)} | read_rest(parser)
+        return cls.create(result_types=[i64], attributes=attributes)
 
 
 @irdl_op_definition
@@ -464,10 +691,23 @@ class BindOp(IRDLOperation):
     name = "loop.bind"
     value = operand_def(i64)
     symbol = attr_def(StringAttr)
-    assembly_format = "$value attr-dict"
 
     def __init__(self, value: SSAValue, symbol: str):
         Operation.__init__(self, operands=[value], attributes={"symbol": string_attr(symbol)})
+
+    def print(self, printer: Printer) -> None:
+        """``loop.bind %k as ..t0``"""
+        printer.print_string(" ")
+        printer.print_operand(self.value)
+        printer.print_string(f" as {self.symbol.data}")
+        print_rest(printer, self, ("symbol",))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BindOp:
+        value = known_operand(parser)
+        attributes: dict[str, Attribute] = {"symbol": string_attr(symbol_after(parser, "as"))}
+        attributes |= read_rest(parser)
+        return cls.create(operands=[value], attributes=attributes)
 
 
 @irdl_op_definition
@@ -481,6 +721,24 @@ class IfOp(IRDLOperation):
 
     def __init__(self, condition: SSAValue, then: Block, otherwise: Block):
         Operation.__init__(self, operands=[condition], regions=[Region(then), Region(otherwise)])
+
+    def print(self, printer: Printer) -> None:
+        """``loop.if %c { … } else { … }``"""
+        printer.print_string(" ")
+        printer.print_operand(self.condition)
+        print_rest(printer, self, (), header=True)
+        print_region(printer, self.then)
+        if not says_nothing(self.otherwise):
+            printer.print_string(" else")
+            print_region(printer, self.otherwise)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IfOp:
+        condition = known_operand(parser)
+        attributes = read_rest(parser, header=True)
+        then = body_of(parser)
+        otherwise = body_of(parser) if word(parser, "else") else Region(Block([YieldOp()]))
+        return cls.create(operands=[condition], attributes=attributes, regions=[then, otherwise])
 
     def verify_(self) -> None:
         expect_yield(self, 0, ())
@@ -497,6 +755,20 @@ class WhileOp(IRDLOperation):
 
     def __init__(self, condition: Block, body: Block):
         Operation.__init__(self, regions=[Region(condition), Region(body)])
+
+    def print(self, printer: Printer) -> None:
+        """``loop.while { … loop.yield %more : i1 } do { … }``"""
+        print_rest(printer, self, (), header=True)
+        print_region(printer, self.condition)
+        printer.print_string(" do")
+        print_region(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> WhileOp:
+        attributes = read_rest(parser, header=True)
+        condition = body_of(parser)
+        parser.parse_keyword("do")
+        return cls.create(attributes=attributes, regions=[condition, body_of(parser)])
 
     def verify_(self) -> None:
         expect_yield(self, 0, (IntegerType(1),))
@@ -518,10 +790,23 @@ class ClockOp(IRDLOperation):
     name = "loop.clock"
     buffer = operand_def()
     slot = attr_def(IntegerAttr)
-    assembly_format = "$buffer attr-dict `:` type($buffer)"
 
     def __init__(self, buffer: SSAValue, slot: int):
         Operation.__init__(self, operands=[buffer], attributes={"slot": integer_attr(slot)})
+
+    def print(self, printer: Printer) -> None:
+        """``loop.clock %times[3]``"""
+        printer.print_string(" ")
+        printer.print_operand(self.buffer)
+        printer.print_string(f"[{self.slot.value.data}]")
+        print_rest(printer, self, ("slot",))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ClockOp:
+        buffer = known_operand(parser)
+        with parser.in_square_brackets():
+            slot = parser.parse_integer()
+        return cls.create(operands=[buffer], attributes={"slot": integer_attr(slot)} | read_rest(parser))
 
     def verify_(self) -> None:
         info = self.buffer.type.data if isinstance(self.buffer.type, BufferType) else None

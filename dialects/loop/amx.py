@@ -12,12 +12,25 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import attr_def, irdl_op_definition, operand_def, region_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..attributes import BufferInfo, BufferType, DimsAttr, dims_attr, string_attr
+from ..assembly import (
+    RANGE,
+    dims_in_brackets,
+    known_operand,
+    print_range,
+    print_region,
+    print_rest,
+    range_attributes,
+    read_range,
+    read_rest,
+)
+from ..attributes import BufferInfo, BufferType, DimsAttr, dims_attr, string_attr, write_dims
 from ..dims.dims import Dim, packed_strides
 from ..matrix_units import UNITS, MatrixUnit
-from .base import Ranged, expect_yield, parallel_around, range_attributes
+from .base import Ranged, body_of, expect_yield, parallel_around
 
 __all__ = ["ELEMENT", "TILE", "TILES", "AmxOp"]
 
@@ -68,6 +81,34 @@ class AmxOp(Ranged):
         """Rows and columns of tiles of the sums."""
         rows, columns = (d.const or 0 for d in _info(self.sums).dims)
         return rows // TILE, columns // TILE
+
+    def print(self, printer: Printer) -> None:
+        """``loop.tile_fold k = 0 to n unit bf16 left %l[k] right %r[k] into %s { … }``"""
+        print_range(printer, self)
+        printer.print_string(f" unit {self.unit_name.data}")
+        for name, factor, at in (("left", self.left, self.left_at), ("right", self.right, self.right_at)):
+            printer.print_string(f" {name} ")
+            printer.print_operand(factor)
+            printer.print_string(f"[{write_dims(at.data)}]")
+        printer.print_string(" into ")
+        printer.print_operand(self.sums)
+        print_rest(printer, self, (*RANGE, "unit", "left_at", "right_at"), header=True)
+        print_region(printer, self.beside)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AmxOp:
+        attributes = read_range(parser)
+        parser.parse_keyword("unit")
+        attributes["unit"] = string_attr(parser.parse_identifier())
+        operands = []
+        for name in ("left", "right"):
+            parser.parse_keyword(name)
+            operands.append(known_operand(parser))
+            attributes[f"{name}_at"] = dims_attr(dims_in_brackets(parser))
+        parser.parse_keyword("into")
+        operands.append(known_operand(parser))
+        attributes |= read_rest(parser, header=True)
+        return cls.create(operands=operands, attributes=attributes, regions=[body_of(parser)])
 
     def verify_(self) -> None:
         self.verify_range()

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition, traits_def, var_operand_def
+from xdsl.parser import Parser
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from ..attributes import DimAttr, dim_attr, string_attr
-from ..dims.dims import Dim, Sym, dim
+from ..assembly import read_region
+from ..attributes import DimAttr
+from ..dims.dims import Sym
 
-__all__ = ["Ranged", "YieldOp", "expect_yield", "parallel_around", "range_attributes"]
+__all__ = ["Ranged", "YieldOp", "body_of", "expect_yield", "parallel_around"]
 
 
 @irdl_op_definition
@@ -53,13 +55,9 @@ class Ranged(IRDLOperation):
             raise VerifyException(f"'step' must be positive, not {self.step.data}")
 
 
-def range_attributes(iv: str, lower: Dim | int, upper: Dim | int, step: Dim | int) -> dict[str, Attribute]:
-    return {
-        "iv": string_attr(iv),
-        "lower": dim_attr(dim(lower)),
-        "upper": dim_attr(dim(upper)),
-        "step": dim_attr(dim(step)),
-    }
+def body_of(parser: Parser, arguments: Sequence[Parser.Argument] = ()) -> Region:
+    """A region, which ends in an empty `loop.yield` where its text does not say how."""
+    return read_region(parser, arguments, YieldOp)
 
 
 def parallel_around(op: Operation) -> str:

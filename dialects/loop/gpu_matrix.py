@@ -7,14 +7,40 @@ from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition, operand_def, opt_attr_def, region_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..attributes import BoxInfo, BufferInfo, BufferType, DimsAttr, TensorMapType, dims_attr, integer_attr, string_attr
+from ..assembly import (
+    RANGE,
+    dims_in_brackets,
+    flags,
+    guards_of,
+    known_operand,
+    print_guards,
+    print_range,
+    print_region,
+    print_rest,
+    range_attributes,
+    read_range,
+    read_rest,
+)
+from ..attributes import (
+    BoxInfo,
+    BufferInfo,
+    BufferType,
+    DimsAttr,
+    TensorMapType,
+    dims_attr,
+    integer_attr,
+    string_attr,
+    write_dims,
+)
 from ..dims.dims import Dim, dim
 from ..matrix_units import GRANULE, LINE, UNITS, MatrixUnit, Piece
-from .base import Ranged, expect_yield, parallel_around, range_attributes
+from .base import Ranged, body_of, expect_yield, parallel_around
 
 __all__ = ["MBARRIER", "AsyncCopyOp", "BulkCopyOp", "MmaOp"]
 
@@ -54,6 +80,29 @@ class AsyncCopyOp(IRDLOperation):
     @property
     def bytes(self) -> int:
         return _info(self.source).dtype.bytes * self.elements.value.data
+
+    def print(self, printer: Printer) -> None:
+        """``loop.async_copy 8 from %x[i, k] into %t[i, k % 64] where (n - 1 - i >= 0)``"""
+        printer.print_string(f" {self.elements.value.data} from ")
+        printer.print_operand(self.source)
+        printer.print_string(f"[{write_dims(self.index.data)}] into ")
+        printer.print_operand(self.target)
+        printer.print_string(f"[{write_dims(self.to.data)}]")
+        print_guards(printer, self.guard_exprs)
+        print_rest(printer, self, ("index", "to", "elements", "guards"))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AsyncCopyOp:
+        attributes: dict[str, Attribute] = {"elements": integer_attr(parser.parse_integer())}
+        parser.parse_keyword("from")
+        source = known_operand(parser)
+        attributes["index"] = dims_attr(dims_in_brackets(parser))
+        parser.parse_keyword("into")
+        target = known_operand(parser)
+        attributes["to"] = dims_attr(dims_in_brackets(parser))
+        if guards := guards_of(parser):
+            attributes["guards"] = dims_attr(guards)
+        return cls.create(operands=[source, target], attributes=attributes | read_rest(parser))
 
     def verify_(self) -> None:
         infos = [v.type.data for v in self.operands if isinstance(v.type, BufferType)]
@@ -102,6 +151,23 @@ class BulkCopyOp(IRDLOperation):
     def bytes(self) -> int:
         return self.lines * LINE
 
+    def print(self, printer: Printer) -> None:
+        """``loop.bulk_copy from %map[i, k] into %t[k // 64 % 3]``"""
+        for name, value, at in ((" from ", self.tensor, self.at), (" into ", self.target, self.to)):
+            printer.print_string(name)
+            printer.print_operand(value)
+            printer.print_string(f"[{write_dims(at.data)}]")
+        print_rest(printer, self, ("at", "to"))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> BulkCopyOp:
+        operands, attributes = [], {}
+        for name, attribute in (("from", "at"), ("into", "to")):
+            parser.parse_keyword(name)
+            operands.append(known_operand(parser))
+            attributes[attribute] = dims_attr(dims_in_brackets(parser))
+        return cls.create(operands=operands, attributes=attributes | read_rest(parser))
+
     def verify_(self) -> None:
         box, info = self.box, _info(self.target)
         if box.sizes[-1] * box.dtype.bytes != LINE or self.lines % 8:
@@ -145,6 +211,8 @@ class MmaOp(Ranged):
 
     #: Rows of sums of the four warps that multiply together.
     GROUP_ROWS: ClassVar = 64
+    #: Attributes that are numbers.
+    NUMBERS: ClassVar = ("stages", "rows", "columns", "tile_rows", "tile_columns")
 
     def __init__(
         self, iv: str, lower: Dim | int, upper: Dim | int, block: Block, buffers: tuple[SSAValue, SSAValue, SSAValue],
@@ -153,7 +221,7 @@ class MmaOp(Ranged):
         unit = pieces[0].unit
         attributes = range_attributes(iv, lower, upper, unit.line) | {"unit": string_attr(unit.name)}
         numbers = (stages, pieces[0].size, pieces[1].size, *tile)
-        for name, number in zip(("stages", "rows", "columns", "tile_rows", "tile_columns"), numbers, strict=True):
+        for name, number in zip(self.NUMBERS, numbers, strict=True):
             attributes[name] = integer_attr(number)
         flags = {"left_turned": pieces[0].turned, "right_turned": pieces[1].turned, "warpgroup": warpgroup}
         attributes |= {name: UnitAttr() for name, is_so in flags.items() if is_so}
@@ -199,6 +267,46 @@ class MmaOp(Ranged):
     def block_bytes(self, threads: int) -> int:
         """The block memory of what bulk copies are waited for with: two mbarriers for each stage."""
         return 2 * MBARRIER * self.n_stages if self.bulk_copies else 0
+
+    def print(self, printer: Printer) -> None:
+        """``loop.matrix_fold k = 0 to n step 32 unit f16 left %l right %r turned into %s stages 3 rows 64 …  { … }``"""
+        print_range(printer, self)
+        printer.print_string(f" unit {self.unit_name.data}")
+        for name, value, turned in (("left", self.left, self.left_turned), ("right", self.right, self.right_turned)):
+            printer.print_string(f" {name} ")
+            printer.print_operand(value)
+            if turned is not None:
+                printer.print_string(" turned")
+        printer.print_string(" into ")
+        printer.print_operand(self.sums)
+        for name in self.NUMBERS:
+            number = self.attributes[name]
+            assert isinstance(number, IntegerAttr)
+            printer.print_string(f" {name} {number.value.data}")
+        if self.warpgroup is not None:
+            printer.print_string(" warpgroup")
+        shown = (*RANGE, *self.NUMBERS, "unit", "left_turned", "right_turned", "warpgroup")
+        print_rest(printer, self, shown, header=True)
+        print_region(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> MmaOp:
+        attributes = read_range(parser)
+        parser.parse_keyword("unit")
+        attributes["unit"] = string_attr(parser.parse_identifier())
+        operands = []
+        for name in ("left", "right"):
+            parser.parse_keyword(name)
+            operands.append(known_operand(parser))
+            attributes |= {f"{name}_turned": flag for flag in flags(parser, "turned").values()}
+        parser.parse_keyword("into")
+        operands.append(known_operand(parser))
+        for name in cls.NUMBERS:
+            parser.parse_keyword(name)
+            attributes[name] = integer_attr(parser.parse_integer())
+        attributes |= flags(parser, "warpgroup")
+        attributes |= read_rest(parser, header=True)
+        return cls.create(operands=operands, attributes=attributes, regions=[body_of(parser)])
 
     def verify_(self) -> None:
         self.verify_range()

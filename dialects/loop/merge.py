@@ -5,11 +5,25 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import attr_def, irdl_op_definition, operand_def, region_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..assembly import (
+    RANGE,
+    dim_after,
+    known_operand,
+    number_after,
+    print_range,
+    print_region,
+    print_rest,
+    range_attributes,
+    read_range,
+    read_rest,
+)
 from ..attributes import BufferType, DimAttr, dim_attr, integer_attr
 from ..dims.dims import Dim
-from .base import Ranged, expect_yield, range_attributes
+from .base import Ranged, body_of, expect_yield
 
 __all__ = ["MergeOp"]
 
@@ -41,6 +55,33 @@ class MergeOp(Ranged):
         attributes = range_attributes(iv, lower, upper, 1) | {"length": dim_attr(length)}
         attributes |= {"vector": integer_attr(vector), "unroll": integer_attr(unroll)}
         Operation.__init__(self, operands=list(operands), attributes=attributes, regions=[Region(block)])
+
+    def print(self, printer: Printer) -> None:
+        """``loop.merge i = 0 to n from %x into %y length 8 vector 4 unroll 2 { … }``"""
+        print_range(printer, self)
+        printer.print_string(" from ")
+        printer.print_operand(self.source)
+        printer.print_string(" into ")
+        printer.print_operand(self.target)
+        printer.print_string(f" length {self.length.data}")
+        for name, number in (("vector", self.vector.value.data), ("unroll", self.unroll.value.data)):
+            if number != 1:
+                printer.print_string(f" {name} {number}")
+        print_rest(printer, self, (*RANGE, "length", "vector", "unroll"), header=True)
+        print_region(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> MergeOp:
+        attributes = read_range(parser)
+        parser.parse_keyword("from")
+        source = known_operand(parser)
+        parser.parse_keyword("into")
+        target = known_operand(parser)
+        attributes["length"] = dim_attr(dim_after(parser, "length"))
+        for name in ("vector", "unroll"):
+            attributes[name] = integer_attr(number_after(parser, name, 1))
+        attributes |= read_rest(parser, header=True)
+        return cls.create(operands=[source, target], attributes=attributes, regions=[body_of(parser)])
 
     def verify_(self) -> None:
         self.verify_range()

@@ -5,11 +5,25 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import attr_def, irdl_op_definition, operand_def, region_def, result_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..assembly import (
+    RANGE,
+    dim_after,
+    known_operand,
+    number_after,
+    print_range,
+    print_region,
+    print_rest,
+    range_attributes,
+    read_range,
+    read_rest,
+)
 from ..attributes import BufferType, DimAttr, dim_attr, integer_attr
 from ..dims.dims import Dim
-from .base import Ranged, expect_yield, range_attributes
+from .base import Ranged, body_of, expect_yield
 
 __all__ = ["PartitionOp"]
 
@@ -39,6 +53,28 @@ class PartitionOp(Ranged):
         attributes = range_attributes(iv, lower, upper, 1) | {"low": dim_attr(low), "high": dim_attr(high)}
         attributes |= {"vector": integer_attr(vector)}
         Operation.__init__(self, operands=[target], result_types=[i64], attributes=attributes, regions=[Region(block)])
+
+    def print(self, printer: Printer) -> None:
+        """``loop.partition i = 0 to n into %y low 0 high n vector 4 { … }``"""
+        print_range(printer, self)
+        printer.print_string(" into ")
+        printer.print_operand(self.target)
+        printer.print_string(f" low {self.low.data} high {self.high.data}")
+        if self.vector.value.data != 1:
+            printer.print_string(f" vector {self.vector.value.data}")
+        print_rest(printer, self, (*RANGE, "low", "high", "vector"), header=True)
+        print_region(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> PartitionOp:
+        attributes = read_range(parser)
+        parser.parse_keyword("into")
+        target = known_operand(parser)
+        for name in ("low", "high"):
+            attributes[name] = dim_attr(dim_after(parser, name))
+        attributes["vector"] = integer_attr(number_after(parser, "vector", 1))
+        attributes |= read_rest(parser, header=True)
+        return cls.create(operands=[target], result_types=[i64], attributes=attributes, regions=[body_of(parser)])
 
     def verify_(self) -> None:
         self.verify_range()

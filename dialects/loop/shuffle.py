@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -17,9 +17,12 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..assembly import known_operand, print_rest, read_rest, symbol_after
 from ..attributes import string_attr
 from ..dims.dims import Sym
 from .base import Ranged
@@ -44,7 +47,6 @@ class ShuffleOp(IRDLOperation):
     lanes = attr_def(DenseArrayBase[IntegerType])
     result = result_def(T)
     traits = traits_def(Pure())
-    assembly_format = "$first `,` $second attr-dict `:` type($result)"
 
     def __init__(self, first: SSAValue, second: SSAValue, iv: str, lanes: Sequence[int]):
         attributes = {"iv": string_attr(iv), "lanes": DenseArrayBase.from_list(i64, list(lanes))}
@@ -57,6 +59,25 @@ class ShuffleOp(IRDLOperation):
     @property
     def numbers(self) -> tuple[int, ...]:
         return tuple(int(n) for n in self.lanes.get_values())
+
+    def print(self, printer: Printer) -> None:
+        """``loop.shuffle %a, %b over i lanes [3, 2, 5, 0]``"""
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_operand)
+        printer.print_string(f" over {self.iv.data} lanes {list(self.numbers)}")
+        print_rest(printer, self, ("iv", "lanes"))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ShuffleOp:
+        first = known_operand(parser)
+        parser.parse_punctuation(",")
+        second = known_operand(parser)
+        attributes: dict[str, Attribute] = {"iv": string_attr(symbol_after(parser, "over"))}
+        parser.parse_keyword("lanes")
+        numbers = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
+        attributes["lanes"] = DenseArrayBase.from_list(i64, numbers)
+        attributes |= read_rest(parser)
+        return cls.create(operands=[first, second], result_types=[first.type], attributes=attributes)
 
     def verify_(self) -> None:
         count = len(self.numbers)

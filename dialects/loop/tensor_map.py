@@ -10,11 +10,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import ClassVar
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..assembly import known_operand, map_after, print_rest, read_rest
 from ..attributes import BoxInfo, BufferInfo, BufferType, MapAttr, TensorMapType, map_attr
 from ..dims.analysis import expand_mods, linear_in, simplify
 from ..dims.dims import Dim, dim
@@ -70,6 +73,24 @@ class TensorMapOp(IRDLOperation):
     def box(self) -> BoxInfo:
         assert isinstance(self.result.type, TensorMapType)
         return self.result.type.data
+
+    def print(self, printer: Printer) -> None:
+        """``loop.tensor_map %x at (d0: n, d1: m) -> (d0, d1) box [128, 64]``"""
+        printer.print_string(" ")
+        printer.print_operand(self.source)
+        printer.print_string(f" at {self.index.data} box {list(self.box.sizes)}")
+        print_rest(printer, self, ("index",))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> TensorMapOp:
+        source = known_operand(parser)
+        if not isinstance(source.type, BufferType):
+            parser.raise_error(f"expected a buffer, got {source.type}")
+        attributes: dict[str, Attribute] = {"index": map_attr(map_after(parser, "at"))}
+        parser.parse_keyword("box")
+        box = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
+        made = TensorMapType(BoxInfo(source.type.data.dtype, tuple(box)))
+        return cls.create(operands=[source], result_types=[made], attributes=attributes | read_rest(parser))
 
     def verify_(self) -> None:
         index, box = self.index.data, self.box

@@ -5,7 +5,11 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, irdl_op_definition, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import Pure
+
+from ..assembly import print_rest, read_rest
 
 __all__ = ["ThreadsOp"]
 
@@ -17,7 +21,13 @@ class ThreadsOp(IRDLOperation):
     name = "loop.threads"
     result = result_def(i64)
     traits = traits_def(Pure())
-    assembly_format = "attr-dict `:` type($result)"
 
     def __init__(self) -> None:
         Operation.__init__(self, result_types=[i64])
+
+    def print(self, printer: Printer) -> None:
+        print_rest(printer, self, ())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ThreadsOp:
+        return cls.create(result_types=[i64], attributes=read_rest(parser))

@@ -15,12 +15,16 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Attribute, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import irdl_op_definition, traits_def, var_operand_def, var_result_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .. import ops as _ops  # noqa: F401  (fills the registry)
+from ..assembly import known_operand, optional_operand, print_rest, read_rest
 from ..attributes import (
     ComplexAttr,
     DimAttr,
@@ -58,7 +62,6 @@ class PlainOp(TxOp):
     ins = var_operand_def()
     outs = var_result_def()
     traits = traits_def(Pure())
-    assembly_format = "$ins attr-dict `:` functional-type($ins, $outs)"
 
     @property
     def result(self) -> SSAValue:
@@ -68,6 +71,30 @@ class PlainOp(TxOp):
     def operand(self) -> SSAValue:
         """The first operand."""
         return self._operands[0]
+
+    def print(self, printer: Printer) -> None:
+        """``tx.sum %x {dims = [1], order = #tx.order<tree<1024, 64>>} : f32[n]``: operands, parameters, results.
+
+        The types of operands may be given too, ``(f32[n, m]) -> f32[n]``.
+        """
+        if self._operands:
+            printer.print_string(" ")
+            printer.print_list(self._operands, printer.print_operand)
+        print_rest(printer, self, ())
+        printer.print_string(" : ")
+        printer.print_list(self.results, lambda result: printer.print_attribute(result.type))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> PlainOp:
+        operands = parser.parse_optional_undelimited_comma_separated_list(
+            lambda: optional_operand(parser), lambda: known_operand(parser)
+        )
+        attributes = read_rest(parser)
+        parser.parse_punctuation(":")
+        types: Sequence[Attribute] = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_type)
+        if isinstance(types[0], FunctionType):
+            types = types[0].outputs.data
+        return cls.create(operands=operands or [], result_types=types, attributes=attributes)
 
 
 class MapOp(PlainOp):

@@ -7,10 +7,30 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.ir import Attribute, Block
 from xdsl.irdl import IRDLOperation, irdl_op_definition, region_def, traits_def, var_operand_def, var_result_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..attributes import DimAttr, from_attr, ir_tensor, tensor_of
+from ..assembly import (
+    RANGE,
+    arguments_of,
+    arguments_with_values,
+    known_operand,
+    number_after,
+    print_arguments,
+    print_arguments_with_values,
+    print_range,
+    print_region,
+    print_rest,
+    print_results,
+    read_range,
+    read_region,
+    read_rest,
+    read_results,
+    word,
+)  # fmt: skip
+from ..attributes import DimAttr, from_attr, integer_attr, ir_tensor, tensor_of
 from ..dims.dims import Dim, Sym
 from ..registry import REQUIRED, Op, OpError
 from ..tx_internal import LOCAL
@@ -75,6 +95,10 @@ class TxOp(IRDLOperation):
             )
 
 
+def _empty_yield() -> YieldOp:
+    return YieldOp.create()
+
+
 class RegionOp(TxOp):
     """Shared by the ops with regions."""
 
@@ -137,6 +161,29 @@ class ForOp(RegionOp):
     def block(self) -> Block:
         return self._block(0)
 
+    def print(self, printer: Printer) -> None:
+        """``tx.for i = 0 to n step 2 until 1 only 0 carry (%v = %x) { … }``"""
+        print_range(printer, self)
+        for name, number in (("until", self.until), ("only", self.only)):
+            if number is not None:
+                printer.print_string(f" {name} {number}")
+        if self.ins:
+            printer.print_string(" carry ")
+            print_arguments_with_values(printer, self.block.args, self.ins)
+        print_rest(printer, self, (*RANGE, "until", "only"), header=True)
+        print_region(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ForOp:
+        attributes = read_range(parser)
+        for name in ("until", "only"):
+            if (number := number_after(parser, name)) is not None:
+                attributes[name] = integer_attr(number)
+        arguments, ins = arguments_with_values(parser) if word(parser, "carry") else ([], [])
+        attributes |= read_rest(parser, header=True)
+        body = read_region(parser, arguments, _empty_yield)
+        return cls.create(operands=ins, result_types=[v.type for v in ins], attributes=attributes, regions=[body])
+
     def verify_(self) -> None:
         for key in ("lower", "upper", "step"):
             if not isinstance(self.attributes.get(key), DimAttr):
@@ -170,6 +217,27 @@ class WhileOp(RegionOp):
     body = region_def("single_block")
     traits = traits_def(Pure())
 
+    def print(self, printer: Printer) -> None:
+        """``tx.while carry (%v = %x) { … } do (%w) { … }``"""
+        if self.ins:
+            printer.print_string(" carry ")
+            print_arguments_with_values(printer, self.condition.block.args, self.ins)
+        print_rest(printer, self, (), header=True)
+        print_region(printer, self.condition)
+        printer.print_string(" do ")
+        print_arguments(printer, self.body.block.args)
+        print_region(printer, self.body)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> WhileOp:
+        arguments, ins = arguments_with_values(parser) if word(parser, "carry") else ([], [])
+        types = [v.type for v in ins]
+        attributes = read_rest(parser, header=True)
+        condition = read_region(parser, arguments, _empty_yield)
+        parser.parse_keyword("do")
+        body = read_region(parser, arguments_of(parser, types, "the body"), _empty_yield)
+        return cls.create(operands=ins, result_types=types, attributes=attributes, regions=[condition, body])
+
     def verify_(self) -> None:
         types = [v.type for v in self.operands]
         if [r.type for r in self.results] != types:
@@ -190,6 +258,26 @@ class IfOp(RegionOp):
     then = region_def("single_block")
     otherwise = region_def("single_block")
     traits = traits_def(Pure())
+
+    def print(self, printer: Printer) -> None:
+        """``tx.if %c -> (f32[n]) { … } else { … }``"""
+        printer.print_string(" ")
+        printer.print_list(self.ins, printer.print_operand)
+        print_results(printer, [r.type for r in self.outs])
+        print_rest(printer, self, (), header=True)
+        print_region(printer, self.then)
+        printer.print_string(" else")
+        print_region(printer, self.otherwise)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IfOp:
+        condition = known_operand(parser)
+        types = read_results(parser)
+        attributes = read_rest(parser, header=True)
+        then = read_region(parser, [], _empty_yield)
+        parser.parse_keyword("else")
+        otherwise = read_region(parser, [], _empty_yield)
+        return cls.create(operands=[condition], result_types=types, attributes=attributes, regions=[then, otherwise])
 
     def verify_(self) -> None:
         if [v.type for v in self.operands] != [_BOOL_SCALAR]:

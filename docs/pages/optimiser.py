@@ -10,6 +10,7 @@ from txc.compiler.codegen.target.llvm_backend import make_target
 from txc.compiler.driver.options import Options
 from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import run_stages
+from txc.dialects.ir_text import broken, ir_text
 from txc.passes.cost.model import Machine
 from txc.passes.cost.remarks import recorded
 
@@ -19,9 +20,9 @@ PAGE = "inside/optimiser.md"
 
 HEADER = """# The optimiser, decision by decision
 
-Written by `docs/generate.py`, which compiles every program below; do not edit. A test compares. Types are shortened
-(`f32[n, m]` is `tensor<?x?xf32, #tx.dims<"n, m">>`), lines and places of the source are left out. Under each program
-stand the IR before and after the pass, then what the pass says of it: `f.explain(…)` prints that for your functions.
+Written by `docs/generate.py`, which compiles every program below; do not edit. A test compares. The IR is what
+`tensor-compile --emit` prints. Under each program stand the IR before and after the pass, then what the pass says of
+it: `f.explain(…)` prints that for your functions.
 
 Nothing here may change a result: orders of arithmetic are part of the program from `tensor` on (`dialects/order.py`).
 Nothing is named either: passes know families and facts of ops, and `tests/passes/test_nothing_is_named.py` renames,
@@ -59,6 +60,10 @@ DECIDES = {
     "dispatch_ns": "pieces of parallel work: each takes as many ns as giving it to another thread",
     "block_memory": "which rows stay with a block of a GPU",
 }
+
+
+#: Lines that begin loops.
+LOOPS = r" = .* to "
 
 
 @dataclass(frozen=True)
@@ -166,7 +171,7 @@ SECTIONS = (
         def f(x: f32[n, m]) -> f32[n, m]:
             return x / x.sum([1]).reshape([n, 1]).broadcast([1, m])
         """,
-        "fused", "fused", ("rows",), shown="kernel|extents|func", instead="tx-fuse{rows=false}",
+        "fused", "fused", ("rows",), shown="kernel|func", instead="tx-fuse{rows=false}",
     ),
     Section(
         "The same along columns: many of them side by side",
@@ -183,12 +188,12 @@ SECTIONS = (
         def f(x: f32[n, m]) -> f32[n, m]:
             return x / x.sum([0]).reshape([1, m]).broadcast([n, 1])
         """,
-        "fused", "fused", ("rows",), shown="kernel|extents|func", instead="tx-fuse{across=false}",
+        "fused", "fused", ("rows",), shown="kernel|func", instead="tx-fuse{across=false}",
     ),
     Section(
         "Memory: results are written where they go",
         """
-        Values of a row live in memory of the worker's own (`scope = "thread"`), which is used row after row;
+        Values of a row live in memory of the worker's own (`in thread`), which is used row after row;
         results are written straight into the caller's arrays.
         """,
         """
@@ -255,7 +260,7 @@ SECTIONS = (
                 y[1:n - 1] = (y[0:n - 2] + y[2:n]) * 0.5
             return y
         """,
-        "buffers", "loops", ("sweeps",), shown=r'iv = |kernel|loop\.alloc|loop\.if|loop\.store|%',
+        "buffers", "loops", ("sweeps",), shown=LOOPS + r'|kernel|loop\.alloc|loop\.if|loop\.store|%',
     ),
     Section(
         "Folds that make the rows they read",
@@ -270,7 +275,7 @@ SECTIONS = (
             e = exp(x - x.maximum([1]).reshape([n, 1]))
             return e / e.sum([1]).reshape([n, 1])
         """,
-        "loops", "loops", (), shown=r"iv = |math|loop\.store|loop\.yield|addf|divf",
+        "loops", "loops", (), shown=LOOPS + r"|math|loop\.store|loop\.yield|addf|divf",
         instead="tx-schedule-cpu{joins=false}",
     ),
     Section(
@@ -285,7 +290,7 @@ SECTIONS = (
         def f(x: f32[n], y: f32[n]) -> f32[n]:
             return x * y
         """,
-        "loops", "loops", (), shown=r"iv = |prefetch|loop\.load|loop\.store", instead="tx-schedule-cpu{ahead=false}",
+        "loops", "loops", (), shown=LOOPS + r"|prefetch|loop\.load|loop\.store", instead="tx-schedule-cpu{ahead=false}",
     ),
     Section(
         "Square roots by steps",
@@ -298,7 +303,7 @@ SECTIONS = (
         def f(x: f32[n], y: f32[n], z: f32[m]) -> (f32[n], f32[m]):
             return sqrt(x * y + 1.5) / (y + 2.0), sqrt(z)
         """,
-        "buffers", "loops", (), shown=r"iv = |math|divf", processor="x86-64-v4",
+        "buffers", "loops", (), shown=LOOPS + r"|math|divf", processor="x86-64-v4",
     ),
     Section(
         "How long vectors are",
@@ -312,7 +317,7 @@ SECTIONS = (
         def f(x: f32[n], y: f32[m]) -> (f32[n], f32[m]):
             return exp(-exp(x)), y + y
         """,
-        "buffers", "loops", ("vectors",), shown="generic|vector = |math|addf", processor="x86-64-v4",
+        "buffers", "loops", ("vectors",), shown=r"generic|vector |math|addf", processor="x86-64-v4",
     ),
     Section(
         "Folds across rows past the caches",
@@ -326,7 +331,7 @@ SECTIONS = (
         def f(x: f32[n, m]) -> f32[m]:
             return x.sum([0])
         """,
-        "buffers", "loops", ("threads",), shown=r'iv = |loop\.if|kernel',
+        "buffers", "loops", ("threads",), shown=LOOPS + r'|loop\.if|kernel',
     ),
     Section(
         "Short rows that fold in any order",
@@ -340,7 +345,7 @@ SECTIONS = (
         def f(x: f32[n, m]) -> i64[n]:
             return argmax(x, 1)
         """,
-        "buffers", "loops", ("folds",), shown=r"iv = |loop\.if|in_maps|min\(-m",
+        "buffers", "loops", ("folds",), shown=LOOPS + r"|loop\.if|min\(-m",
     ),
     Section(
         "Rows whose windows overlap",
@@ -353,7 +358,7 @@ SECTIONS = (
         def f(x: f32[n, m], k: f32[3, 3]) -> f32[n - 2, m - 2]:
             return x.convolve(k, [0, 1])
         """,
-        "buffers", "loops", ("reads",), shown=r'iv = |kernel|in_maps',
+        "buffers", "loops", ("reads",), shown=LOOPS + r'|kernel',
     ),
     Section(
         "Folds and maps by runs",
@@ -370,7 +375,7 @@ SECTIONS = (
         def f(x: f32[n, c, m]) -> f32[c]:
             return x.sum([0, 2])
         """,
-        "buffers", "loops", (), shown="iv = |loop.load|loop.alloc|in_maps",
+        "buffers", "loops", (), shown=LOOPS + r"|loop.load|loop.alloc",
     ),
     Section(
         "Sorting by networks, or by digits",
@@ -417,19 +422,9 @@ def _compiled(section: Section, stage: str, passes: str = "") -> str:
     target = make_target("x86_64-unknown-linux-gnu", section.processor)
     machine = Machine.of_cpu(target.vector_bits, target.vector_registers)
     made = run_stages(function.graph(), Options.of(passes=passes), stop_after=stage, target=target, machine=machine)
-    lines = _short(str(made.module)).splitlines()[1:-1]
-    return "\n".join(line[2:] for line in lines if re.search(section.shown, line))
-
-
-def _short(text: str) -> str:
-    """The IR without places, with types as `.tx` writes them."""
-    text = re.sub(
-        r',? ?loc = "[^"]*",? ?', lambda m: ", " if m[0].startswith(",") and m[0].endswith(", ") else "", text
-    )
-    text = re.sub(r'tensor<(?:[?\d]+x)*(\w+), #tx\.dims<"([^"]*)">>', r"\1[\2]", text)
-    text = re.sub(r'!loop\.buffer<"([^"]*)">', r"\1", text)
-    text = re.sub(r'#tx\.(?:dims?|map|order)<"([^"]*)">', r"\1", text)
-    return re.sub(r" : i64", "", re.sub(r" ?\{\}", "", text))
+    assert made.module is not None
+    text = "".join(ir_text(op, unbroken=True) for op in made.module.body.block.ops)
+    return "\n".join(broken(line) for line in text.splitlines() if line and re.search(section.shown, line))
 
 
 def _remark(text: str) -> str:

@@ -1,16 +1,16 @@
-// RUN: tx-opt %s -p tx-bufferize | filecheck %s
-// RUN: tx-opt %s -p 'tx-bufferize{in-place=false}' | filecheck %s --check-prefix=COPY
+// RUN: tx-opt %s --print-unbroken -p tx-bufferize | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-bufferize{in-place=false}' | filecheck %s --check-prefix=COPY
 
 // One transform after another: all in the output.
 // CHECK-LABEL: @plane
 // CHECK-NOT: loop.alloc
-// CHECK: "kernel.foreign"(%x, %[[Y:[0-9]+]])
-// CHECK-NEXT: "kernel.foreign"(%[[Y]], %[[Y]])
+// CHECK: kernel.foreign {{\w+}}(%x){{.*}} into (%[[Y:[0-9]+]])
+// CHECK-NEXT: kernel.foreign {{\w+}}(%[[Y]]){{.*}} into (%[[Y]])
 // CHECK-NEXT: func.return
 // COPY-LABEL: @plane
-// COPY: "kernel.foreign"(%x, %[[Y:[0-9]+]])
+// COPY: kernel.foreign {{\w+}}(%x){{.*}} into (%[[Y:[0-9]+]])
 // COPY-NEXT: %[[T:[0-9]+]] = loop.alloc
-// COPY-NEXT: "kernel.foreign"(%[[Y]], %[[T]])
+// COPY-NEXT: kernel.foreign {{\w+}}(%[[Y]]){{.*}} into (%[[T]])
 func.func @plane(%x: tensor<?xcomplex<f32>, #tx.dims<"n">>) -> tensor<?xcomplex<f32>, #tx.dims<"n">> attributes {tx.symbols = #tx.dims<"n">} {
   %z = "kernel.foreign"(%x) {fn = "fft", in_place, parameters = {axis = 0 : i64, sign = "minus", has_fma = true}, operandSegmentSizes = array<i32: 1, 0>} : (tensor<?xcomplex<f32>, #tx.dims<"n">>) -> tensor<?xcomplex<f32>, #tx.dims<"n">>
   %r = "kernel.foreign"(%z) {fn = "fft", in_place, parameters = {axis = 0 : i64, sign = "minus", has_fma = true}, operandSegmentSizes = array<i32: 1, 0>} : (tensor<?xcomplex<f32>, #tx.dims<"n">>) -> tensor<?xcomplex<f32>, #tx.dims<"n">>
@@ -20,8 +20,8 @@ func.func @plane(%x: tensor<?xcomplex<f32>, #tx.dims<"n">>) -> tensor<?xcomplex<
 // The operand is a result, too: it stays what it is.
 // CHECK-LABEL: @needed
 // CHECK-NOT: loop.alloc
-// CHECK: "kernel.foreign"(%x, %[[Z:[0-9]+]])
-// CHECK-NEXT: "kernel.foreign"(%[[Z]], %{{[0-9]+}})
+// CHECK: kernel.foreign {{\w+}}(%x){{.*}} into (%[[Z:[0-9]+]])
+// CHECK-NEXT: kernel.foreign {{\w+}}(%[[Z]]){{.*}} into (%{{[0-9]+}})
 // CHECK-NOT: kernel.generic
 // CHECK: func.return
 func.func @needed(%x: tensor<?xcomplex<f32>, #tx.dims<"n">>) -> (tensor<?xcomplex<f32>, #tx.dims<"n">>, tensor<?xcomplex<f32>, #tx.dims<"n">>) attributes {tx.symbols = #tx.dims<"n">} {
@@ -33,8 +33,8 @@ func.func @needed(%x: tensor<?xcomplex<f32>, #tx.dims<"n">>) -> (tensor<?xcomple
 // What does not say so has other memory for its result.
 // CHECK-LABEL: @fresh
 // CHECK: %[[A:[0-9]+]] = loop.alloc
-// CHECK-NEXT: "kernel.foreign"(%x, %[[A]])
-// CHECK-NEXT: "kernel.foreign"(%[[A]], %[[R:[0-9]+]])
+// CHECK-NEXT: kernel.foreign {{\w+}}(%x){{.*}} into (%[[A]])
+// CHECK-NEXT: kernel.foreign {{\w+}}(%[[A]]){{.*}} into (%[[R:[0-9]+]])
 // CHECK-NEXT: func.return
 func.func @fresh(%x: tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">> attributes {tx.symbols = #tx.dims<"n">} {
   %z = "kernel.foreign"(%x) {fn = "sort", parameters = {}, operandSegmentSizes = array<i32: 1, 0>} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>

@@ -1,14 +1,14 @@
-// RUN: tx-opt %s -p tx-instrument | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-instrument | filecheck %s
 
 // A clock before each outermost kernel and one behind the last, into a buffer that comes behind the others.
 
-// CHECK: func.func @f(%x: {{.*}}, %y: {{.*}}, %times: !loop.buffer<"i64[3] by [1]">)
-// CHECK-NEXT: loop.clock %times {slot = 0 : i64}
-// CHECK-NEXT: "kernel.generic"(%x, %y)
-// CHECK: loop.clock %times {slot = 1 : i64}
-// CHECK-NEXT: "kernel.for"()
-// CHECK-NEXT: "kernel.generic"(%y, %y)
-// CHECK: loop.clock %times {slot = 2 : i64}
+// CHECK: func.func @f(%x: {{.*}}, %y: {{.*}}, %times: buffer i64[3])
+// CHECK-NEXT: loop.clock %times[0]
+// CHECK-NEXT: kernel.generic{{.*}}%x[{{.*}}%y[
+// CHECK: loop.clock %times[1]
+// CHECK-NEXT: kernel.for
+// CHECK-NEXT: kernel.generic{{.*}}%y[{{.*}}%y[
+// CHECK: loop.clock %times[2]
 // CHECK-NEXT: func.return
 func.func @f(%x: !loop.buffer<"f32[n] by [1]">, %y: !loop.buffer<"f32[n] by [1]">) attributes {tx.symbols = #tx.dims<"n">} {
 

@@ -1,14 +1,12 @@
-// RUN: tx-opt %s -p tx-bufferize | filecheck %s
-// RUN: tx-opt %s -p 'tx-bufferize,tx-schedule-cpu' | filecheck %s --check-prefix=LOOPS
+// RUN: tx-opt %s --print-unbroken -p tx-bufferize | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-bufferize,tx-schedule-cpu' | filecheck %s --check-prefix=LOOPS
 
 // The flag that ends the loop is carried in memory; the body yields what it is at its end.
-// CHECK: "kernel.for"() ({
-// CHECK: %[[FLAG:[0-9]+]] = loop.load %{{[0-9]+}} {{.*}} -> i1
+// CHECK: kernel.for i = 0 to n until 0 {
+// CHECK: %[[FLAG:[0-9]+]] = loop.load %{{[0-9]+}}[]
 // CHECK-NEXT: kernel.yield %[[FLAG]] : i1
-// CHECK-NEXT: }) {{.*}}until = 0 : i64
-// LOOPS: "loop.for"() ({
+// LOOPS: loop.for i = 0 to n until {
 // LOOPS: loop.yield %{{[0-9]+}} : i1
-// LOOPS-NEXT: }) {{.*}}until
 func.func @f(%x: tensor<?xf32, #tx.dims<"n">>, %limit: tensor<f32>, %off: tensor<i1>) -> tensor<i1> attributes {tx.symbols = #tx.dims<"n">} {
   %r = "kernel.for"(%off) ({
   ^bb0(%flag: tensor<i1>):

@@ -1,10 +1,10 @@
-// RUN: tx-opt %s -p tx-canonicalize | filecheck %s
-// RUN: tx-opt %s -p 'tx-canonicalize{cse=false}' | filecheck %s --check-prefix=KEEP
+// RUN: tx-opt %s --print-unbroken --print-locations -p tx-canonicalize | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-canonicalize{cse=false}' | filecheck %s --check-prefix=KEEP
 
 // Equal ops on different lines of the user's program are one; the dead one goes; the loop keeps its yield.
 
 // CHECK-LABEL: @f
-// CHECK-NEXT: %[[E:.*]] = tx.exp %x {loc = "f.py:1:0"}
+// CHECK-NEXT: %[[E:.*]] = tx.exp %x : f32[4] loc("f.py:1:0")
 // CHECK-NOT: tx.exp
 // CHECK-NOT: tx.sqrt
 // CHECK: %[[S:.*]] = tx.add %[[E]], %[[E]]

@@ -1,4 +1,4 @@
-// RUN: tx-opt %s -p tx-canonicalize | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-canonicalize | filecheck %s
 
 // What looks like one of the rules and is none.
 
@@ -46,7 +46,7 @@ func.func @casts(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // A view of the same type is nothing only where it takes each element from its own place.
 // CHECK-LABEL: @reversed
-// CHECK-NEXT: %[[V:.*]] = tx.view %x {map = #tx.map<"(d0: 4) -> (-d0 + 3)">
+// CHECK-NEXT: %[[V:.*]] = tx.view %x {map = #tx.map<(d0: 4) -> (-d0 + 3)>
 // CHECK-NEXT: func.return %x, %[[V]]
 func.func @reversed(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = tx.view %x {map = #tx.map<"(d0: 4) -> (d0)">} : (tensor<4xf32>) -> tensor<4xf32>

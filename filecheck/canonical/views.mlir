@@ -1,4 +1,4 @@
-// RUN: tx-opt %s -p tx-canonicalize | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-canonicalize | filecheck %s
 
 // CHECK-LABEL: @cancel
 // CHECK-NEXT: func.return %x
@@ -9,7 +9,7 @@ func.func @cancel(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 }
 
 // CHECK-LABEL: @compose
-// CHECK-NEXT: tx.view %x {map = #tx.map<"(d0: 2, d1: 4) -> (d1, d0 + 3)">
+// CHECK-NEXT: tx.view %x {map = #tx.map<(d0: 2, d1: 4) -> (d1, d0 + 3)>
 // CHECK-NEXT: func.return
 func.func @compose(%x: tensor<4x6xf32>) -> tensor<2x4xf32> {
   %0 = tx.shuffle %x {permutation = [1, 0]} : (tensor<4x6xf32>) -> tensor<6x4xf32>
@@ -44,9 +44,9 @@ func.func @one_fill(%x: tensor<4xf32>) -> tensor<6xf32> {
 }
 
 // CHECK-LABEL: @joined
-// CHECK-NEXT: %[[E:.*]] = tx.empty {dtype = #tx.dtype<"f32">, dims = #tx.dims<"6">}
-// CHECK-NEXT: %[[A:.*]] = tx.insert %[[E]], %x {map = #tx.map<"(d0: 4) -> (d0)">}
-// CHECK-NEXT: %[[B:.*]] = tx.insert %[[A]], %y {map = #tx.map<"(d0: 2) -> (d0 + 4)">}
+// CHECK-NEXT: %[[E:.*]] = tx.empty {dtype = #tx.dtype<f32>, dims = #tx.dims<6>}
+// CHECK-NEXT: %[[A:.*]] = tx.insert %[[E]], %x {map = #tx.map<(d0: 4) -> (d0)>}
+// CHECK-NEXT: %[[B:.*]] = tx.insert %[[A]], %y {map = #tx.map<(d0: 2) -> (d0 + 4)>}
 // CHECK-NEXT: func.return %[[B]]
 func.func @joined(%x: tensor<4xf32>, %y: tensor<2xf32>) -> tensor<6xf32> {
   %0 = tx.concatenate %x, %y {axis = 0} : (tensor<4xf32>, tensor<2xf32>) -> tensor<6xf32>
@@ -55,9 +55,9 @@ func.func @joined(%x: tensor<4xf32>, %y: tensor<2xf32>) -> tensor<6xf32> {
 
 // What is put together and given out under other dims is stored where it ends up.
 // CHECK-LABEL: @joined_flat
-// CHECK-NEXT: %[[E:.*]] = tx.empty {dtype = #tx.dtype<"f32">, dims = #tx.dims<"2*m + 2*n">}
-// CHECK-NEXT: %[[A:.*]] = tx.insert %[[E]], %x {map = #tx.map<"(d0: n, d1: 2) -> (2*d0 + d1)">}
-// CHECK-NEXT: %[[B:.*]] = tx.insert %[[A]], %y {map = #tx.map<"(d0: m, d1: 2) -> (2*d0 + d1 + 2*n)">}
+// CHECK-NEXT: %[[E:.*]] = tx.empty {dtype = #tx.dtype<f32>, dims = #tx.dims<2*m + 2*n>}
+// CHECK-NEXT: %[[A:.*]] = tx.insert %[[E]], %x {map = #tx.map<(d0: n, d1: 2) -> (2*d0 + d1)>}
+// CHECK-NEXT: %[[B:.*]] = tx.insert %[[A]], %y {map = #tx.map<(d0: m, d1: 2) -> (2*d0 + d1 + 2*n)>}
 // CHECK-NEXT: func.return %[[B]]
 func.func @joined_flat(%x: tensor<?x2xf32, #tx.dims<"n, 2">>, %y: tensor<?x2xf32, #tx.dims<"m, 2">>) -> tensor<?xf32, #tx.dims<"2*n + 2*m">> {
   %0 = tx.concatenate %x, %y {axis = 0} : (tensor<?x2xf32, #tx.dims<"n, 2">>, tensor<?x2xf32, #tx.dims<"m, 2">>) -> tensor<?x2xf32, #tx.dims<"n + m, 2">>

@@ -1,4 +1,4 @@
-// RUN: tx-opt %s -p tx-insert-evals | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-insert-evals | filecheck %s
 
 // A chain of maps after a fold is its epilogue: nothing is kept.
 // CHECK-LABEL: @epilogue
@@ -45,9 +45,9 @@ func.func @own(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dim
 
 // Folds of windows of a padded operand would ask of each element where the operand ends: the padded one is kept.
 // CHECK-LABEL: @windows
-// CHECK: %[[P:.*]] = tx.view %x {map = #tx.map<"(d0: k + n + 6) -> (d0 - 3) where (d0 - 3, -d0 + n + 2)">, fill = 0.000000e+00 : f64}
+// CHECK: %[[P:.*]] = tx.view %x {map = #tx.map<(d0: k + n + 6) -> (d0 - 3) where (d0 - 3, -d0 + n + 2)>, fill = 0.0}
 // CHECK-NEXT: %[[E:.*]] = tx.eval %[[P]]
-// CHECK-NEXT: tx.view %[[E]] {map = #tx.map<"(d0: n + 7, d1: k) -> (d0 + d1)">
+// CHECK-NEXT: tx.view %[[E]] {map = #tx.map<(d0: n + 7, d1: k) -> (d0 + d1)>
 // CHECK: tx.sum
 func.func @windows(%x: tensor<?xf32, #tx.dims<"n">>, %k: tensor<?xf32, #tx.dims<"k">>) -> tensor<?xf32, #tx.dims<"n + 7">> {
   %0 = tx.view %x {map = #tx.map<"(d0: n + 7, d1: k) -> (d0 + d1 - 3) where (d0 + d1 - 3, n - d0 - d1 + 2)">, fill = 0.0 : f64} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?x?xf32, #tx.dims<"n + 7, k">>

@@ -1,11 +1,11 @@
-// RUN: tx-opt %s -p tx-insert-evals | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-insert-evals | filecheck %s
 
 // The maximum is broadcast back over its rows: it is kept.  The subtraction is cheaper than the memory; the
 // exponential, read twice, is dearer.
 
 // CHECK-LABEL: @softmax
 // CHECK: %[[M:.*]] = tx.maximum
-// CHECK-NEXT: %[[E:.*]] = tx.eval %[[M]] {{.*}}recompute = {{.*}}traffic = {{.*}}uses = 1 : i64, reason = "reduction read by other ops"
+// CHECK-NEXT: %[[E:.*]] = tx.eval %[[M]] {{.*}}recompute = {{.*}}traffic = {{.*}}uses = 1, reason = "reduction read by other ops"
 // CHECK: tx.view %[[E]]
 // CHECK: %[[D:.*]] = tx.sub
 // CHECK-NOT: tx.eval %[[D]]

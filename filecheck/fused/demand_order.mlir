@@ -1,4 +1,4 @@
-// RUN: tx-opt %s -p tx-fuse | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-fuse | filecheck %s
 
 // Statements about x and about y, written in turns: what is alike comes together, and each pair is one nest.
 // CHECK-LABEL: @in_turns
@@ -16,8 +16,8 @@ func.func @in_turns(%x: tensor<?xf32, #tx.dims<"n">>, %y: tensor<?xf32, #tx.dims
 // The sum reads x as it was before the store, which is written in its place: the store stays behind the sum, although
 // its result is demanded first.
 // CHECK-LABEL: @before_the_store
-// CHECK: order = #tx.order<"tree<1024, 64>">
-// CHECK: "kernel.generic"(%v, %x)
+// CHECK: order tree<1024, 64>
+// CHECK: kernel.generic{{.*}}%v[{{.*}}%x[
 func.func @before_the_store(%x: tensor<?xf32, #tx.dims<"n">>, %v: tensor<f32>) -> (tensor<?xf32, #tx.dims<"n">>, tensor<f32>) attributes {tx.aliases = [0, -1]} {
   %0 = tx.sum %x {dims = [0], order = #tx.order<"tree<1024, 64>">} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<f32>
   %1 = tx.insert %x, %v {map = #tx.map<"() -> (0)">} : (tensor<?xf32, #tx.dims<"n">>, tensor<f32>) -> tensor<?xf32, #tx.dims<"n">>

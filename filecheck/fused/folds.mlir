@@ -1,17 +1,15 @@
-// RUN: tx-opt %s -p tx-fuse | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-fuse | filecheck %s
 
 // The map before a fold is in its body, the chain of maps after it in its finish region.
 // CHECK-LABEL: @norm
-// CHECK: "kernel.generic"(%x, %b)
+// CHECK: kernel.generic over (d0: n) reduce (d1: m) order tree<1024, 64> {{.*}} in ({{.*}} = %x[d0, d1]) post ({{.*}} = %b[
+// CHECK-NOT: kernel.generic
 // CHECK: arith.mulf
 // CHECK: kernel.yield
 // CHECK: arith.addf
 // CHECK: kernel.yield
 // CHECK: math.sqrt
 // CHECK-NEXT: arith.addf
-// CHECK: extents = #tx.dims<"n, m">, parallel = 1 : i64, post = 1 : i64
-// CHECK-SAME: order = #tx.order<"tree<1024, 64>">
-// CHECK-NOT: kernel.generic
 func.func @norm(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %b: tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">> {
   %0 = tx.mul %x, %x : (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
   %1 = tx.sum %0 {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
@@ -22,10 +20,9 @@ func.func @norm(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %b: tensor<?xf32, #tx.dim
 
 // A sum that is a result itself is kept: the map after it is no epilogue.
 // CHECK-LABEL: @kept
-// CHECK: %[[S:.*]] = "kernel.generic"(%x)
+// CHECK: %[[S:.*]] = kernel.generic {{.*}} order tree<1024, 64> {{.*}}%x[
 // CHECK-NOT: math.sqrt
-// CHECK: order = #tx.order<"tree<1024, 64>">
-// CHECK: "kernel.generic"(%[[S]])
+// CHECK: kernel.generic{{.*}}%[[S]][
 // CHECK: math.sqrt
 func.func @kept(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) {
   %0 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>

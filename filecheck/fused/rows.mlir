@@ -1,14 +1,13 @@
-// RUN: tx-opt %s -p tx-fuse | filecheck %s
-// RUN: tx-opt %s -p 'tx-fuse{rows=false}' | filecheck %s --check-prefix=APART
-// RUN: tx-opt %s -p 'tx-fuse{across=false}' | filecheck %s --check-prefix=ALONG
+// RUN: tx-opt %s --print-unbroken -p tx-fuse | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-fuse{rows=false}' | filecheck %s --check-prefix=APART
+// RUN: tx-opt %s --print-unbroken -p 'tx-fuse{across=false}' | filecheck %s --check-prefix=ALONG
 
 // A row's sum is used in that row only: both nests go row by row.
 // CHECK-LABEL: @normalise
-// CHECK: "kernel.rows"() ({
-// CHECK: %[[S:.*]] = "kernel.generic"(%x)
-// CHECK: "kernel.generic"(%x, %[[S]])
+// CHECK: kernel.rows shared 1 ->
+// CHECK: %[[S:.*]] = kernel.generic{{.*}}%x[
+// CHECK: kernel.generic{{.*}}%x[{{.*}}%[[S]][
 // CHECK: kernel.yield
-// CHECK: {shared = 1 : i64
 // APART-LABEL: @normalise
 // APART-NOT: kernel.rows
 // APART: func.return
@@ -22,14 +21,12 @@ func.func @normalise(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #
 
 // The map counts columns first, as the sums of columns do, and both go column by column.
 // CHECK-LABEL: @columns
-// CHECK: "kernel.rows"() ({
-// CHECK: %[[S:.*]] = "kernel.generic"(%x)
-// CHECK: "kernel.generic"(%x, %[[S]])
-// CHECK: extents = #tx.dims<"m, n">, {{.*}} in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">, #tx.map<"(d0: m, d1: n) -> (d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">]
-// CHECK: {shared = 1 : i64
+// CHECK: kernel.rows shared 1 ->
+// CHECK: %[[S:.*]] = kernel.generic{{.*}}%x[
+// CHECK: kernel.generic over (d0: m, d1: n) in ({{.*}} = %x[d1, d0], {{.*}} = %[[S]][d0]) -> (f32[n, m] at [d1, d0])
 // ALONG-LABEL: @columns
 // ALONG-NOT: kernel.rows
-// ALONG: extents = #tx.dims<"n, m">, {{.*}} in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">, #tx.map<"(d0: n, d1: m) -> (d1)">]
+// ALONG: kernel.generic over (d0: n, d1: m) in ({{.*}} = %x[d0, d1], {{.*}} = %{{[0-9]+}}[d1])
 // ALONG: func.return
 func.func @columns(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
   %0 = tx.sum %x {dims = [0], order = #tx.order<"tree<1024, 1>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"m">>
@@ -41,10 +38,9 @@ func.func @columns(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx
 
 // A map that is there before its columns' fold is turned too.
 // CHECK-LABEL: @made_first
-// CHECK: "kernel.rows"() ({
+// CHECK: kernel.rows shared 1 ->
+// CHECK: kernel.generic over (d0: m, d1: n) in
 // CHECK: math.exp
-// CHECK: extents = #tx.dims<"m, n">, parallel = 2 : i64
-// CHECK: {shared = 1 : i64
 func.func @made_first(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
   %e = tx.exp %x : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
   %k = tx.eval %e : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
@@ -80,7 +76,7 @@ func.func @maps(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.d
 // The order says that rows lie across memory: a schedule takes many of them side by side, or whole tensors are passed
 // over along memory.
 // CHECK-LABEL: @across_memory
-// CHECK: "kernel.rows"
+// CHECK: kernel.rows
 // CHECK: func.return
 // ALONG-LABEL: @across_memory
 // ALONG-NOT: kernel.rows
@@ -95,7 +91,7 @@ func.func @across_memory(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf3
 
 // Folds alone go along many such rows at a time, side by side in memory.
 // CHECK-LABEL: @folds_across_memory
-// CHECK: "kernel.rows"
+// CHECK: kernel.rows
 // CHECK: func.return
 func.func @folds_across_memory(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">> {
   %0 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 1>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>

@@ -1,9 +1,11 @@
-// RUN: tx-opt %s -p tx-fuse | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-fuse | filecheck %s
 
 // A scan is a fold that finishes at every element: maps before it are in its body, maps after it in its finish region,
 // which may read other tensors at the same element.
 // CHECK-LABEL: @scan
-// CHECK: "kernel.generic"(%x, %y)
+// CHECK: kernel.generic over (d0: m) scan inclusive (d1: n) order serial init -0.0 : f32
+// CHECK-SAME: in ({{.*}} = %x[{{.*}} post ({{.*}} = %y[{{.*}} -> (f32[n, m] at [d1, d0])
+// CHECK-NOT: kernel.generic
 // CHECK: math.exp
 // CHECK-NEXT: kernel.yield
 // CHECK: arith.addf
@@ -11,10 +13,6 @@
 // CHECK: arith.mulf
 // CHECK-NEXT: kernel.yield
 // CHECK-SAME: : f32
-// CHECK: extents = #tx.dims<"m, n">, parallel = 1 : i64, post = 1 : i64
-// CHECK-SAME: out_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">]
-// CHECK-SAME: order = #tx.order<"serial">, identity = [-0.000000e+00 : f32], scan = "inclusive"
-// CHECK-NOT: kernel.generic
 func.func @scan(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
   %0 = tx.exp %x : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
   %1 = tx.cumsum %0 {axis = 0 : i64, exclusive = false, order = #tx.order<"serial">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
@@ -24,11 +22,9 @@ func.func @scan(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.d
 
 // Along a row it is one of the row's nests: what the softmax gives is never a whole tensor.
 // CHECK-LABEL: @rows
-// CHECK: "kernel.rows"
-// CHECK: order = #tx.order<"tree<1024, 64>">
-// CHECK: order = #tx.order<"prefix<1024, 8>">
-// CHECK-SAME: scan = "exclusive"
-// CHECK: shared = 1 : i64
+// CHECK: kernel.rows shared 1 ->
+// CHECK: order tree<1024, 64>
+// CHECK: scan exclusive (d1: m) order prefix<1024, 8>
 func.func @rows(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
   %0 = tx.exp %x : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
   %e = tx.eval %0 : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>

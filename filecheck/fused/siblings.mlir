@@ -1,9 +1,9 @@
-// RUN: tx-opt %s -p tx-fuse | filecheck %s
-// RUN: tx-opt %s -p 'tx-fuse{siblings=false}' | filecheck %s --check-prefix=APART
+// RUN: tx-opt %s --print-unbroken -p tx-fuse | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-fuse{siblings=false}' | filecheck %s --check-prefix=APART
 
 // Two results over one iteration space that share an input: one nest, one pass over memory.
 // CHECK-LABEL: @shared
-// CHECK: %{{.*}}, %{{.*}} = "kernel.generic"(%x)
+// CHECK: %{{.*}}, %{{.*}} = kernel.generic{{.*}}%x[
 // CHECK: math.exp
 // CHECK: math.sqrt
 // CHECK-NOT: kernel.generic
@@ -38,7 +38,7 @@ func.func @elsewhere(%x: tensor<?xf32, #tx.dims<"n">>) -> (tensor<?xf32, #tx.dim
 
 // What both nests compute is computed once; the root of something else is another one.
 // CHECK-LABEL: @common_root
-// CHECK: ^bb0(%[[X:.*]]: f32, %[[Y:.*]]: f32):
+// CHECK: kernel.generic over (d0: n) in (%[[X:.*]] = %x[d0], %[[Y:.*]] = %y[d0])
 // CHECK-NEXT: %[[R:.*]] = math.sqrt %[[X]]
 // CHECK-NEXT: arith.addf %[[R]], %[[Y]]
 // CHECK-NEXT: %[[S:.*]] = math.sqrt %[[Y]]
@@ -54,13 +54,11 @@ func.func @common_root(%x: tensor<?xf32, #tx.dims<"n">>, %y: tensor<?xf32, #tx.d
 
 // Two folds of the same elements in one order: one nest with the states of both, older ones first.
 // CHECK-LABEL: @folds
-// CHECK: %{{.*}}, %{{.*}} = "kernel.generic"(%x)
-// CHECK: ^bb0(%[[E:.*]]: f32):
+// CHECK: %{{.*}}, %{{.*}} = kernel.generic {{.*}} init 0.0 : f32, -inf : f32 in (%[[E:.*]] = %x[
 // CHECK-NEXT: kernel.yield %[[E]], %[[E]] : f32, f32
-// CHECK: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %[[C:.*]]: f32, %[[D:.*]]: f32):
+// CHECK: combine (%[[A:.*]], %[[B:.*]], %[[C:.*]], %[[D:.*]]) {
 // CHECK: arith.addf %[[A]], %[[C]]
 // CHECK: arith.cmpf ogt, %[[B]], %[[D]]
-// CHECK: identity = [0.000000e+00 : f32, 0xff800000 : f32]
 // CHECK-NOT: kernel.generic
 // CHECK: func.return
 // APART-LABEL: @folds
@@ -73,8 +71,7 @@ func.func @folds(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?xf32, #tx.di
 
 // What is exact in any order takes the other's.
 // CHECK-LABEL: @any_order
-// CHECK: %{{.*}}, %{{.*}} = "kernel.generic"(%x)
-// CHECK: order = #tx.order<"tree<1024, 64>">, identity = [false, 0.000000e+00 : f32]
+// CHECK: %{{.*}}, %{{.*}} = kernel.generic {{.*}} order tree<1024, 64> init false, 0.0 : f32 in ({{.*}} = %x[
 // CHECK-NOT: kernel.generic
 // CHECK: func.return
 func.func @any_order(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?xi1, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) {
@@ -86,12 +83,11 @@ func.func @any_order(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?xi1, #tx
 
 // The map after both is where both are folded; nobody else needs the first fold's result.
 // CHECK-LABEL: @epilogue
-// CHECK: %[[R:.*]] = "kernel.generic"(%x)
-// CHECK: ^bb0(%[[LOW:[0-9]+]]: f32, %[[HIGH:[0-9]+]]: f32):
+// CHECK: %[[R:.*]] = kernel.generic {{.*}} in ({{.*}} = %x[d0, d1]) -> (f32[n] at [d0]) {
+// CHECK-NOT: kernel.generic
+// CHECK: finish (%[[LOW:[0-9]+]], %[[HIGH:[0-9]+]]) {
 // CHECK-NEXT: arith.subf %[[HIGH]], %[[LOW]]
 // CHECK-NEXT: kernel.yield
-// CHECK: post = 0
-// CHECK-NOT: kernel.generic
 // CHECK: func.return %[[R]]
 func.func @epilogue(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">> {
   %0 = tx.maximum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
@@ -132,8 +128,8 @@ func.func @after(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dim
 
 // Four states have registers, five not.
 // CHECK-LABEL: @five
-// CHECK: %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} = "kernel.generic"(%x)
-// CHECK: "kernel.generic"(%x)
+// CHECK: %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} = kernel.generic{{.*}}%x[
+// CHECK: kernel.generic{{.*}}%x[
 func.func @five(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) {
   %0 = tx.abs %x : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
   %1 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>

@@ -1,10 +1,10 @@
-// RUN: tx-opt %s -p tx-swap-layout | filecheck %s
-// RUN: tx-opt %s -p 'tx-swap-layout{keep-results=true}' | filecheck %s --check-prefix=KEEP
-// RUN: tx-opt %s -p "tx-swap-layout{swap=false}" | filecheck %s --check-prefix=KEEP
+// RUN: tx-opt %s --print-unbroken -p tx-swap-layout | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-swap-layout{keep-results=true}' | filecheck %s --check-prefix=KEEP
+// RUN: tx-opt %s --print-unbroken -p "tx-swap-layout{swap=false}" | filecheck %s --check-prefix=KEEP
 
 // A map of transposed operands is stored transposed.
 // CHECK-LABEL: @both
-// CHECK: tx.add {{.*}} {layout = [1 : i64, 0 : i64], saved =
+// CHECK: tx.add {{.*}} {layout = [1, 0], saved =
 // KEEP-LABEL: @both
 // KEEP-NOT: layout =
 func.func @both(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"m, n">> {
@@ -44,7 +44,7 @@ func.func @there_and_back(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 
 // A slice keeps the order of what it is taken from; a reshape has none to keep.
 // CHECK-LABEL: @slices
-// CHECK: tx.exp {{.*}} {layout = [1 : i64, 0 : i64], saved =
+// CHECK: tx.exp {{.*}} {layout = [1, 0], saved =
 func.func @slices(%x: tensor<6x4xf32>) -> tensor<5x4xf32> attributes {tx.strides = [#tx.dims<"1, 6">]} {
   %0 = tx.view %x {map = #tx.map<"(d0: 5, d1: 4) -> (d0 + 1, d1)">} : (tensor<6x4xf32>) -> tensor<5x4xf32>
   %1 = tx.exp %0 : (tensor<5x4xf32>) -> tensor<5x4xf32>
@@ -61,7 +61,7 @@ func.func @reshaped(%x: tensor<6x4xf32>) -> tensor<4x6xf32> attributes {tx.strid
 
 // A scan's results lie as its elements do.
 // CHECK-LABEL: @scanned
-// CHECK: tx.cumsum {{.*}}layout = [1 : i64, 0 : i64]
+// CHECK: tx.cumsum {{.*}}layout = [1, 0]
 // KEEP-LABEL: @scanned
 // KEEP-NOT: layout =
 func.func @scanned(%x: tensor<6x4xf32>) -> tensor<6x4xf32> attributes {tx.strides = [#tx.dims<"1, 6">]} {
@@ -72,7 +72,7 @@ func.func @scanned(%x: tensor<6x4xf32>) -> tensor<6x4xf32> attributes {tx.stride
 // What folds and maps read more than once may be kept, and lies as its operand does; what else reads it decides for itself.
 // CHECK-LABEL: @read_twice
 // KEEP-LABEL: @read_twice
-// CHECK: tx.exp {{.*}}layout = [1 : i64, 0 : i64]
+// CHECK: tx.exp {{.*}}layout = [1, 0]
 // CHECK-LABEL: @read_by_a_product
 // CHECK-NOT: layout =
 func.func @read_twice(%x: tensor<6x4xf32>) -> (tensor<6xf32>, tensor<6xf32>) attributes {tx.strides = [#tx.dims<"1, 6">]} {
@@ -90,7 +90,7 @@ func.func @read_by_a_product(%x: tensor<6x4xf32>, %y: tensor<4x5xf32>) -> (tenso
 
 // Columns of a product lie together where those of both operands do; not where rows of one do, nor vectors.
 // CHECK-LABEL: @product_of_columns
-// CHECK: tx.contract %a, %b {{.*}}layout = [1 : i64, 0 : i64]
+// CHECK: tx.contract %a, %b {{.*}}layout = [1, 0]
 // CHECK-LABEL: @other_products
 // CHECK-NOT: layout =
 // CHECK: func.return

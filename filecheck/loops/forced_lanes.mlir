@@ -1,8 +1,8 @@
-// RUN: tx-opt %s -p 'tx-schedule-cpu{lanes=4 unroll=2}' | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-schedule-cpu{lanes=4 unroll=2}' | filecheck %s
 
 // Tests force a vector width and a number of copies.
 
-// CHECK: vector = 4 : i64, unroll = 2 : i64
+// CHECK: vector 4 unroll 2
 func.func @f(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 

@@ -1,15 +1,15 @@
-// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // Padding: along the vectors, elements where the guards hold have a loop of their own that does not ask.
 
 // CHECK: @padded
-// CHECK: loop.load %x {index = #tx.dims<"i0 - 1">, guards = #tx.dims<"i0 - 1, -i0 + n">}
-// CHECK: lower = #tx.dim<"i1">, upper = #tx.dim<"min({{.*}}max(1, i1)
-// CHECK: loop.load %x {index = #tx.dims<"i0 - 1">} :
-// CHECK: vector = 8 : i64, unroll = 1 : i64
-// CHECK: loop.load %x {index = #tx.dims<"i0 - 1">} :
-// CHECK: vector = 8 : i64, unroll = 4 : i64
-// CHECK: loop.load %x {index = #tx.dims<"i0 - 1">, guards = #tx.dims<"i0 - 1, -i0 + n">}
+// CHECK: loop.for i0 = i1 to min({{.*}}max(1, i1){{.*}} vector 8 {
+// CHECK: loop.load %x[i0 - 1] where (i0 - 1 >= 0, -i0 + n >= 0)
+// CHECK: loop.for {{.*}} vector 8 {
+// CHECK: loop.load %x[i0 - 1]{{$}}
+// CHECK: vector 8 unroll 4
+// CHECK: loop.load %x[i0 - 1]
+// CHECK: loop.load %x[i0 - 1] where (i0 - 1 >= 0, -i0 + n >= 0)
 // CHECK: return
 func.func @padded(%x: !loop.buffer<"f32[n] by [1]">, %y: !loop.buffer<"f32[n + 2] by [1]">) attributes {tx.symbols = #tx.dims<"n">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
@@ -23,7 +23,7 @@ func.return }
 // A guard over two iterators has no part of one where it holds.
 
 // CHECK: @triangle
-// CHECK-COUNT-2: loop.load %x {{.*}} guards = #tx.dims<"i0 - i1">
+// CHECK-COUNT-2: loop.load %x[{{.*}}] where (i0 - i1 >= 0)
 // CHECK-NOT: loop.load
 // CHECK: return
 func.func @triangle(%x: !loop.buffer<"f32[n, n] by [n, 1]">, %y: !loop.buffer<"f32[n, n] by [n, 1]">) attributes {tx.symbols = #tx.dims<"n">, tx.arena = #tx.dim<"0">,

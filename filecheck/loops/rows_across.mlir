@@ -1,33 +1,32 @@
-// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // Rows that are neighbours in memory run as a band in lanes; the private sum gets a place for each row of it.  Threads
 // share the rows in as many pieces each, and wait once.
 
-// CHECK: "loop.if"
-// CHECK: scope = "arena"
-// CHECK: }, {
+// CHECK: loop.if
+// CHECK: in arena at
+// CHECK: } else {
 // CHECK: loop.threads
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[THREADS:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"((max(((m + 15) // 16) - 1, 0)) // (max([[THREADS]], 1))) + 1">}
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[LINES:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"(([[LINES]] + 15) // 16)">}
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[PIECES:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"16*((max([[LINES]] - 1, 0)) // [[PIECES]]) + 16">}
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SHARE:[.a-z0-9]+]]"}
-// CHECK: "loop.parallel"() ({
-// CHECK: loop.index {expr = #tx.dim<"min([[SHARE]] + [[START:i[0-9]+]], m)">}
-// CHECK: loop.bind %{{[0-9]+}} {symbol = "[[END:[.a-z0-9]+]]"}
-// CHECK: %[[SUMS:[0-9]+]] = loop.alloc {scope = "thread", {{.*}} : !loop.buffer<"f32[64] by [1]">
-// CHECK: loop.store {{.*}} %[[SUMS]] {index = #tx.dims<"{{.*}}[[ROW:i[0-9]+]]{{.*}}">}
-// CHECK: upper = #tx.dim<"min([[END]], [[BAND:i[0-9]+]] + 64)">, {{.*}} vector = 8 : i64, unroll = 8 : i64
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[THREADS:[.a-z0-9]+]]
+// CHECK-NEXT: loop.index (((max(((m + 15) // 16) - 1, 0)) // (max([[THREADS]], 1))) + 1)
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[LINES:[.a-z0-9]+]]
+// CHECK-NEXT: loop.index (([[LINES]] + 15) // 16)
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[PIECES:[.a-z0-9]+]]
+// CHECK-NEXT: loop.index (16*((max([[LINES]] - 1, 0)) // [[PIECES]]) + 16)
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[SHARE:[.a-z0-9]+]]
+// CHECK: loop.parallel [[START:i[0-9]+]] = {{.*}} step [[SHARE]] on cpu_thread
+// CHECK: loop.index (min([[SHARE]] + [[START]], m))
+// CHECK: loop.bind %{{[0-9]+}} as [[END:[.a-z0-9]+]]
+// CHECK: [[BAND:i[0-9]+]] = [[START]] to [[END]] step 64
+// CHECK-NOT: loop.parallel
+// CHECK: %[[SUMS:[0-9]+]] = loop.alloc f32[64] in thread
+// CHECK: to min([[END]], [[BAND]] + 64){{.*}} vector 8 unroll 8
+// CHECK: loop.store {{.*}} %[[SUMS]][{{.*}}[[ROW:i[0-9]+]]{{.*}}]
 // CHECK: loop.load %[[SUMS]]
 // CHECK: arith.divf
-// CHECK: iv = "[[BAND]]", lower = #tx.dim<"[[START]]">, upper = #tx.dim<"[[END]]">, step = #tx.dim<"64">
-// CHECK-NOT: loop.parallel
-// CHECK: iv = "[[START]]", {{.*}} step = #tx.dim<"[[SHARE]]">, kind = "cpu_thread"
 func.func @f(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64">} {
-%s = loop.alloc {scope = "thread", offset = #tx.dim<"0">} : !loop.buffer<"f32[] by []">
+%s = loop.alloc f32[] by [] in thread at 0
 "kernel.rows"() ({ 
 "kernel.generic"(%x, %s) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):

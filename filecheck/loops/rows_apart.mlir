@@ -1,20 +1,20 @@
-// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // Rows across memory that hand each other a number: where there are fewer than a line for each thread, or a cache does not hold a band of them (columns of whole pages
 // take one each), the first fold goes over all of them, and what it gives is memory for all; else both go band by band.
 // CHECK-LABEL: @apart
-// CHECK: loop.index {expr = #tx.dim<"{{.*4096.*}} - 262144, {{.*}}m - 512{{.*}}">}
-// CHECK: "loop.if"
-// CHECK: %[[SUMS:[0-9]+]] = loop.alloc {scope = "arena", {{.*}}f32[n] by [1]
-// CHECK: order = #tx.order<"serial">
-// CHECK: loop.store {{.*}} %[[SUMS]] {index
-// CHECK: "loop.parallel"
-// CHECK: order = #tx.order<"serial">
-// CHECK: loop.load {{.*}}f32[64] by [1]
-// CHECK: upper = #tx.dim<"min({{[.a-z0-9]+}}, {{i[0-9]+}} + 64)">
+// CHECK: loop.index ({{.*4096.*}} - 262144, {{.*}}m - 512{{.*}})
+// CHECK: loop.if
+// CHECK: %[[SUMS:[0-9]+]] = loop.alloc f32[n]{{.*}} in arena
+// CHECK: order serial
+// CHECK: loop.store {{.*}} %[[SUMS]][
+// CHECK: loop.parallel
+// CHECK: %[[BAND:[0-9]+]] = loop.alloc f32[64] in thread
+// CHECK: to min({{[.a-z0-9]+}}, {{i[0-9]+}} + 64)
+// CHECK: loop.load %[[BAND]][
 func.func @apart(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64">} {
-%s = loop.alloc {scope = "thread", offset = #tx.dim<"0">} : !loop.buffer<"f32[] by []">
+%s = loop.alloc f32[] by [] in thread at 0
 "kernel.rows"() ({
 "kernel.generic"(%x, %s) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
@@ -36,18 +36,18 @@ func.return }
 
 // What is made of a row may be a row: the map goes over all of them too then, in the order of memory.
 // CHECK-LABEL: @made
-// CHECK: "loop.if"
-// CHECK: %[[SUMS:[0-9]+]] = loop.alloc {scope = "arena", {{.*}}f32[n] by [1]
-// CHECK: loop.load %x {index = #tx.dims<"[[ROW:i[0-9]+]], [[COLUMN:i[0-9]+]]">}
-// CHECK-NEXT: loop.load %[[SUMS]] {index = #tx.dims<"[[ROW]]">}
+// CHECK: loop.if
+// CHECK: %[[SUMS:[0-9]+]] = loop.alloc f32[n] in arena
+// CHECK: loop.parallel [[COLUMN:i[0-9]+]] = 0 to m on cpu_thread
+// CHECK-NEXT: loop.for [[ROW:i[0-9]+]] = {{.*}} vector 8
+// CHECK: loop.load %x{{\[}}[[ROW]], [[COLUMN]]]
+// CHECK-NEXT: loop.load %[[SUMS]]{{\[}}[[ROW]]]
 // CHECK-NEXT: arith.divf
-// CHECK: iv = "[[ROW]]", {{.*}} vector = 8
-// CHECK: iv = "[[COLUMN]]", {{.*}} kind = "cpu_thread"
-// CHECK: }, {
-// CHECK: loop.alloc {scope = "thread", {{.*}}f32[64] by [1]
+// CHECK: } else {
+// CHECK: loop.alloc f32[64] in thread
 func.func @made(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [1, n]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64">} {
-%s = loop.alloc {scope = "thread", offset = #tx.dim<"0">} : !loop.buffer<"f32[] by []">
+%s = loop.alloc f32[] by [] in thread at 0
 "kernel.rows"() ({
 "kernel.generic"(%x, %s) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
@@ -66,13 +66,13 @@ func.return }
 
 // What is made lies along rows, and the fold across them: neither a row nor a band is near in memory.
 // CHECK-LABEL: @made_along
-// CHECK-NOT: scope = "thread", {{.*}}f32[64]
-// CHECK: loop.alloc {scope = "arena", {{.*}}f32[n] by [1]
-// CHECK-NOT: scope = "thread", {{.*}}f32[64]
+// CHECK-NOT: loop.alloc f32[64]{{.*}} in thread
+// CHECK: loop.alloc f32[n]{{.*}} in arena
+// CHECK-NOT: loop.alloc f32[64]{{.*}} in thread
 // CHECK: func.return
 func.func @made_along(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64">} {
-%s = loop.alloc {scope = "thread", offset = #tx.dim<"0">} : !loop.buffer<"f32[] by []">
+%s = loop.alloc f32[] by [] in thread at 0
 "kernel.rows"() ({
 "kernel.generic"(%x, %s) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
@@ -93,22 +93,22 @@ func.return }
 // hold that, or there are few rows, memory for all, in which they lie across as well.
 // CHECK-LABEL: @handed_on
 // CHECK-SAME: {{.*}}tx.thread_arena = {{.*}}256*m*min(1, max(-256*m + 524289, 0))
-// CHECK: loop.index {expr = #tx.dim<"max({{.*}} - n, 256*m - 524288)">}
-// CHECK: "loop.if"
-// CHECK: loop.alloc {scope = "arena", {{.*}}f32[n, m] by [1, n]
-// CHECK: }, {
-// CHECK: %[[E:[0-9]+]] = loop.alloc {scope = "thread", {{.*}}f32[m, 64] by [64, 1]
+// CHECK: loop.index (max({{.*}} - n, 256*m - 524288))
+// CHECK: loop.if
+// CHECK: loop.alloc f32[n, m] by [1, n]{{.*}} in arena
+// CHECK: } else {
+// CHECK: on cpu_thread
+// CHECK: %[[E:[0-9]+]] = loop.alloc f32[m, 64]{{.*}} in thread
+// CHECK: order tree<1024, 1>
 // CHECK: math.exp
 // CHECK: loop.store %{{[0-9]+}}, %[[E]]
 // CHECK-NEXT: loop.yield
-// CHECK: order = #tx.order<"tree<1024, 1>">
 // CHECK: loop.load %[[E]]
 // CHECK: arith.divf
-// CHECK: kind = "cpu_thread"
 func.func @handed_on(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [1, n]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64*((4*m + 63) // 64) + 64">} {
-%e = loop.alloc {scope = "thread", offset = #tx.dim<"0">} : !loop.buffer<"f32[m] by [1]">
-%s = loop.alloc {scope = "thread", offset = #tx.dim<"64*((4*m + 63) // 64)">} : !loop.buffer<"f32[] by []">
+%e = loop.alloc f32[m] by [1] in thread at 0
+%s = loop.alloc f32[] by [] in thread at 64*((4*m + 63) // 64)
 "kernel.rows"() ({
 "kernel.generic"(%x, %e) ({ ^bb0(%a: f32):
 %c = math.exp %a : f32

@@ -1,22 +1,22 @@
-// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // What lies across rows is copied by tiles, 64 rows at a time, whose places in the first cache are a line apart; where it
 // lies along them (@along) each row is read where it is.
 
 // CHECK: func.func @across
-// CHECK: %[[PANEL:[0-9]+]] = loop.alloc {scope = "thread", offset = #tx.dim<"64">} : !loop.buffer<"f32[64, m + 16] by [m + 16, 1]">
-// CHECK: loop.load %x {index = #tx.dims<"i0 + i2, i3">}
-// CHECK-NEXT: loop.store %{{[0-9]+}}, %[[PANEL]] {index = #tx.dims<"i2, i3">}
-// CHECK: "loop.reduce"
-// CHECK-NEXT: loop.load %[[PANEL]] {index = #tx.dims<"-i0 + i1, i6">}
-// CHECK: loop.load %[[PANEL]] {index = #tx.dims<"-i0 + i1, i7">}
-// CHECK: iv = "i1", lower = #tx.dim<"i0">, upper = #tx.dim<"min(i0 + 64, n)">
-// CHECK: iv = "i0", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"64">, kind = "cpu_thread"
+// CHECK: i0 = 0 to n step 64 on cpu_thread
+// CHECK: %[[PANEL:[0-9]+]] = loop.alloc f32[64, m + 16] in thread at 64
+// CHECK: loop.load %x[i0 + i2, i3]
+// CHECK-NEXT: loop.store %{{[0-9]+}}, %[[PANEL]][i2, i3]
+// CHECK: i1 = i0 to min(i0 + 64, n)
+// CHECK: loop.reduce
+// CHECK-NEXT: loop.load %[[PANEL]][-i0 + i1, i6]
+// CHECK: loop.load %[[PANEL]][-i0 + i1, i7]
 // CHECK: func.func @along
 // CHECK-NOT: loop.alloc {{.*}}m + 16
 func.func @across(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64">} {
-%s = loop.alloc {scope = "thread", offset = #tx.dim<"0">} : !loop.buffer<"f32[] by []">
+%s = loop.alloc f32[] by [] in thread at 0
 "kernel.rows"() ({ 
 "kernel.generic"(%x, %s) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
@@ -34,7 +34,7 @@ kernel.yield }) {shared = 1 : i64} : () -> ()
 func.return }
 func.func @along(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64">} {
-%s = loop.alloc {scope = "thread", offset = #tx.dim<"0">} : !loop.buffer<"f32[] by []">
+%s = loop.alloc f32[] by [] in thread at 0
 "kernel.rows"() ({ 
 "kernel.generic"(%x, %s) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):

@@ -1,21 +1,21 @@
-// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // Neighbouring results are neighbours in memory: a run of the order is written step by step for a band of them, and what
 // is left over of the axis under guards.  No thread is given less than 32 lines of a step, whose ends it shares.
 // CHECK-LABEL: @across
 // CHECK: loop.threads
-// CHECK: loop.index {expr = #tx.dim<"min({{.*}}n // 512{{.*}})">}
-// CHECK: loop.index {expr = #tx.dim<"min(1024, 16*{{.*}})">}
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[LONGEST:[.a-z0-9]+]]"}
-// CHECK: loop.index {expr = #tx.dim<"min([[LONGEST]], {{.*}})">}
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIDE:[.a-z0-9]+]]"}
+// CHECK: loop.index (min({{.*}}n // 512{{.*}}))
+// CHECK: loop.index (min(1024, 16*{{.*}}))
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[LONGEST:[.a-z0-9]+]]
+// CHECK: loop.index (min([[LONGEST]], {{.*}}))
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[SIDE:[.a-z0-9]+]]
 // CHECK-NOT: loop.scan
-// CHECK: loop.load %x {index = #tx.dims<"[[COLUMN:i[0-9]+]], [[K:i[0-9]+]] + 3">}
-// CHECK: vector = 8 : i64, unroll = 1 : i64
-// CHECK: iv = "[[K]]", lower = #tx.dim<"[[FIRST:i[0-9]+]]">, upper = #tx.dim<"4*((min([[FIRST]] + 1024, m)) // 4)">, step = #tx.dim<"4">
-// CHECK: loop.load %x {{.*}} guards =
-// CHECK: loop.store {{.*}} %y {{.*}} guards =
-// CHECK: step = #tx.dim<"[[SIDE]]">, kind = "cpu_thread"
+// CHECK: step [[SIDE]] on cpu_thread
+// CHECK: [[K:i[0-9]+]] = [[FIRST:i[0-9]+]] to 4*((min([[FIRST]] + 1024, m)) // 4) step 4
+// CHECK: vector 8 {
+// CHECK: loop.load %x{{\[}}[[COLUMN:i[0-9]+]], [[K]] + 3]
+// CHECK: loop.load %x[{{.*}}] where (
+// CHECK: loop.store {{.*}} %y[{{.*}}] where (
 func.func @across(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [1, n]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 "kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
@@ -43,11 +43,10 @@ func.return }
 
 // Chains that each lie in a row of memory, some together.
 // CHECK-LABEL: @chains
-// CHECK: "loop.for"() ({
+// CHECK: loop.parallel [[FIRST:i[0-9]+]] = 0 to m step 4 on cpu_thread
+// CHECK-NEXT: loop.for {{i[0-9]+}} = [[FIRST]] to min([[FIRST]] + 4, m) unroll 4 {
 // CHECK-NEXT: arith.constant
-// CHECK-NEXT: "loop.for"(%{{.*}}) ({
-// CHECK: iv = "[[COLUMN:i[0-9]+]]", lower = #tx.dim<"[[FIRST:i[0-9]+]]">, upper = #tx.dim<"min([[FIRST]] + 4, m)">, {{.*}} unroll = 4 : i64
-// CHECK: iv = "[[FIRST]]", lower = #tx.dim<"0">, upper = #tx.dim<"m">, step = #tx.dim<"4">, kind = "cpu_thread"
+// CHECK-NEXT: loop.for {{i[0-9]+}} = 0 to n carry (
 func.func @chains(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [1, n]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 "kernel.generic"(%x, %y) ({ ^bb0(%a: f32):

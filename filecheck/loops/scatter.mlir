@@ -1,24 +1,24 @@
-// RUN: tx-opt %s -p 'tx-fuse,tx-bufferize,tx-schedule-cpu' | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-fuse,tx-bufferize,tx-schedule-cpu' | filecheck %s
 
 // What one thread will add to, place after place, is written in pieces as large as its cache, and not past it.
-// CHECK: "loop.parallel"
+// CHECK: loop.parallel
+// CHECK: step 32768 on cpu_thread grain 4
+// CHECK: to min({{.*}} + 32768, n)
 // CHECK: arith.negf
 // CHECK-NOT: streaming
-// CHECK: upper = #tx.dim<"min({{.*}} + 32768, n)">
-// CHECK: step = #tx.dim<"32768">, kind = "cpu_thread", grain = #tx.dim<"4">
 
 // A place outside is a branch that is not taken, not a store elsewhere.
+// CHECK: to m{{.*}}
 // CHECK: loop.bind
-// CHECK-NOT: guards
-// CHECK: "loop.if"
+// CHECK-NOT: where
+// CHECK: loop.if
 // CHECK: loop.load
 // CHECK: arith.addf
 // CHECK: loop.store
-// CHECK: upper = #tx.dim<"m">{{.*}}vector = 1 : i64, unroll = 1
 
 // The others sleep meanwhile, so what it reads of that is its own, too, in pieces as large as the last cache.
-// CHECK: "loop.reduce"
-// CHECK: upper = #tx.dim<"min({{.*}} + 4194304, m)">
+// CHECK: loop.reduce
+// CHECK: to min({{.*}} + 4194304, m)
 func.func @f(%x: tensor<?xf32, #tx.dims<"n">>, %v: tensor<?xf32, #tx.dims<"m">>, %i: tensor<?xi64, #tx.dims<"m">>) -> (tensor<?xf32, #tx.dims<"n">>, tensor<i64>) attributes {tx.symbols = #tx.dims<"n, m">} {
   %e = tx.negate %x : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
   %r = tx.scatter %e, %v, %i {map = #tx.map<"(d0: m) -> (..x0)">, limits = #tx.dims<"n">, combine = "add"} : (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"m">>, tensor<?xi64, #tx.dims<"m">>) -> tensor<?xf32, #tx.dims<"n">>

@@ -1,29 +1,28 @@
-// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // Threads share more than the outermost loop: a task is one of its iterations by a piece of the next, so that a single
 // image is work for all of them, where it is worth handing over.  Places within a task are counted, not divided.
 
 // CHECK: @images
-// CHECK: loop.index {expr = #tx.dim<"((min(((b*m*n) // 16384), 256)) // (max(1, b))) + 1">} : i64
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[WANTED:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"(n // [[WANTED]]) + 1">} : i64
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[SIZE:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"((max({{.*}})) // (max({{.*}}[[SIZE]]{{.*}}))) + 1">} : i64
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[PIECES:[.a-z0-9]+]]"}
-// CHECK-NEXT: "loop.parallel"
-// CHECK-NEXT: loop.index {expr = #tx.dim<"([[TASK:i[0-9]+]] // [[PIECES]])">} : i64
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[IMAGE:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"([[TASK]] % [[PIECES]])*[[SIZE]]">} : i64
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[ROW:[.a-z0-9]+]]"}
+// CHECK: loop.index (((min(((b*m*n) // 16384), 256)) // (max(1, b))) + 1)
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[WANTED:[.a-z0-9]+]]
+// CHECK-NEXT: loop.index ((n // [[WANTED]]) + 1)
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[SIZE:[.a-z0-9]+]]
+// CHECK-NEXT: loop.index (((max({{.*}})) // (max({{.*}}[[SIZE]]{{.*}}))) + 1)
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[PIECES:[.a-z0-9]+]]
+// CHECK-NEXT: loop.parallel [[TASK:i[0-9]+]] = 0 to [[PIECES]]*b
+// CHECK-NEXT: loop.index ([[TASK]] // [[PIECES]])
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[IMAGE:[.a-z0-9]+]]
+// CHECK-NEXT: loop.index (([[TASK]] % [[PIECES]])*[[SIZE]])
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[ROW:[.a-z0-9]+]]
 // CHECK-NEXT: loop.for
+// CHECK: = [[IMAGE]] to min([[IMAGE]] + 1, b)
 // CHECK-NEXT: loop.for
+// CHECK: = [[ROW]] to min([[SIZE]] + [[ROW]], n)
 // CHECK-NEXT: loop.for
-// CHECK: loop.load %x {index = #tx.dims<"i0, i1, i2">}
-// CHECK: loop.load %x {index = #tx.dims<"i0, i1, i2">}
-// CHECK: upper = #tx.dim<"m">
-// CHECK: lower = #tx.dim<"[[ROW]]">, upper = #tx.dim<"min([[SIZE]] + [[ROW]], n)">
-// CHECK: lower = #tx.dim<"[[IMAGE]]">, upper = #tx.dim<"min([[IMAGE]] + 1, b)">
-// CHECK: iv = "[[TASK]]", lower = #tx.dim<"0">, upper = #tx.dim<"[[PIECES]]*b">
+// CHECK: loop.load %x[i0, i1, i2]
+// CHECK: to m
+// CHECK: loop.load %x[i0, i1, i2]
 // CHECK: return
 func.func @images(%x: !loop.buffer<"f32[b, n, m] by [r, k, 1]">, %y: !loop.buffer<"f32[b, n, m] by [n*m, m, 1]">) attributes {tx.symbols = #tx.dims<"b, n, m, r, k">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
@@ -38,7 +37,7 @@ func.return }
 
 // CHECK: @rows
 // CHECK-NOT: loop.bind
-// CHECK: iv = "i0", lower = #tx.dim<"0">, upper = #tx.dim<"n">, {{.*}} kind = "cpu_thread"
+// CHECK: i0 = 0 to n{{.*}} on cpu_thread
 // CHECK: return
 func.func @rows(%x: !loop.buffer<"f32[n, m] by [k, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m, k">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {

@@ -1,10 +1,10 @@
-// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
-// RUN: tx-opt %s -p 'tx-schedule-cpu{streaming=false}' | filecheck %s --check-prefix=NONE
+// RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-schedule-cpu{streaming=false}' | filecheck %s --check-prefix=NONE
 
 // What a nest only writes may go past the caches; what it updates in place is in them already.
 
 // CHECK: @only_written
-// CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0">, streaming = 8388608 : i64}
+// CHECK: loop.store {{.*}} %y[i0] streaming 8388608
 // NONE: @only_written
 // NONE-NOT: streaming
 // NONE: return
@@ -64,8 +64,8 @@ func.return }
 
 // Rows that are no whole lines share one: up to the first whole line of each they have a loop of their own.
 // CHECK: @rows
-// CHECK: lower = #tx.dim<"0">, upper = #tx.dim<"[[START:min[^"]*]]">, step = #tx.dim<"1">, vector = 8 : i64, unroll = 1 : i64
-// CHECK: lower = #tx.dim<"[[START]]">, upper = #tx.dim<"m">, step = #tx.dim<"1">, vector = 8 : i64, unroll = 4 : i64
+// CHECK: = 0 to [[START:min.*]] vector 8 {
+// CHECK: = [[START]] to m vector 8 unroll 4
 func.func @rows(%x: !loop.buffer<"f32[m] by [1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 

@@ -1,16 +1,16 @@
-// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // One chain a result: neighbouring results fold side by side in lanes, in chunks.  One thread takes 128 results at a
 // time, the vectors of all registers; several take as many each, in whole lines; and a chunk is worth a thread's while.
 
-// CHECK: loop.index {expr = #tx.dim<"max(((((m + 127) // 128) - 1) // [[THREADS:[.a-z0-9]+]])*{{.*}} + {{.*}}, 1)">}
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[CHUNKS:[.a-z0-9]+]]"}
-// CHECK-NEXT: loop.index {expr = #tx.dim<"max(16*((max((32768 // (max(1, n))), 1) + 15) // 16), min(128, max(16, 16*((m - 1) // (16*[[CHUNKS]]))*min([[THREADS]] - 1, 1) - 112*min([[THREADS]] - 1, 1) + 128)))">}
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[CHUNK:[.a-z0-9]+]]"}
-// CHECK: "loop.reduce"
-// CHECK: order = #tx.order<"tree<1024, 1>">, {{.*}} vector = 1 : i64
-// CHECK: upper = #tx.dim<"min([[CHUNK]] + i{{[0-9]+}}.b, m)">, {{.*}} vector = 8 : i64, unroll = 16 : i64
-// CHECK: step = #tx.dim<"[[CHUNK]]">, kind = "cpu_thread"
+// CHECK: loop.index (max(((((m + 127) // 128) - 1) // [[THREADS:[.a-z0-9]+]])*{{.*}} + {{.*}}, 1))
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[CHUNKS:[.a-z0-9]+]]
+// CHECK-NEXT: loop.index (max(16*((max((32768 // (max(1, n))), 1) + 15) // 16), min(128, max(16, 16*((m - 1) // (16*[[CHUNKS]]))*min([[THREADS]] - 1, 1) - 112*min([[THREADS]] - 1, 1) + 128))))
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[CHUNK:[.a-z0-9]+]]
+// CHECK: step [[CHUNK]] on cpu_thread
+// CHECK: to min([[CHUNK]] + i{{[0-9]+}}.b, m){{.*}} vector 8 unroll 16
+// CHECK: loop.reduce
+// CHECK: order tree<1024, 1> init
 func.func @f(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 

@@ -1,11 +1,11 @@
-// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // Sums of rows, columns contiguous: vectors across rows, although each sum has virtual lanes of its own.
 // CHECK-LABEL: @rows
-// CHECK: loop.index {expr = #tx.dim<"max({{.*}}, min(128, max(16, {{.*}} + 128)))">}
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[CHUNK:[.a-z0-9]+]]"}
-// CHECK: order = #tx.order<"tree<1024, 64>">, {{.*}} vector = 1 : i64
-// CHECK: upper = #tx.dim<"min([[CHUNK]] + i{{[0-9]+}}.b, n)">, {{.*}} vector = 8 : i64, unroll = 16 : i64
+// CHECK: loop.index (max({{.*}}, min(128, max(16, {{.*}} + 128))))
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[CHUNK:[.a-z0-9]+]]
+// CHECK: to min([[CHUNK]] + i{{[0-9]+}}.b, n){{.*}} vector 8 unroll 16
+// CHECK: order tree<1024, 64> init
 func.func @rows(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 
@@ -20,10 +20,10 @@ func.return }
 
 // Sums of columns that are contiguous, one chain each: vectors across columns, by two tiles.
 // CHECK-LABEL: @columns
-// CHECK: loop.index {expr = #tx.dim<"max({{.*}}, min(64, max(16, {{.*}} + 64)))">}
-// CHECK-NEXT: loop.bind %{{[0-9]+}} {symbol = "[[CHUNK:[.a-z0-9]+]]"}
-// CHECK: order = #tx.order<"tree<1024, 1>">, {{.*}} vector = 1 : i64
-// CHECK: upper = #tx.dim<"min([[CHUNK]] + i0.b, m)">, {{.*}} vector = 8 : i64, unroll = 2 : i64
+// CHECK: loop.index (max({{.*}}, min(64, max(16, {{.*}} + 64))))
+// CHECK-NEXT: loop.bind %{{[0-9]+}} as [[CHUNK:[.a-z0-9]+]]
+// CHECK: to min([[CHUNK]] + i0.b, m){{.*}} vector 8 unroll 2
+// CHECK: order tree<1024, 1> init
 func.func @columns(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 
@@ -38,8 +38,8 @@ func.return }
 
 // Rows contiguous: vectors along them.
 // CHECK-LABEL: @along
-// CHECK: order = #tx.order<"tree<1024, 64>">, {{.*}} vector = 8 : i64
-// CHECK-NOT: unroll = 16
+// CHECK: order tree<1024, 64>{{.*}} vector 8
+// CHECK-NOT: unroll 16
 func.func @along(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[n] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 

@@ -1,15 +1,15 @@
-// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // A long sum: the order's blocks in parallel, then their values by the same binary counter.
 
-// CHECK: tx.arena = #tx.dim<"64*((4*((n + 1023) // 1024) + 63) // 64)">
-// CHECK: %[[PARTIAL:[0-9]+]] = loop.alloc {scope = "arena", offset = #tx.dim<"0">}
-// CHECK: upper = #tx.dim<"min(1024*i0 + 1024, n)">, {{.*}} order = #tx.order<"tree<1024, 64>">, {{.*}} vector = 8 : i64
-// CHECK: loop.store {{.*}} %[[PARTIAL]] {index = #tx.dims<"i0">}
-// CHECK: kind = "cpu_thread"
-// CHECK: loop.load %[[PARTIAL]] {index = #tx.dims<"i2">}
-// CHECK: order = #tx.order<"tree<1, 1>">
-// CHECK-NEXT: loop.store {{.*}} %y
+// CHECK: tx.arena = #tx.dim<64*((4*((n + 1023) // 1024) + 63) // 64)>
+// CHECK: %[[PARTIAL:[0-9]+]] = loop.alloc {{.*}} in arena at 0
+// CHECK: on cpu_thread
+// CHECK: to min(1024*i0 + 1024, n){{.*}} order tree<1024, 64>{{.*}} vector 8
+// CHECK: loop.store {{.*}} %[[PARTIAL]][i0]
+// CHECK: %[[SUM:[0-9]+]] = loop.reduce {{.*}} order tree<1, 1>
+// CHECK: loop.load %[[PARTIAL]][i2]
+// CHECK: loop.store %[[SUM]], %y[]
 func.func @f(%x: !loop.buffer<"f32[n] by [1]">, %y: !loop.buffer<"f32[] by []">) attributes {tx.symbols = #tx.dims<"n">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 

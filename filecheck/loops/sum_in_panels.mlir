@@ -1,23 +1,23 @@
-// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // A sum of everything goes along rows; where columns are contiguous, some rows at a time are copied to where they are.
 // Of whole blocks a row each is folded across the rows, many side by side.
 // CHECK-LABEL: @columns
-// CHECK: loop.index {expr = #tx.dim<"min(-(m % 1024) + 1, n - 64)">}
-// CHECK: "loop.if"
-// CHECK: loop.load %x {index = #tx.dims<"[[ROW:i[0-9]+]], 1024*{{.*}} + [[LANE:i[0-9]+]] + 64*i{{[0-9]+}}{{.*}}">}
-// CHECK: order = #tx.order<"serial">
-// CHECK: iv = "[[ROW]]", {{.*}} vector = 8
+// CHECK: loop.index (min(-(m % 1024) + 1, n - 64))
+// CHECK: loop.if
+// CHECK: [[ROW:i[0-9]+]] = {{.*}} vector 8
+// CHECK: order serial
+// CHECK: loop.load %x{{\[}}[[ROW]], 1024*{{.*}} + [[LANE:i[0-9]+]] + 64*i{{[0-9]+}}{{.*}}]
 // CHECK: %[[FIRST:[0-9]+]] = loop.index
-// CHECK-NEXT: loop.bind %[[FIRST]] {symbol = "[[FROM:[.a-z0-9]+]]"}
-// CHECK: %[[PANEL:[0-9]+]] = loop.alloc {scope = "thread"
-// CHECK: loop.load %x {index = #tx.dims<"{{.*}}[[FROM]]{{.*}}">}
+// CHECK-NEXT: loop.bind %[[FIRST]] as [[FROM:[.a-z0-9]+]]
+// CHECK: %[[PANEL:[0-9]+]] = loop.alloc f32[{{.*}}] in thread
+// CHECK: loop.for {{[^v]*}} unroll 8 {
+// CHECK: vector 8 {
+// CHECK: loop.load %x[{{.*}}[[FROM]]{{.*}}]
 // CHECK: loop.store {{.*}}, %[[PANEL]]
-// CHECK: vector = 8 : i64, unroll = 1 : i64
-// CHECK: vector = 1 : i64, unroll = 8 : i64
-// CHECK: "loop.reduce"
-// CHECK: loop.load %[[PANEL]] {index = #tx.dims<"-[[FROM]]*m + {{i[0-9]+}}">} : !loop.buffer<"f32[{{.*}}] by [1]">
-// CHECK: order = #tx.order<"tree<1024, 64>">, {{.*}} vector = 8 : i64
+// CHECK: loop.reduce
+// CHECK: order tree<1024, 64>{{.*}} vector 8
+// CHECK: loop.load %[[PANEL]][-[[FROM]]*m + {{i[0-9]+}}]
 func.func @columns(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[] by []">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 
@@ -32,7 +32,7 @@ func.return }
 
 // Where rows are contiguous nothing is copied.
 // CHECK-LABEL: @rows
-// CHECK-NOT: scope = "thread"
+// CHECK-NOT: in thread at
 func.func @rows(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[] by []">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 

@@ -1,28 +1,28 @@
-// RUN: tx-opt %s -p tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // A transposition runs in tiles of two lines by four, and asks for the next half of one: lanes along the stores; as many rows side by side as lanes, for the emitter to
 // transpose in registers.  That stores pieces of lines, so what goes past the caches is staged in a tile of a thread's
 // own and copied from there in whole lines, if its rows are.
 
 // CHECK-LABEL: @light
-// CHECK: loop.index {expr = #tx.dim<"min(-(m % 16) + 1, 4*m*n - 8388607)">}
-// CHECK: "loop.if"
-// CHECK: %[[TILE:[0-9]+]] = loop.alloc {scope = "thread"{{.*}}"f32[64, 64] by [64, 1]"
-// CHECK: loop.load %x {index = #tx.dims<"i1, i0">}
-// CHECK: loop.store {{.*}}, %[[TILE]] {index = #tx.dims<"{{.*}}">} :
-// CHECK: vector = 8 : i64, unroll = 1 : i64
-// CHECK: vector = 1 : i64, unroll = 8 : i64
+// CHECK: loop.index (min(-(m % 16) + 1, 4*m*n - 8388607))
+// CHECK: loop.if
+// CHECK: on cpu_thread
+// CHECK: %[[TILE:[0-9]+]] = loop.alloc f32[64, 64] in thread
+// CHECK: loop.for {{[^v]*}} unroll 8 {
+// CHECK: vector 8 {
+// CHECK: loop.load %x[i1, i0]
+// CHECK: loop.store {{.*}}, %[[TILE]][{{.*}}]
+// CHECK: vector 8 unroll 4
 // CHECK: loop.load %[[TILE]]
-// CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0, i1">, streaming = 8388608 : i64}
-// CHECK: vector = 8 : i64, unroll = 4 : i64
-// CHECK: kind = "cpu_thread"
-// CHECK: loop.prefetch %y {index = #tx.dims<"i0, i1 + 32">, cache = 1 : i64, writes}
-// CHECK: loop.load %x {index = #tx.dims<"i1, i0">}
-// CHECK: loop.store {{.*}} %y {index = #tx.dims<"i0, i1">} :
-// CHECK: {iv = "i1", lower = #tx.dim<"[[START:i[0-9]+]]">, upper = #tx.dim<"min([[START]] + 64, m)">, {{.*}} vector = 8 : i64, unroll = 1 : i64}
-// CHECK: {iv = "i0", lower = #tx.dim<"[[BAND:i[0-9]+]]">, upper = #tx.dim<"min([[BAND]] + 32, n)">, {{.*}} unroll = 8 : i64}
-// CHECK: {iv = "[[START]]", {{.*}} upper = #tx.dim<"m">, step = #tx.dim<"64">
-// CHECK: {iv = "[[BAND]]", {{.*}} upper = #tx.dim<"n">, step = #tx.dim<"32">, kind = "cpu_thread", grain = #tx.dim<"max((16384 // (max(1, m*min(32, n)))), 1)">
+// CHECK: loop.store {{.*}} %y[i0, i1] streaming 8388608
+// CHECK: [[BAND:i[0-9]+]] = {{.*}} to n step 32 on cpu_thread grain max((16384 // (max(1, m*min(32, n)))), 1)
+// CHECK: [[START:i[0-9]+]] = {{.*}} to m step 64
+// CHECK: i0 = [[BAND]] to min([[BAND]] + 32, n){{.*}} unroll 8
+// CHECK: i1 = [[START]] to min([[START]] + 64, m){{.*}} vector 8
+// CHECK: loop.prefetch %y[i0, i1 + 32] writes
+// CHECK: loop.load %x[i1, i0]
+// CHECK: loop.store {{.*}} %y[i0, i1]
 func.func @light(%x: !loop.buffer<"f32[m, n] by [n, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 
@@ -78,8 +78,8 @@ func.return }
 // and these are both.
 // CHECK-LABEL: @even
 // CHECK-NOT: loop.if
-// CHECK: scope = "thread"
-// CHECK: streaming = 8388608 : i64
+// CHECK: in thread at
+// CHECK: streaming 8388608
 func.func @even(%x: !loop.buffer<"f32[3008, 4000] by [4000, 1]">, %y: !loop.buffer<"f32[4000, 3008] by [3008, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 
@@ -92,10 +92,10 @@ func.return }
 
 // Where the columns of what is read are contiguous it lies as what is written: one loop, no tiles.
 // CHECK: @along
+// CHECK: i1 = {{.*}} to m*n
+// CHECK: i0 = {{.*}} vector 8 unroll 4
 // CHECK: loop.store {{.*}} streaming
-// CHECK: {iv = "i0", {{.*}} vector = 8 : i64, unroll = 4 : i64}
-// CHECK: {iv = "i1", {{.*}} upper = #tx.dim<"m*n">
-// CHECK-NOT: step = #tx.dim<"64">
+// CHECK-NOT: step 64
 func.func @along(%x: !loop.buffer<"f32[m, n] by [1, m]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"0">} {
 

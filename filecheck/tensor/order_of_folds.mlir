@@ -1,5 +1,5 @@
-// RUN: tx-opt %s -p tx-order-folds --split-input-file | filecheck %s
-// RUN: tx-opt %s -p 'tx-order-folds{along-memory=false}' --split-input-file | filecheck %s --check-prefix=KEPT
+// RUN: tx-opt %s --print-unbroken --print-locations -p tx-order-folds --split-input-file | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-order-folds{along-memory=false}' --split-input-file | filecheck %s --check-prefix=KEPT
 
 // Folds go along memory, as the strides of arguments say: several dims as they lie there, lanes along the fastest.
 
@@ -7,21 +7,21 @@
 // KEPT-NOT: tx.shuffle
 // KEPT: func.return
 // CHECK-LABEL: func.func @all
-// CHECK-NEXT: %[[T:.*]] = tx.shuffle %x {permutation = [1 : i64, 0 : i64], loc = "f.py:1:1"}
-// CHECK-NEXT: tx.sum %[[T]] {dims = [0 : i64, 1 : i64], order = #tx.order<"tree<1024, 64>">, loc = "f.py:1:1"}
+// CHECK-NEXT: %[[T:.*]] = tx.shuffle %x {permutation = [1, 0]} : f32[{{.*}}] loc("f.py:1:1")
+// CHECK-NEXT: tx.sum %[[T]] {dims = [0, 1], order = #tx.order<tree<1024, 64>>} : f32[] loc("f.py:1:1")
 func.func @all(%x: tensor<4x6xf32>) -> tensor<f32> attributes {tx.strides = [#tx.dims<"1, 4">]} {
   %0 = tx.sum %x {dims = [0, 1], order = #tx.order<"tree<1024, 64>">, loc = "f.py:1:1"} : (tensor<4x6xf32>) -> tensor<f32>
   func.return %0 : tensor<f32>
 }
 // -----
 // KEPT-LABEL: func.func @one_dim
-// KEPT-NEXT: tx.sum %x {dims = [0 : i64], order = #tx.order<"tree<1024, 1>">}
-// KEPT-NEXT: tx.sum %x {dims = [1 : i64], order = #tx.order<"tree<1024, 64>">}
+// KEPT-NEXT: tx.sum %x {dims = [0], order = #tx.order<tree<1024, 1>>}
+// KEPT-NEXT: tx.sum %x {dims = [1], order = #tx.order<tree<1024, 64>>}
 // CHECK-LABEL: func.func @one_dim
-// CHECK-NEXT: tx.sum %x {dims = [0 : i64], order = #tx.order<"tree<1024, 64>">}
-// CHECK-NEXT: tx.sum %x {dims = [1 : i64], order = #tx.order<"tree<1024, 1>">}
-// CHECK-NEXT: tx.cumsum %x {axis = 1 : i64, exclusive = false, order = #tx.order<"serial">}
-// CHECK-NEXT: tx.contract %x, %v {pairs = {{.*}}, order = #tx.order<"tree<1024, 1, fma>">}
+// CHECK-NEXT: tx.sum %x {dims = [0], order = #tx.order<tree<1024, 64>>}
+// CHECK-NEXT: tx.sum %x {dims = [1], order = #tx.order<tree<1024, 1>>}
+// CHECK-NEXT: tx.cumsum %x {axis = 1, exclusive = false, order = #tx.order<serial>}
+// CHECK-NEXT: tx.contract %x, %v {pairs = {{.*}}, order = #tx.order<tree<1024, 1, fma>>}
 func.func @one_dim(%x: tensor<4x6xf32>, %v: tensor<6xf32>) -> (tensor<6xf32>, tensor<4xf32>, tensor<4x6xf32>, tensor<4xf32>) attributes {tx.strides = [#tx.dims<"1, 4">, #tx.dims<"1">]} {
   %0 = tx.sum %x {dims = [0], order = #tx.order<"tree<1024, 1>">} : (tensor<4x6xf32>) -> tensor<6xf32>
   %1 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<4x6xf32>) -> tensor<4xf32>
@@ -33,8 +33,8 @@ func.func @one_dim(%x: tensor<4x6xf32>, %v: tensor<6xf32>) -> (tensor<6xf32>, te
 // Through views of the same dims and maps whose operands agree; of three dims two are folded, in memory's order.
 // CHECK-LABEL: func.func @through
 // CHECK: %[[M:.*]] = tx.mul %
-// CHECK-NEXT: %[[T:.*]] = tx.shuffle %[[M]] {permutation = [1 : i64, 0 : i64, 2 : i64]}
-// CHECK-NEXT: tx.sum %[[T]] {dims = [0 : i64, 1 : i64], order = #tx.order<"tree<1024, 64>">}
+// CHECK-NEXT: %[[T:.*]] = tx.shuffle %[[M]] {permutation = [1, 0, 2]}
+// CHECK-NEXT: tx.sum %[[T]] {dims = [0, 1], order = #tx.order<tree<1024, 64>>}
 func.func @through(%x: tensor<4x6x8xf32>) -> tensor<4xf32> {
   %0 = tx.shuffle %x {permutation = [2, 1, 0]} : (tensor<4x6x8xf32>) -> tensor<8x6x4xf32>
   %1 = tx.mul %0, %0 : (tensor<8x6x4xf32>, tensor<8x6x4xf32>) -> tensor<8x6x4xf32>
@@ -46,12 +46,12 @@ func.func @through(%x: tensor<4x6x8xf32>) -> tensor<4xf32> {
 // matrices, and folds by a function of the user's, which has one order.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: tx.shuffle
-// CHECK: tx.sum %{{.*}} {dims = [1 : i64], order = #tx.order<"tree<1024, 64>">}
-// CHECK: tx.sum %y {dims = [0 : i64, 1 : i64], order = #tx.order<"tree<1024, 64>">}
-// CHECK: tx.sum %z {dims = [1 : i64], order = #tx.order<"tree<1024, 64>">}
-// CHECK: tx.argmax %x {dims = [0 : i64, 1 : i64], order = #tx.order<"free">}
-// CHECK: tx.contract %x, %w {{.*}} order = #tx.order<"chain<512, fma>">
-// CHECK: tx.sum %x {dims = [1 : i64], order = #tx.order<"serial">}
+// CHECK: tx.sum %{{.*}} {dims = [1], order = #tx.order<tree<1024, 64>>}
+// CHECK: tx.sum %y {dims = [0, 1], order = #tx.order<tree<1024, 64>>}
+// CHECK: tx.sum %z {dims = [1], order = #tx.order<tree<1024, 64>>}
+// CHECK: tx.argmax %x {dims = [0, 1], order = #tx.order<free>}
+// CHECK: tx.contract %x, %w {{.*}} order = #tx.order<chain<512, fma>>
+// CHECK: tx.sum %x {dims = [1], order = #tx.order<serial>}
 // CHECK: func.return
 func.func @others(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>, %z: tensor<4x6xf32>, %w: tensor<6x5xf32>) -> (tensor<4xf32>, tensor<f32>, tensor<4xf32>, tensor<i64>, tensor<4x5xf32>, tensor<4xf32>) attributes {tx.strides = [#tx.dims<"1, 4">, #tx.dims<"6, 1">, #tx.dims<"1, 5">, #tx.dims<"1, 6">]} {
   %0 = tx.add %x, %y : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>

@@ -1,4 +1,4 @@
-// RUN: tx-opt %s --verify-diagnostics --split-input-file --parsing-diagnostics | filecheck %s
+// RUN: tx-opt %s --print-unbroken --verify-diagnostics --split-input-file --parsing-diagnostics | filecheck %s
 
 // Types must be what inference gives: dims, dtypes, orders, yields.
 

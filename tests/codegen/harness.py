@@ -159,14 +159,14 @@ kind = "cpu_thread", grain = #tx.dim<"{grain}">}} : () -> ()"""
 
 def load(result: str, buffer: int | str, info: str, index: str, guards: str = "") -> str:
     where = f', guards = #tx.dims<"{guards}">' if guards else ""
-    kind = f'!loop.buffer<"{info}"> -> {scalar(info)}'
-    return f'%{result} = loop.load %{buffer} {{index = #tx.dims<"{index}">{where}}} : {kind}\n'
+    kind = f'(!loop.buffer<"{info}">) -> {scalar(info)}'
+    return f'%{result} = "loop.load"(%{buffer}) {{index = #tx.dims<"{index}">{where}}} : {kind}\n'
 
 
 def store(value: str, buffer: int | str, info: str, index: str, guards: str = "") -> str:
     where = f', guards = #tx.dims<"{guards}">' if guards else ""
-    kind = f'{scalar(info)}, !loop.buffer<"{info}">'
-    return f'loop.store %{value}, %{buffer} {{index = #tx.dims<"{index}">{where}}} : {kind}\n'
+    kind = f'({scalar(info)}, !loop.buffer<"{info}">) -> ()'
+    return f'"loop.store"(%{value}, %{buffer}) {{index = #tx.dims<"{index}">{where}}} : {kind}\n'
 
 
 def scalar(info: str) -> str:

@@ -18,7 +18,7 @@ TABLE, ROW = "f32[n, m] by [m, 1]", "f32[m] by [1]"
 def scaled(apart: bool, kept: bool = False) -> str:
     """``out[i, j] = x[i, j] * s[j]``, rows by threads; the factors may be `kept` in a worker's own memory before."""
     here = "f32[m] by [1]"
-    before = f'%t = loop.alloc {{scope = "thread", offset = #tx.dim<"64">}} : !loop.buffer<"{here}">\n'
+    before = f"%t = loop.alloc {here} in thread at 64\n"
     before += loop("c", "0", "m", load("v", 1, ROW, "c") + store("v", "t", here, "c"), 4, 2)
     factor = load("y", "t", here, "j") if kept else load("y", 1, ROW, "j")
     body = load("x", 0, TABLE, "i, j") + factor + "%p = arith.mulf %x, %y : f32\n" + store("p", 2, TABLE, "i, j")

@@ -105,7 +105,7 @@ def test_places_that_are_data(vector: int) -> None:
 
 def test_prefetches_may_ask_for_anything() -> None:
     info = "f32[n] by [1]"
-    ahead = f'loop.prefetch %0 {{index = #tx.dims<"i + 100">, cache = 1 : i64}} : !loop.buffer<"{info}">\n'
+    ahead = "loop.prefetch %0[i + 100]\n"
     body = ahead + load("v", 0, info, "i") + store("v", 1, info, "i")
     x, y = np.arange(40, dtype=np.float32), np.zeros(40, np.float32)
     assert call(function([info, info], loop("i", "0", "n", body, 8)), [x, y], [40]) == "" and np.array_equal(x, y)
@@ -115,8 +115,7 @@ def temporaries(last: str, size: str) -> str:
     """Two temporaries side by side, of which the first is filled up to `last`."""
     first, second, out = "f32[16] by [1]", f"f32[{size}] by [1]", "f32[n] by [1]"
     made = "".join(
-        f'%{name} = loop.alloc {{scope = "arena", offset = #tx.dim<"{at}">}} : !loop.buffer<"{info}">\n'
-        for name, at, info in (("a", 0, first), ("b", 64, second))
+        f"%{name} = loop.alloc {info} in arena at {at}\n" for name, at, info in (("a", 0, first), ("b", 64, second))
     )
     fill = load("v", 0, out, "0") + store("v", "a", first, "i")
     read = load("w", "b", second, "i") + store("w", 1, out, "i")
@@ -142,7 +141,7 @@ def test_merges_read_whole_vectors(second: int, outside: str) -> None:
     """The largest value stands behind both runs, where vectors may go."""
     info = "i32[n] by [1]"
     places = "".join(
-        f'%{name} = loop.index {{expr = #tx.dim<"{at}">}} : i64\n'
+        f"%{name} = loop.index ({at})\n"
         for name, at in (("a", 0), ("b", 8), ("c", second), ("d", second + 8), ("e", 0))
     )
     text = f"""

@@ -196,7 +196,7 @@ def test_whole_gathers_are_instructions_where_these_are_fast(more: str, element:
     """Those of both copies and of one vector more; that of the rest is under a mask on all machines."""
     kind = f"{element}[n] by [1]"
     body = "\n".join(
-        [load("k", 1, "i64[n] by [1]", "i"), 'loop.bind %k {symbol = "k"}', load("x", 0, kind, "k"),
+        [load("k", 1, "i64[n] by [1]", "i"), 'loop.bind %k as k', load("x", 0, kind, "k"),
          store("x", 2, kind, "i")]
     )  # fmt: skip
     text = function([kind, "i64[n] by [1]", kind], loop("i", "0", "n", body, 8, 2))
@@ -219,11 +219,9 @@ def test_gathers_by_bound_indices() -> None:
             load("x", 0, f32, "k"),
             store("x", 2, f32, "i"),
         ]
-    ).replace('"loop.bind"(%k) {symbol = "k"} : (i64) -> ()', 'loop.bind %k {symbol = "k"}')
+    ).replace('"loop.bind"(%k) {symbol = "k"} : (i64) -> ()', "loop.bind %k as k")
     text = function([f32, i64, f32], loop("i", "0", "n", body, 8, 2))
-    scatter = "\n".join(
-        [load("k", 1, i64, "i"), 'loop.bind %k {symbol = "k"}', load("x", 0, f32, "i"), store("x", 2, f32, "k")]
-    )
+    scatter = "\n".join([load("k", 1, i64, "i"), "loop.bind %k as k", load("x", 0, f32, "i"), store("x", 2, f32, "k")])
     scatter_text = function([f32, i64, f32], loop("i", "0", "n", scatter, 8, 1))
     for n in (1, 8, 13, 40):
         x, where, out = RNG.standard_normal(n).astype(np.float32), RNG.permutation(n), np.zeros(n, np.float32)
@@ -235,9 +233,7 @@ def test_gathers_by_bound_indices() -> None:
 
 def test_index_values_in_lanes() -> None:
     i64 = "i64[n] by [1]"
-    body = '%x = loop.index {expr = #tx.dim<"(i*i + 3) // $d + (i - $d) % 5 + min(i, 4)">} : i64\n' + store(
-        "x", 0, i64, "i"
-    )
+    body = "%x = loop.index ((i*i + 3) // $d + (i - $d) % 5 + min(i, 4))\n" + store("x", 0, i64, "i")
     text = function([i64], loop("i", "0", "n", body, 4, 2), "n, $d")
     for d in (3, -7):
         out = np.zeros(23, np.int64)
@@ -260,7 +256,7 @@ def test_parallel_chunks_cover_the_range(threads: int) -> None:
 def test_threads_have_equally_many_chunks() -> None:
     """Of a grain at least, eight for each thread at most; what is one grain stays with the caller."""
     i64 = "i64[n] by [1]"
-    body = '%x = loop.index {expr = #tx.dim<"i">} : i64\n' + store("x", 0, i64, "i")
+    body = "%x = loop.index (i)\n" + store("x", 0, i64, "i")
     text = function([i64], parallel("i", "0", "n", body, grain="g"), "n, g")
     cases = [
         (8, 5, 2, [2]), (8, 8, 2, []), (15, 5, 2, [2]), (500, 1, 2, [16]), (500, 1, 3, [24]), (100, 9, 3, [12]),
@@ -277,7 +273,7 @@ def test_temporaries_and_captured_scalars() -> None:
     tmp, scalar_info = "f32[m] by [1]", "f32[] by []"
     first = load("x", 0, f32, "i, j") + "%y = arith.mulf %x, %s : f32\n" + store("y", "t", tmp, "j")
     second = load("z", "t", tmp, "m - 1 - j") + store("z", 1, f32, "i, j")
-    body = f"""%t = loop.alloc {{scope = "thread", offset = #tx.dim<"64">}} : !loop.buffer<"{tmp}">
+    body = f"""%t = loop.alloc {tmp} in thread at 64
     {loop("j", "0", "m", first, 8)}
     {loop("j", "0", "m", second, 8)}"""
     text = function([f32, f32, scalar_info], load("s", 2, scalar_info, "") + parallel("i", "0", "n", body), "n, m")
@@ -316,7 +312,7 @@ def test_if_while_and_carried_values() -> None:
     %zero = arith.constant 0 : i64
     %sum = "loop.for"(%zero) ({{
     ^bb0(%acc: i64):
-      %i = loop.index {{expr = #tx.dim<"i*i">}} : i64
+      %i = loop.index (i*i)
       %next = arith.addi %acc, %i : i64
       {store("next", 1, out, "i")}
       loop.yield %next : i64
@@ -371,9 +367,7 @@ def test_loops_that_carry_values_inside_lanes_and_a_triangle() -> None:
 def test_copies_that_take_the_same_numbers_share_what_is_computed_of_them(start: str) -> None:
     """Of four vectors the third has what the first has, where the loop is known to begin at a multiple of 32."""
     i64, expr = "i64[n] by [1]", "16*(i // 32) + (i % 16)"
-    body = f'%d = loop.index {{expr = #tx.dim<"{expr}">}} : i64\n%q = arith.muli %d, %d : i64\n' + store(
-        "q", 0, i64, "i"
-    )
+    body = f"%d = loop.index ({expr})\n%q = arith.muli %d, %d : i64\n" + store("q", 0, i64, "i")
     text = function([i64], loop("i", start, "n", body, 8, 4), "n, s")
     written = emit_llvm(parse(text), make_target("x86_64-unknown-linux-gnu", "x86-64-v3"))
     main = written.split("\nloop")[1]

@@ -26,7 +26,7 @@ def partition(dtype: str, vector: int) -> str:
 loop.yield %v, %less : {dtype}, i1
 }}) {{iv = "i", lower = #tx.dim<"2">, upper = #tx.dim<"n">, step = #tx.dim<"1">, low = #tx.dim<"1">,
 high = #tx.dim<"n - 1">, vector = {vector} : i64}} : (!loop.buffer<"{info}">) -> i64
-loop.store %count, %2 {{index = #tx.dims<"0">}} : i64, !loop.buffer<"{counts}">
+loop.store %count, %2[0]
 """
     return function([info, info, counts], body)
 

@@ -15,7 +15,7 @@ F32 = "f32[n] by [1]"
 
 def copy_with_prefetch(cache: int) -> str:
     """``y[i] = x[i]``, asking for the elements 100 further on."""
-    ahead = f'loop.prefetch %0 {{index = #tx.dims<"i + 100">, cache = {cache} : i64}} : !loop.buffer<"{F32}">\n'
+    ahead = f"loop.prefetch %0[i + 100] cache {cache}\n"
     return function([F32, F32], loop("i", "0", "n", ahead + load("x", 0, F32, "i") + store("x", 1, F32, "i"), vector=8))
 
 

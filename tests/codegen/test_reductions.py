@@ -91,7 +91,7 @@ def argmax(vector: int, order: str = "free", rows: bool = True) -> str:
     %keep = arith.ori %more, %tie : i1
     %v = arith.select %keep, %a0, %b0 : f32
     %w = arith.select %keep, %a1, %b1 : i64"""
-    body = load("x", 0, table, "i, k") + '%k = loop.index {expr = #tx.dim<"k">} : i64\n'
+    body = load("x", 0, table, "i, k") + "%k = loop.index (k)\n"
     text = reduce("r", "k", "m", body, "%x, %k", merge, "%v, %w", types=["f32", "i64"], order=order,
                   identity=["0xFF800000 : f32", "9223372036854775807 : i64"], vector=vector)  # fmt: skip
     text += store("r#0", 1, out, "i") + store("r#1", 2, where, "i")

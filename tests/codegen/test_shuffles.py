@@ -19,10 +19,7 @@ def shuffle(dtype: str, lanes: list[int], rows: int = 1, second: str = "w") -> s
     """Of each row of vectors and the one behind it, lanes to the place of the first; several rows at once."""
     info, width = INFO.format(dtype), len(lanes)
     body = load("v", 0, info, f"{width}*r + i") + load("w", 0, info, f"{width}*r + i + {width}")
-    numbers = ", ".join(map(str, lanes))
-    body += f"""
-%z = loop.shuffle %v, %{second} {{iv = "i", lanes = array<i64: {numbers}>}} : {dtype}
-"""
+    body += f"%z = loop.shuffle %v, %{second} over i lanes {lanes}\n"
     body += store("z", 1, info, f"{width}*r + i")
     return function([info, info], loop("r", "0", f"n // {width} - 1", loop("i", "0", str(width), body, width), 1, rows))
 

@@ -11,9 +11,9 @@ MAP = f"""
 func.func @f(%x: {T}, %y: {T}) -> {T} {{
   %r = "kernel.generic"(%x) ({{
   ^bb0(%a: f32):
-    %i = loop.index {{expr = #tx.dim<"d1 - d0">}} : i64
-    loop.bind %i {{symbol = "..t0"}}
-    %v = kernel.read %y {{index = #tx.dims<"d0, max(0, ..t0)">, guards = #tx.dims<"m - 1 - ..t0">}} : {T} -> f32
+    %i = loop.index (d1 - d0)
+    loop.bind %i as ..t0
+    %v = kernel.read %y[d0, max(0, ..t0)] where (m - 1 - ..t0 >= 0)
     %b = "kernel.call"(%v) {{fn = "sigmoid"}} : (f32) -> f32
     %c = arith.addf %a, %b : f32
     kernel.yield %c : f32
@@ -88,7 +88,7 @@ func.func @f(%c: tensor<i1>, %x: {T}) -> ({T}, {T}, {T}) {{
 BUFFER = '!loop.buffer<"bool[n] by [$s]">'
 BUFFERS = f"""
 func.func @f(%x: {BUFFER}) {{
-  %t = loop.alloc {{scope = "thread", offset = #tx.dim<"64*n">}} : {BUFFER}
+  %t = loop.alloc {BUFFER} in thread at 64*n
   "kernel.rows"() ({{
     "kernel.generic"(%x, %t) ({{
     ^bb0(%a: i1):
@@ -122,7 +122,7 @@ def replaced(text: str, old: str, new: str) -> str:
         (replaced(MAP, "in_maps = [", f"in_maps = [{IDENTITY}, "), "2 index maps for 1 inputs"),
         (replaced(MAP, '(d0: n, d1: m) -> (d0, d1)">],\n', '(d0: n, d1: n) -> (d0, d1)">],\n'), "not over the nest's"),
         (replaced(MAP, f"in_maps = [{IDENTITY}]", 'in_maps = [#tx.map<"(d0: n, d1: m) -> (d0)">]'), "does not fit"),
-        (replaced(MAP, '"d0, max(0, ..t0)"', '"d0"'), "1 indices for rank 2"),
+        (replaced(MAP, "[d0, max(0, ..t0)]", "[d0]"), "1 indices for rank 2"),
         (replaced(MAP, 'fn = "sigmoid"', 'fn = "sigmoidal"'), "no map op 'sigmoidal' of 1 operands"),
         (replaced(MAP, "^bb0(%a: f32):", "^bb0(%a: f32, %e: f32):"), r"body region takes \(f32\), not \(f32, f32\)"),
         (
@@ -152,7 +152,7 @@ def test_the_verifier_says_what_is_wrong(parse, text: str, error: str) -> None:
     [
         ('"(d0: n, d1: m) -> (d0, d1)"', '"(d0: n, d2: m) -> (d0, d2)"', "iterator 1 of an index map is called d1"),
         ('"(d0: n, d1: m) -> (d0, d1)"', '"d0, d1"', "is not an index map"),
-        ('"d1 - d0"', '"d1 - "', "not an integer expression"),
+        ("(d1 - d0)", "(d1 - )", "not an integer expression"),
     ],
 )
 def test_the_parser_says_what_is_wrong(parse, old: str, new: str, error: str) -> None:

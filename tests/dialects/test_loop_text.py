@@ -8,12 +8,12 @@ FLAGS = '!loop.buffer<"bool[] by []">'
 
 LOOPS = f"""
 func.func @f(%x: {X}, %c: {FLAGS}) attributes {{tx.symbols = #tx.dims<"n, m, $s">, tx.arena = #tx.dim<"4*m + 64">}} {{
-  %t = loop.alloc {{scope = "arena", offset = #tx.dim<"min(64, 4*n)">}} : !loop.buffer<"f32[m] by [1]">
+  %t = loop.alloc f32[m] by [1] in arena at min(64, 4*n)
   "loop.parallel"() ({{
     "loop.for"() ({{
-      %a = loop.load %x {{index = #tx.dims<"i, j">, guards = #tx.dims<"j - 1">}} : {X} -> f32
-      loop.prefetch %x {{index = #tx.dims<"i + 4, j">, cache = 2 : i64}} : {X}
-      loop.store %a, %t {{index = #tx.dims<"j // 2">}} : f32, !loop.buffer<"f32[m] by [1]">
+      %a = loop.load %x[i, j] where (j - 1 >= 0)
+      loop.prefetch %x[i + 4, j] cache 2
+      loop.store %a, %t[j // 2]
       loop.yield
     }}) {{iv = "j", lower = #tx.dim<"0">, upper = #tx.dim<"m">, step = #tx.dim<"1">, vector = 8 : i64,
          unroll = 2 : i64}} : () -> ()
@@ -22,10 +22,10 @@ func.func @f(%x: {X}, %c: {FLAGS}) attributes {{tx.symbols = #tx.dims<"n, m, $s"
   }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"4">, kind = "cpu_thread",
        grain = #tx.dim<"16">}} : () -> ()
   "loop.while"() ({{
-    %l = loop.load %c {{index = #tx.dims<"">}} : {FLAGS} -> i1
+    %l = loop.load %c[]
     loop.yield %l : i1
   }}, {{
-    %l = loop.load %c {{index = #tx.dims<"">}} : {FLAGS} -> i1
+    %l = loop.load %c[]
     "loop.if"(%l) ({{
       loop.yield
     }}, {{
@@ -36,8 +36,8 @@ func.func @f(%x: {X}, %c: {FLAGS}) attributes {{tx.symbols = #tx.dims<"n, m, $s"
   %zero = arith.constant 0 : i64
   %sum = "loop.for"(%zero) ({{
   ^bb0(%v: i64):
-    %k = loop.index {{expr = #tx.dim<"k*k">}} : i64
-    loop.bind %k {{symbol = "..t0"}}
+    %k = loop.index (k*k)
+    loop.bind %k as ..t0
     %w = arith.addi %v, %k : i64
     loop.yield %w : i64
   }}) {{iv = "k", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"2">, vector = 1 : i64,
@@ -49,7 +49,7 @@ func.func @f(%x: {X}, %c: {FLAGS}) attributes {{tx.symbols = #tx.dims<"n, m, $s"
 REDUCE = f"""
 func.func @f(%x: {X}) {{
   %s = "loop.reduce"() ({{
-    %a = loop.load %x {{index = #tx.dims<"0, k">}} : {X} -> f32
+    %a = loop.load %x[0, k]
     loop.yield %a, %a : f32, f32
   }}, {{
   ^bb0(%p: f32, %q: f32):
@@ -65,7 +65,7 @@ RUNS = '!loop.buffer<"i32[n] by [1]">'
 MERGE = f"""
 func.func @f(%x: {RUNS}, %y: {RUNS}) {{
   "loop.merge"(%x, %y) ({{
-    %a = loop.index {{expr = #tx.dim<"8*i">}} : i64
+    %a = loop.index (8*i)
     loop.yield %a, %a, %a, %a, %a : i64, i64, i64, i64, i64
   }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, length = #tx.dim<"8">,
        vector = 4 : i64, unroll = 2 : i64}} : ({RUNS}, {RUNS}) -> ()
@@ -77,7 +77,7 @@ func.func @f(%x: {RUNS}, %y: {RUNS}) {{
 PARTITION = f"""
 func.func @f(%x: {RUNS}, %y: {RUNS}, %p: i32) {{
   %n = "loop.partition"(%y) ({{
-    %a = loop.load %x {{index = #tx.dims<"i">}} : {RUNS} -> i32
+    %a = loop.load %x[i]
     %l = arith.cmpi slt, %a, %p : i32
     loop.yield %a, %l : i32, i1
   }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, low = #tx.dim<"0">,
@@ -90,9 +90,9 @@ func.func @f(%x: {RUNS}, %y: {RUNS}, %p: i32) {{
 SHUFFLE = f"""
 func.func @f(%x: {RUNS}) {{
   "loop.for"() ({{
-    %a = loop.load %x {{index = #tx.dims<"i">}} : {RUNS} -> i32
-    %b = loop.shuffle %a, %a {{iv = "i", lanes = array<i64: 3, 2, 5, 0>}} : i32
-    loop.store %b, %x {{index = #tx.dims<"i">}} : i32, {RUNS}
+    %a = loop.load %x[i]
+    %b = loop.shuffle %a, %a over i lanes [3, 2, 5, 0]
+    loop.store %b, %x[i]
     loop.yield
   }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, vector = 4 : i64,
        unroll = 1 : i64}} : () -> ()
@@ -118,14 +118,14 @@ def replaced(text: str, old: str, new: str) -> str:
     [
         (replaced(SHUFFLE, "3, 2, 5, 0", "3, 2, 8, 0"), "'lanes' are numbers of lanes of two vectors of 4, not"),
         (replaced(SHUFFLE, "3, 2, 5, 0", "1, 0"), "a loop over i with vectors of 2 is around a shuffle"),
-        (replaced(SHUFFLE, '{iv = "i", lanes', '{iv = "j", lanes'), "a loop over j with vectors of 4 is around"),
+        (replaced(SHUFFLE, "over i", "over j"), "a loop over j with vectors of 4 is around"),
         (replaced(LOOPS, 'upper = #tx.dim<"m">', 'upper = #tx.dim<"j + 1">'), "mentions the loop's own iterator j"),
         (replaced(LOOPS, 'step = #tx.dim<"4">', 'step = #tx.dim<"-4">'), "'step' must be positive, not -4"),
         (replaced(LOOPS, 'kind = "cpu_thread"', 'kind = "cpu"'), "'kind' is one of cpu_thread, gpu_block, gpu_warp"),
-        (replaced(LOOPS, 'scope = "arena"', 'scope = "heap"'), "'scope' is one of arena, thread, block, not 'heap'"),
-        (replaced(LOOPS, 'index = #tx.dims<"i, j">', 'index = #tx.dims<"i">'), "1 indices for a buffer of rank 2"),
-        (replaced(LOOPS, '"i + 4, j"', '"i"'), "1 indices for a buffer of rank 2"),
-        (replaced(LOOPS, "cache = 2", "cache = 3"), "'cache' is 1 or 2, not 3"),
+        (replaced(LOOPS, "in arena", "in heap"), "'scope' is one of arena, thread, block, not 'heap'"),
+        (replaced(LOOPS, "%x[i, j]", "%x[i]"), "1 indices for a buffer of rank 2"),
+        (replaced(LOOPS, "[i + 4, j]", "[i]"), "1 indices for a buffer of rank 2"),
+        (replaced(LOOPS, "cache 2", "cache 3"), "'cache' is 1 or 2, not 3"),
         (LOOPS.replace("f32[m] by [1]", "f64[m] by [1]"), "f32 does not fit a buffer of f64"),
         (replaced(LOOPS, "vector = 1 : i64", "vector = 4 : i64"), "a loop with lanes carries no values"),
         (replaced(LOOPS, "vector = 1 : i64", "vector = 1 : i64, apart"), "a loop that is apart carries no values"),
@@ -141,7 +141,7 @@ def replaced(text: str, old: str, new: str) -> str:
         (replaced(MERGE, "vector = 4", "vector = 3"), "'vector' is a power of two"),
         (replaced(PARTITION, "vector = 4", "vector = 3"), "'vector' is a power of two"),
         (replaced(PARTITION, 'step = #tx.dim<"1">', 'step = #tx.dim<"2">'), "a partition has step 1"),
-        (PARTITION.replace("i32[n] by [1]", "i32[n, 2] by [2, 1]").replace('"i"', '"i, 0"', 1), "rank 1, of numbers"),
+        (PARTITION.replace("i32[n] by [1]", "i32[n, 2] by [2, 1]").replace("%x[i]", "%x[i, 0]"), "rank 1, of numbers"),
         (replaced(PARTITION, "loop.yield %a, %l : i32, i1", "loop.yield %a : i32"), r"must yield \(i32, i1\)"),
         (replaced(MERGE, 'length = #tx.dim<"8">', 'length = #tx.dim<"6">'), "multiple of 'vector': 6 of 4"),
         (MERGE.replace("%a, %a, %a, %a, %a", "%a").replace("i64, i64, i64, i64, i64", "i64"), "must yield"),

@@ -176,7 +176,7 @@ def test_threads_change_nothing():
 def test_a_position_is_stored_without_a_copy():
     """In a loop a store at a position that is data moves one element, whatever the size of the tensor."""
     text = txc.jit(histogram_in_a_loop).lower(X, I).as_text("buffers")
-    inside = text[text.index('"kernel.for"') :]
+    inside = text[text.index("kernel.for ") :]
     assert inside.count("kernel.scatter") == 1
     assert "kernel.generic" not in inside[: inside.index("kernel.scatter")]
 

@@ -57,7 +57,7 @@ def kernels_of(f: Any, *arrays: np.ndarray, cpu: str = "sm_90a", fixed: bool = T
     shapes = tuple(a.shape for a in arrays)
     wrapped = (lambda *xs: f(*(x.reshape(s) for x, s in zip(xs, shapes)))) if fixed else f
     stages = run_stages(txc.jit(wrapped).graph(*arrays), Options.of(), target=gpu_target(cpu), stop_after="loops")
-    return str(stages.module).count('kind = "gpu_block"')
+    return str(stages.module).count(" on gpu_block ")
 
 
 @GPUS

@@ -41,8 +41,8 @@ def test_temporaries_lie_where_their_offsets_say(parse, offset: str, clash: bool
         nest(a, b, types, DOUBLE, (MAP, MAP), "n, m", 2, "1, 1") for a, b in [("%x", "%t"), ("%t", "%u"), ("%t", "%y")]
     )
     module = parse(f"""func.func @f(%x: {PACKED}, %y: {PACKED}) {{
-      %t = loop.alloc {{scope = "arena", offset = #tx.dim<"0">}} : {PACKED}
-      %u = loop.alloc {{scope = "arena", offset = #tx.dim<"{offset}">}} : {PACKED}
+      %t = loop.alloc {PACKED} in arena at 0
+      %u = loop.alloc {PACKED} in arena at {offset}
       {body}
       func.return }}""")
     x = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
@@ -53,7 +53,7 @@ def test_temporaries_lie_where_their_offsets_say(parse, offset: str, clash: bool
 
 def test_a_temporary_outside_the_arena_is_refused(parse) -> None:
     module = parse(f"""func.func @f(%x: {PACKED}) attributes {{tx.arena = #tx.dim<"64">}} {{
-      %t = loop.alloc {{scope = "arena", offset = #tx.dim<"64">}} : {PACKED}
+      %t = loop.alloc {PACKED} in arena at 64
       func.return }}""")
     with pytest.raises(InterpretError, match=r"loop.alloc: .*at byte 64 does not fit an arena of 64 bytes"):
         run(module, [np.zeros((2, 2), np.float32)], {})
@@ -65,7 +65,7 @@ def test_each_row_has_private_memory(parse) -> None:
     back = '#tx.map<"(d0: n, d1: m) -> (m - 1 - d1)">'
     out_of = nest("%t", "%y", f"{row}, {PACKED}", DOUBLE, (back, MAP), "n, m", 2, "1, 1")
     module = parse(f"""func.func @f(%x: {PACKED}, %y: {PACKED}) {{
-      %t = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : {row}
+      %t = loop.alloc {row} in thread at 0
       "kernel.rows"() ({{ {into} {out_of}
         kernel.yield
       }}) {{shared = 1 : i64}} : () -> ()
@@ -83,7 +83,7 @@ def test_conditions_are_loaded_and_loops_see_their_iterator(parse) -> None:
         ('#tx.map<"(d0: 1) -> (i)">', '#tx.map<"(d0: 1) -> (i + 1)">'), "1", 1, "1, 1",
     )  # fmt: skip
     module = parse(f"""func.func @f(%c: {flag}, %x: {vector}) {{
-      %t = loop.load %c {{index = #tx.dims<"">}} : {flag} -> i1
+      %t = loop.load %c[]
       "kernel.if"(%t) ({{
         "kernel.for"() ({{ {shifted}
           kernel.yield

@@ -48,7 +48,7 @@ def test_views_are_maps_and_guards_read_zero(parse) -> None:
     func.func @f(%x: tensor<?x3xi32, #tx.dims<"n, 3">>) -> tensor<5x?xi32, #tx.dims<"5, n">> {
       %s = "kernel.generic"(%x) ({
       ^bb0(%a: i32):
-        %i = loop.index {expr = #tx.dim<"d0*10">} : i64
+        %i = loop.index (d0*10)
         %t = arith.trunci %i : i64 to i32
         %r = arith.addi %a, %t : i32
         kernel.yield %r : i32
@@ -76,9 +76,8 @@ def test_data_dependent_reads(parse) -> None:
       %s = "kernel.generic"(%at) ({
       ^bb0(%a: i8):
         %i = arith.extui %a : i8 to i64
-        loop.bind %i {symbol = "..t0"}
-        %r = kernel.read %x {index = #tx.dims<"..t0">, guards = #tx.dims<"n - 1 - ..t0">}
-          : tensor<?xf64, #tx.dims<"n">> -> f64
+        loop.bind %i as ..t0
+        %r = kernel.read %x[..t0] where (n - 1 - ..t0 >= 0)
         kernel.yield %r : f64
       }, {}, {}) {extents = #tx.dims<"k">, parallel = 1 : i64, post = 0 : i64,
           in_maps = [#tx.map<"(d0: k) -> (d0)">], out_maps = [#tx.map<"(d0: k) -> (d0)">],
@@ -116,7 +115,7 @@ def test_loops_and_conditions_on_tensors(parse) -> None:
       ^bb0(%c: tensor<i64>):
         %n = "kernel.generic"(%c) ({{
         ^bb0(%v: i64):
-          %i = loop.index {{expr = #tx.dim<"i">}} : i64
+          %i = loop.index (i)
           %w = arith.addi %v, %i : i64
           kernel.yield %w : i64
         }}, {{}}, {{}}) {one} : (tensor<i64>) -> tensor<i64>

@@ -28,9 +28,9 @@ def loop(iv: str, upper: str, body: str, lower: str = "0", vector: int = 1, step
 
 def double(source: str, target: str, at: str, to: str | None = None, kind: str = MATRIX) -> str:
     return f"""
-        %once = loop.load {source} {{index = #tx.dims<"{at}">}} : {kind} -> f32
+        %once = loop.load {source}[{at}]
         %twice = arith.addf %once, %once : f32
-        loop.store %twice, {target} {{index = #tx.dims<"{to or at}">}} : f32, {kind}"""
+        loop.store %twice, {target}[{to or at}]"""
 
 
 def func(args: str, body: str, attributes: str = "") -> str:
@@ -62,16 +62,16 @@ def test_lanes_whose_number_differs_between_points_are_masked(parse) -> None:
 
 
 def test_carried_values_and_sequential_loops_of_different_lengths(parse) -> None:
-    body = parallel("i", "n", f"""
+    body = parallel("i", "n", """
         %zero = arith.constant 0.0 : f32
-        %s = "loop.for"(%zero) ({{
+        %s = "loop.for"(%zero) ({
         ^bb0(%c: f32):
-          %a = loop.load %x {{index = #tx.dims<"i, j">}} : {MATRIX} -> f32
+          %a = loop.load %x[i, j]
           %d = arith.addf %c, %a : f32
           loop.yield %d : f32
-        }}) {{iv = "j", lower = #tx.dim<"i">, upper = #tx.dim<"m">, step = #tx.dim<"2">, vector = 1 : i64,
-             unroll = 1 : i64}} : (f32) -> f32
-        loop.store %s, %y {{index = #tx.dims<"i">}} : f32, {VECTOR}""")  # fmt: skip
+        }) {iv = "j", lower = #tx.dim<"i">, upper = #tx.dim<"m">, step = #tx.dim<"2">, vector = 1 : i64,
+             unroll = 1 : i64} : (f32) -> f32
+        loop.store %s, %y[i]""")  # fmt: skip
     x = matrix(5, 7)
     y = np.zeros(5, np.float32)
     run(parse(func(f"%x: {MATRIX}, %y: {VECTOR}", body)), [x, y], {})
@@ -79,18 +79,18 @@ def test_carried_values_and_sequential_loops_of_different_lengths(parse) -> None
     np.testing.assert_array_equal(y, np.asarray(expected, np.float32))
 
 
-REDUCE = f"""
-        %s = "loop.reduce"() ({{
-          %a = loop.load %x {{index = #tx.dims<"i, k">}} : {MATRIX} -> f32
-          %b = loop.load %x {{index = #tx.dims<"0, k">}} : {MATRIX} -> f32
+REDUCE = """
+        %s = "loop.reduce"() ({
+          %a = loop.load %x[i, k]
+          %b = loop.load %x[0, k]
           loop.yield %a, %b : f32, f32
-        }}, {{
+        }, {
         ^bb0(%p: f32, %q: f32):
           %r = arith.addf %p, %q : f32
           loop.yield %r : f32
-        }}) {{iv = "k", lower = #tx.dim<"LOWER">, upper = #tx.dim<"m">, step = #tx.dim<"1">, vector = 1 : i64,
-             order = #tx.order<"chain<4, fma>">, identity = [0.0 : f32]}} : () -> f32
-        loop.store %s, %y {{index = #tx.dims<"i">}} : f32, {VECTOR}"""
+        }) {iv = "k", lower = #tx.dim<"LOWER">, upper = #tx.dim<"m">, step = #tx.dim<"1">, vector = 1 : i64,
+             order = #tx.order<"chain<4, fma>">, identity = [0.0 : f32]} : () -> f32
+        loop.store %s, %y[i]"""
 
 
 def chain(a: np.ndarray, b: np.ndarray) -> np.float32:
@@ -117,12 +117,12 @@ def test_reductions_fold_in_order_also_where_their_lengths_differ(parse, lower: 
 def test_thread_memory_is_private_to_an_iteration(parse) -> None:
     row = '!loop.buffer<"f32[m] by [1]">'
     body = f"""
-      %t = loop.alloc {{scope = "thread", offset = #tx.dim<"64">}} : {row}
-      """ + parallel("i", "n", loop("j", "m", f"""
-        %a = loop.load %x {{index = #tx.dims<"i, j">}} : {MATRIX} -> f32
-        loop.store %a, %t {{index = #tx.dims<"j">}} : f32, {row}""") + loop("j", "m", f"""
-        %a = loop.load %t {{index = #tx.dims<"m - 1 - j">}} : {row} -> f32
-        loop.store %a, %y {{index = #tx.dims<"i, j">}} : f32, {MATRIX}""", vector=4))  # fmt: skip
+      %t = loop.alloc {row} in thread at 64
+      """ + parallel("i", "n", loop("j", "m", """
+        %a = loop.load %x[i, j]
+        loop.store %a, %t[j]""") + loop("j", "m", """
+        %a = loop.load %t[m - 1 - j]
+        loop.store %a, %y[i, j]""", vector=4))  # fmt: skip
     attributes = 'tx.thread_arena = #tx.dim<"4*m + 64">'
     x = matrix()
     y = np.zeros_like(x)
@@ -132,7 +132,7 @@ def test_thread_memory_is_private_to_an_iteration(parse) -> None:
 
 def test_thread_memory_starts_poisoned(parse) -> None:
     body = f"""
-      %t = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : {VECTOR}
+      %t = loop.alloc {VECTOR} in thread at 0
       """ + parallel("i", "n", double("%t", "%y", "i", kind=VECTOR))
     y = np.zeros(3, np.float32)
     run(parse(func(f"%y: {VECTOR}", body)), [y], {})
@@ -144,19 +144,19 @@ def test_guards_conditions_and_while(parse) -> None:
         "i",
         "n",
         f"""
-        %a = loop.load %x {{index = #tx.dims<"i - 1">, guards = #tx.dims<"i - 1">}} : {VECTOR} -> f32
+        %a = loop.load %x[i - 1] where (i - 1 >= 0)
         %zero = arith.constant 0.0 : f32
         %positive = arith.cmpf ogt, %a, %zero : f32
         "loop.if"(%positive) ({{
-          loop.store %a, %y {{index = #tx.dims<"i">}} : f32, {VECTOR}
+          loop.store %a, %y[i]
           loop.yield
         }}, {{
           %one = arith.constant -1.0 : f32
-          loop.store %one, %y {{index = #tx.dims<"i">, guards = #tx.dims<"n - 2 - i">}} : f32, {VECTOR}
+          loop.store %one, %y[i] where (n - 2 - i >= 0)
           loop.yield
         }}) : (i1) -> ()
         "loop.while"() ({{
-          %v = loop.load %y {{index = #tx.dims<"i">}} : {VECTOR} -> f32
+          %v = loop.load %y[i]
           %limit = arith.constant 10.0 : f32
           %low = arith.cmpf olt, %v, %limit : f32
           %above = arith.cmpf ogt, %v, %zero : f32
@@ -174,11 +174,11 @@ def test_guards_conditions_and_while(parse) -> None:
 
 def test_data_dependent_stores(parse) -> None:
     index = '!loop.buffer<"i64[n] by [1]">'
-    body = loop("i", "n", f"""
-        %a = loop.load %at {{index = #tx.dims<"i">}} : {index} -> i64
-        loop.bind %a {{symbol = "..t0"}}
-        %v = loop.load %x {{index = #tx.dims<"i">}} : {VECTOR} -> f32
-        loop.store %v, %y {{index = #tx.dims<"..t0">}} : f32, {VECTOR}""", vector=8)  # fmt: skip
+    body = loop("i", "n", """
+        %a = loop.load %at[i]
+        loop.bind %a as ..t0
+        %v = loop.load %x[i]
+        loop.store %v, %y[..t0]""", vector=8)  # fmt: skip
     at = np.array([2, 0, 1])
     x, y = np.arange(3, dtype=np.float32), np.zeros(3, np.float32)
     module = parse(func(f"%at: {index}, %x: {VECTOR}, %y: {VECTOR}", body))
@@ -210,11 +210,11 @@ RUN = '!loop.buffer<"i32[n] by [1]">'
 COUNTS = '!loop.buffer<"i64[2] by [1]">'
 MERGE = f"""
         "loop.merge"(%x, %y) ({{
-          %first = loop.index {{expr = #tx.dim<"12*i + 3*j">}} : i64
-          %first_end = loop.index {{expr = #tx.dim<"12*i + 4">}} : i64
-          %second = loop.index {{expr = #tx.dim<"12*i + 6 + j">}} : i64
-          %second_end = loop.index {{expr = #tx.dim<"12*i + 10">}} : i64
-          %place = loop.index {{expr = #tx.dim<"8*i + 4*j">}} : i64
+          %first = loop.index (12*i + 3*j)
+          %first_end = loop.index (12*i + 4)
+          %second = loop.index (12*i + 6 + j)
+          %second_end = loop.index (12*i + 10)
+          %place = loop.index (8*i + 4*j)
           loop.yield %first, %first_end, %second, %second_end, %place : i64, i64, i64, i64, i64
         }}) {{iv = "j", lower = #tx.dim<"0">, upper = #tx.dim<"2">, step = #tx.dim<"1">, length = #tx.dim<"4">,
              vector = 2 : i64, unroll = 2 : i64}} : ({RUN}, {RUN}) -> ()"""
@@ -242,13 +242,13 @@ def test_a_run_without_the_largest_value_behind_it_is_an_error(parse) -> None:
 
 PARTITION = f"""
         %n = "loop.partition"(%y) ({{
-          %a = loop.load %x {{index = #tx.dims<"i">}} : {RUN} -> i32
+          %a = loop.load %x[i]
           %zero = arith.constant 0 : i32
           %l = arith.cmpi slt, %a, %zero : i32
           loop.yield %a, %l : i32, i1
         }}) {{iv = "i", lower = #tx.dim<"5*j">, upper = #tx.dim<"5*j + 5">, step = #tx.dim<"1">, low = #tx.dim<"5*j">,
              high = #tx.dim<"5*j + 5">, vector = 2 : i64}} : ({RUN}) -> i64
-        loop.store %n, %counts {{index = #tx.dims<"j">}} : i64, {COUNTS}"""
+        loop.store %n, %counts[j]"""
 
 
 def test_partitions_keep_the_order_of_the_first_and_of_pairs_of_the_others(parse) -> None:
@@ -261,14 +261,14 @@ def test_partitions_keep_the_order_of_the_first_and_of_pairs_of_the_others(parse
     assert y.tolist() == [-2, -5, 3, 4, 1, -1, -2, -3, 5, 4]
 
 
-SHUFFLE = f"""
-        "loop.for"() ({{
-          %a = loop.load %x {{index = #tx.dims<"i">}} : {RUN} -> i32
-          %b = loop.shuffle %a, %a {{iv = "i", lanes = array<i64: 1, 2>}} : i32
-          loop.store %b, %y {{index = #tx.dims<"i">}} : i32, {RUN}
+SHUFFLE = """
+        "loop.for"() ({
+          %a = loop.load %x[i]
+          %b = loop.shuffle %a, %a over i lanes [1, 2]
+          loop.store %b, %y[i]
           loop.yield
-        }}) {{iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, vector = 2 : i64,
-             unroll = 1 : i64}} : () -> ()"""
+        }) {iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"n">, step = #tx.dim<"1">, vector = 2 : i64,
+             unroll = 1 : i64} : () -> ()"""
 
 
 def test_shuffles_take_lanes_of_their_group(parse) -> None:

@@ -93,7 +93,7 @@ def test_an_associative_function_has_the_order_of_a_sum() -> None:
 def test_what_surrounds_a_fold_is_fused_into_it() -> None:
     lowered = txc.jit(lambda x: np.sqrt((x * 2).reduce(1, horner, 0.0))).lower(CASES["f64"][1])
     assert lowered.as_text("fused").count("kernel.generic") == 1
-    assert '#tx.order<"serial">' in lowered.as_text("tensor")
+    assert "#tx.order<serial>" in lowered.as_text("tensor")
 
 
 def test_column_major_tensors_are_folded_as_they_lie() -> None:

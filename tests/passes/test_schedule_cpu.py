@@ -95,7 +95,7 @@ def test_threads_share_all_loops_around_a_fold(lanes: int) -> None:
 
 def test_iterators_that_the_body_counts_with_stay_apart() -> None:
     y = "i64[n, m] by [m, 1]"
-    body = '%a = loop.index {expr = #tx.dim<"10*d0 + d1">} : i64\nkernel.yield %a : i64'
+    body = "%a = loop.index (10*d0 + d1)\nkernel.yield %a : i64"
     made = scheduled(function({"y": y}, nest("n, m", [], [("y", y, "d0, d1")], body), "n, m"))
     (out,) = made.check([np.zeros((4, 9), np.int64)], {"n": 4, "m": 9})
     assert np.array_equal(out, 10 * np.arange(4)[:, None] + np.arange(9))
@@ -176,9 +176,10 @@ def test_products_with_one_row_or_column_have_the_bits_of_any(m: str, n: str, la
 
 def test_iterators_of_one_place_leave_what_a_body_counts() -> None:
     y = "i64[n, 1, m] by [m, m, 1]"
-    body = '%a = loop.index {expr = #tx.dim<"100*d0 + 10*d1 + d2">} : i64\n'
-    body += '%b = kernel.read %m_x {index = #tx.dims<"d1, d2">, guards = #tx.dims<"d2 - d1 - 1">} : '
-    body += '!loop.buffer<"i64[1, m] by [m, 1]"> -> i64\n%c = arith.addi %a, %b : i64\nkernel.yield %c : i64'
+    body = "%a = loop.index (100*d0 + 10*d1 + d2)\n"
+    body += (
+        "%b = kernel.read %m_x[d1, d2] where (d2 - d1 - 1 >= 0)\n%c = arith.addi %a, %b : i64\nkernel.yield %c : i64"
+    )
     text = nest("n, 1, m", [], [("y", y, "d0, d1, d2")], body)
     made = scheduled(function({"x": "i64[1, m] by [m, 1]", "y": y}, text, "n, m"))
     x = np.arange(1, 10)[None] * 1000
@@ -308,7 +309,7 @@ def test_rows_of_a_normalisation(lanes: int, columns: bool, order: str) -> None:
     )  # fmt: skip
     divide = "^bb0(%a: f32, %b: f32):\n%c = arith.divf %a, %b : f32\nkernel.yield %c : f32"
     scale = nest("n, m", [("x", x, at), ("s", one, "")], [("y", x, at)], divide)
-    rows = f"""%m_s = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : !loop.buffer<"{one}">
+    rows = f"""%m_s = loop.alloc {one} in thread at 0
 "kernel.rows"() ({{ {total} {scale}
 kernel.yield }}) {{shared = 1 : i64}} : () -> ()"""
     text = function({"x": x, "y": x}, rows, "n, m").replace(
@@ -323,7 +324,7 @@ kernel.yield }}) {{shared = 1 : i64}} : () -> ()"""
 def test_control_flow_around_nests() -> None:
     flag, x = "bool[] by []", "f32[n] by [1]"
     step = nest("n", [("x", x, "d0")], [("x", x, "d0")], DOUBLE)
-    body = f"""%t = loop.load %m_c {{index = #tx.dims<"">}} : !loop.buffer<"{flag}"> -> i1
+    body = f"""%t = loop.load %m_c[]
 "kernel.if"(%t) ({{ "kernel.for"() ({{ {step}
 kernel.yield }}) {{iv = "t", lower = #tx.dim<"0">, upper = #tx.dim<"3">, step = #tx.dim<"1">}} : () -> ()
 kernel.yield }}, {{ kernel.yield }}) : (i1) -> ()"""
@@ -340,7 +341,7 @@ def test_a_band_of_columns_keeps_whole_columns_of_private_values(lanes: int) -> 
     x, t = "f32[p, m, n] by [m*n, n, 1]", "f32[m] by [1]"
     into = nest("p, n, m", [("x", x, "d0, d2, d1")], [("t", t, "d2")], DOUBLE)
     back = nest("p, n, m", [("t", t, "m - 1 - d2")], [("y", x, "d0, d2, d1")], same("f32"))
-    rows = f"""%m_t = loop.alloc {{scope = "thread", offset = #tx.dim<"0">}} : !loop.buffer<"{t}">
+    rows = f"""%m_t = loop.alloc {t} in thread at 0
 "kernel.rows"() ({{ {into} {back}
 kernel.yield }}) {{shared = 2 : i64}} : () -> ()"""
     text = function({"x": x, "y": x}, rows, "p, n, m").replace(
