@@ -144,7 +144,11 @@ def digests(name: str) -> dict[str, str]:
         try:
             end = "ptx" if target.is_gpu else "llvm"
             stages = run_stages(
-                graph, stop_after=end, watch=InstrumentationOptions(keep_text=True, generic=True), target=target, machine=machine
+                graph,
+                stop_after=end,
+                watch=InstrumentationOptions(keep_text=True, generic=True),
+                target=target,
+                machine=machine,
             )
         except txc.TxcError as error:
             found[target_name] = f"{error.code}"

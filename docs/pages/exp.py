@@ -12,7 +12,6 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from .optimiser import _short
 from .tree import _says
 
 __all__ = ["PAGE", "page"]
@@ -51,8 +50,6 @@ In the first two calls functions of **{count} files** run; what only runs while 
 operations, say) is not counted, nor is the standard library, xDSL, llvmlite or NumPy. Each stage below says which file
 and function made it, shows its text, and lists the files that first ran there. In the third call no function of txc's
 Python runs.
-
-In the texts types are shortened (`f32[n, m]`) and places in the source left out.
 """
 
 
@@ -231,6 +228,4 @@ def _shown(stage: str, text: str) -> str:
     if stage in VECTORS:
         blocks = re.split(r"^(?=[\w.]+:$)", text, flags=re.MULTILINE)
         return max(blocks, key=lambda block: ("prefetch" in block, block.count(VECTORS[stage]))).rstrip()
-    if stage == "graph":
-        return text.rstrip()
-    return "\n".join(line[2:] for line in _short(text).splitlines()[1:-1])
+    return text.rstrip()
