@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import txc
+from txc.compiler.frontend.trace import effort
 
 STATEMENTS = {
     "stores": "    x[{i}] = x[{i}] * 2.0 + {i}.0\n",
@@ -44,3 +45,20 @@ def test_work_is_linear_in_the_statements(line: str, tmp_path: Path):
     calls(tmp_path, line, 3)
     few, many = calls(tmp_path, line, 40), calls(tmp_path, line, 120)
     assert many < 3.6 * few
+
+
+def test_loops_that_are_staged_in_vain_end(monkeypatch: pytest.MonkeyPatch):
+    """Of two loops in each other that fail both are in vain, of one that fails behind one that does not only that."""
+    monkeypatch.setattr(effort, "MOST_IN_VAIN", 4)
+    work = effort.Effort()
+    for _ in range(20):
+        with work.loop():
+            pass
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), work.loop(), work.loop():
+            raise ZeroDivisionError
+    with work.loop(), pytest.raises(ZeroDivisionError), work.loop():
+        raise ZeroDivisionError
+    with pytest.raises(txc.TxcError, match="staged 4 times in vain") as caught, work.loop():
+        pass
+    assert caught.value.code == "TX0325"

@@ -393,7 +393,8 @@ class ControlFlow:
             )
 
         try:
-            plan.run(loop)
+            with require().effort.loop():
+                plan.run(loop)
         except MayNotRun:
             self._if_it_runs(ran, lambda: self._while(test, body, carries, check, roots), roots, carries)
         except FirstApart as first:
@@ -642,7 +643,8 @@ class ControlFlow:
                 require(), *ends, step, initial, names, stop, plan.is_shared, learnt.regions, plan.resized
             )
 
-        plan.run(loop)
+        with require().effort.loop():
+            plan.run(loop)
 
     def _written_out(
         self, items: Iterable[Any], body: Callable[[Any], Any], stop: str | None, roots: Roots,

@@ -23,6 +23,7 @@ from ..tensor.storage import give_memory
 from ..tensor.tensor import Tensor
 from .context import enter, leave, suspended
 from .demands import Guard
+from .effort import Effort
 from .emit import emit
 from .graph import Block, DimTable, Graph, Input, Node, Value
 from .symint import SymInt
@@ -44,6 +45,7 @@ class Trace:
         self.inputs: list[Input] = []
         self.tensors: dict[int, Tensor] = {}
         self.blocks: list[Block] = [Block()]
+        self.effort = Effort()
         #: The tensors of arrays that others see, and whether there are stores into them.
         self.seen_outside: set[Tensor] = set()
         self.has_stores = False
