@@ -145,8 +145,14 @@ def _new_place(code: CodeType, instruction: int, places: dict[int, Loc]) -> Loc:
     line, end_line, column, end_column = known[1][instruction // 2]
     if end_line != line:
         end_column = None
-    found = Loc(code.co_filename, line or code.co_firstlineno, column or 0, end_column or 0, code.co_name)
+    found = Loc(code.co_filename, line or code.co_firstlineno, column or 0, end_column or 0, _function_of(code))
     return places.setdefault(instruction, found)
+
+
+def _function_of(code: CodeType) -> str:
+    """The function that code is of, by its name: also that of a lambda in it, as staging makes some of statements."""
+    named = [part for part in code.co_qualname.split(".") if not part.startswith(("<", "__txc_"))]
+    return named[-1] if named else code.co_name
 
 
 @contextmanager

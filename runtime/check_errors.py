@@ -7,13 +7,13 @@ cache do not.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 __all__ = [
-    "CHECKS", "ERRORS", "INDEX_BITS", "LEAST", "MOST", "UNKNOWN", "Check", "FailedCheck", "index_check", "packed",
-    "unpacked",
+    "CHECKS", "ERRORS", "INDEX_BITS", "LEAST", "MOST", "UNKNOWN", "Check", "FailedCheck", "Place", "index_check",
+    "packed", "raise_at", "unpacked",
 ]  # fmt: skip
 
 #: What a check that failed may raise, by name.
@@ -61,6 +61,43 @@ def index_check(size: Any) -> Check:
     if size is None:
         return Check("IndexError", "index {} is out of bounds for its dim")
     return Check("IndexError", "index {} is out of bounds for a dim of size {}", size)
+
+
+class Place(NamedTuple):
+    """Where the user's program has a check; columns count bytes from 0, `end_column` is 0 where it is not known."""
+
+    filename: str
+    line: int
+    column: int
+    end_column: int
+    function: str
+
+
+def raise_at(check: Check, index: int, place: Place | None) -> NoReturn:
+    """Raise what a check does, from a frame at a place in the user's program: tracebacks and debuggers then show that.
+
+    Without a place, from here.  No frame keeps the error, which would keep them.
+    """
+    if place is None:
+        raise check.raised(index)
+    import ast
+
+    tree = ast.parse("raise check.raised(index)")
+    end = place.end_column or _width(place)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            node.lineno = node.end_lineno = place.line
+            node.col_offset, node.end_col_offset = place.column, end
+    code = compile(tree, place.filename, "exec")
+    exec(code.replace(co_name=place.function, co_qualname=place.function), {"check": check, "index": index})
+    raise AssertionError
+
+
+def _width(place: Place) -> int:
+    """The bytes of a line, from its first character on at least those before the place."""
+    import linecache
+
+    return max(place.column, len(linecache.getline(place.filename, place.line).rstrip().encode()))
 
 
 class FailedCheck(NamedTuple):

@@ -220,6 +220,15 @@ def test_a_program_that_is_wrong_shows_its_line(tmp_path: Path):
     assert "^" in done.stderr
 
 
+def test_an_error_of_the_run_has_its_line(tmp_path: Path):
+    path = tmp_path / "outside.tx"
+    path.write_text("def f(x: f32[n], k: i64[m]) -> f32[m]:\n    y = x + 1.0\n    return y[k]\n")
+    np.save(tmp_path / "k.npy", np.array([1, 2]))
+    done = compile_("run", path, "--input", "x=random:f32[2]", "--input", f"k=@{tmp_path / 'k.npy'}")
+    assert done.returncode == 1
+    assert f"f: index 2 is out of bounds for a dim of size 2 ({path}:3)" in done.stderr
+
+
 def test_a_file_that_is_no_text(tmp_path: Path):
     path = tmp_path / "binary.tx"
     path.write_bytes(b"\xff\xfe\x00\x01")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...runtime.amx_permission import tiles_permitted
 from ...runtime.calibration import calibrated
+from ...runtime.check_errors import Place
 from ...runtime.file_store import Store, default_folder, open_store
 from ...runtime.fingerprint import digest, environment
 from ...runtime.loader.loader import can_load
@@ -188,6 +189,7 @@ class SourceLookup:
             self.why = "the versions that are kept have guards which these arguments do not meet"
             try:
                 signature = Signature.of_plain(variant["signature"], sources)
+                signature = signature._replace(places=self._placed(variant["places"]))
             except NotSerializable as error:
                 self.why = str(error)
                 continue
@@ -210,12 +212,13 @@ class SourceLookup:
             reason = self._unsound()
             captured = self._captured(signature)
             plain = signature.plain()
+            places = [self._place(p) for p in signature.places]
         except (NotSerializable, NotHashable) as error:
-            reason, captured, plain = str(error), {}, {}
+            reason, captured, plain, places = str(error), {}, {}, []
         if reason:
             self.key, self.why = None, f"it is staged in every process: {reason}"
             return
-        variant = {"signature": plain, "captured": captured, "code": code._asdict()}
+        variant = {"signature": plain, "captured": captured, "code": code._asdict(), "places": places}
         why = self.why
         others = [v for v in self._variants() if v["signature"] != plain]
         self.why = why
@@ -235,6 +238,31 @@ class SourceLookup:
         if digest_function(self._function).digest != self.digest.digest:
             return "what it refers to changed while it was staged"
         return ""
+
+    def _place(self, place: Place | None) -> list[Any] | None:
+        """A place by the number of its function, as lines behind where that begins: the key holds nothing else."""
+        assert self.digest is not None
+        if place is None:
+            return None
+        heads = [(f.__code__.co_firstlineno, n) for n, f in enumerate(self.digest.functions)
+                 if f.__code__.co_filename == place.filename and f.__code__.co_firstlineno <= place.line]  # fmt: skip
+        if not heads:
+            return None
+        first, number = max(heads)
+        return [number, place.line - first, place.column, place.end_column, place.function]
+
+    def _placed(self, places: Sequence[Any]) -> tuple[Place | None, ...]:
+        """Places in the functions as they are now."""
+        assert self.digest is not None
+        found: list[Place | None] = []
+        for place in places:
+            if place is None:
+                found.append(None)
+                continue
+            number, line, *rest = place
+            code = self.digest.functions[number].__code__
+            found.append(Place(code.co_filename, code.co_firstlineno + line, *rest))
+        return tuple(found)
 
     def _captured(self, signature: Signature) -> dict[str, int]:
         """For each captured array its number in the digest."""

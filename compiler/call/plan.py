@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ...dialects.dims.dims import Dim, Sym, dim, parse_dim
 from ...dialects.types import DType, dtype
-from ...runtime.check_errors import Check
 from ..frontend.trace.graph import Graph, Input
 from .facts import StrideClass
 from .parameters import CallSignature, NotNative, Parameter, object_count
@@ -104,8 +103,8 @@ class CallPlan:
     arena: Dim
     thread_arena: Dim
     work: Dim | None
-    #: What the last output speaks of (`runtime/check_errors.py`), its sizes as dims.
-    checks: tuple[Check, ...] = ()
+    #: For each check of which the last output speaks (`runtime/check_errors.py`) the size that it is about.
+    checks: tuple[Dim, ...] = ()
     views: tuple[ViewPlan, ...] = ()
 
 
@@ -144,8 +143,6 @@ def make_plan(
         buffer += 1
     objects = len([i for i in inputs if i.hidden]) + sum(object_count(p.form) for p in parameters)
     fresh = [_output(d, dims, steps) for d, dims, steps in made]
-    if not all(check.text.isascii() for check in graph.checks):
-        raise NotNative("the text of an error is not ASCII")
     if any(o < buffer and o in _scalars(inputs) for o in outputs):
         raise NotNative("a scalar argument is a result")
     numbering = _Numbering(outputs, objects)
@@ -164,7 +161,7 @@ def make_plan(
         arena,
         thread_arena,
         work,
-        tuple(check._replace(size=dim(check.size)) for check in graph.checks),
+        tuple(dim(check.size) for check in graph.checks),
         tuple(views),
     )
 

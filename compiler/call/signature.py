@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...runtime.check_errors import Check
+from ...runtime.check_errors import Check, Place
 
 if TYPE_CHECKING:
     from ..frontend.trace.graph import Graph
@@ -192,7 +192,7 @@ class InputSpec(NamedTuple):
 class Signature(NamedTuple):
     """Inputs, what follows for other symbols, the guards ``(lhs, relation, rhs, why)``, and the result's structure.
 
-    `structure` and `compared` are as in `graph.Graph`; so are `checks`, their sizes as texts.
+    `structure` and `compared` are as in `graph.Graph`; so are `checks`, their sizes as texts, and their `places`.
     """
 
     name: str
@@ -202,6 +202,7 @@ class Signature(NamedTuple):
     structure: Any
     checks: tuple[Check, ...] = ()
     compared: tuple[int, ...] = ()
+    places: tuple[Place | None, ...] = ()
 
     @staticmethod
     def of(graph: Graph) -> Signature:
@@ -220,6 +221,9 @@ class Signature(NamedTuple):
             graph.structure,
             tuple(check._replace(size=str(check.size)) for check in graph.checks),
             graph.compared,
+            tuple(
+                p and Place(p.filename, p.line, p.column, p.end_column, p.function or "<module>") for p in graph.places
+            ),
         )
 
     def without_sources(self) -> Signature:
@@ -248,7 +252,7 @@ class Signature(NamedTuple):
         return tuple(found[n] for n in sorted(found))
 
     def plain(self) -> dict[str, Any]:
-        """As JSON holds it, captured arrays left out; NotSerializable where a result has a value that JSON has not."""
+        """As JSON holds it, captured arrays and places left out; NotSerializable where a result is what it has not."""
         return {
             "name": self.name,
             "inputs": [[i.name, i.kind, list(i.dims), i.symbol, i.hidden] for i in self.inputs],

@@ -303,6 +303,7 @@ def _run(given: Any) -> int:
 def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.ndarray]:
     """Compile for packed arrays and run; results in the user's dims."""
     from ...runtime.check_errors import ERRORS
+    from ..diagnostics import error_loc
     from ..driver.compile_cache import compiled, packed
     from ..driver.executable import GuardFailure
     from ..driver.temp_limit import check_temporaries
@@ -333,7 +334,8 @@ def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.nd
     try:
         outputs = executable.run(prepared, arrays, options.threads)
     except tuple(ERRORS.values()) as error:
-        raise CliError(f"{graph.name}: {error}") from None
+        where = error_loc(error) if any(graph.places) else None
+        raise CliError(f"{graph.name}: {error}{'' if where is None else f' ({where})'}") from None
     if graph.results:
         return outputs[: graph.results]
     return outputs[:-1] if graph.checks else outputs

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
 from ...runtime.buffers.buffer_pool import empties, empty
-from ...runtime.check_errors import unpacked
+from ...runtime.check_errors import raise_at, unpacked
 from ...runtime.loader.loader import LoadedObject
 from ...runtime.native_function import NativeFunction, failure, should_parallelize
 from ..call.signature import ROOM, Signature
@@ -284,7 +284,14 @@ class Executable:
         if check.error == ROOM:
             raise ShortOfRoom(check.text, failed.place)
         symbols = {Sym(name): value for name, value in zip(self.code.symbols, prepared.symbols, strict=True)}
-        raise check._replace(size=int(parse_dim(check.size).evaluate(symbols))).raised(failed.place)
+        self.raise_failed(word, int(parse_dim(check.size).evaluate(symbols)))
+
+    def raise_failed(self, word: int, size: int) -> NoReturn:
+        """Raise, at the user's line, the error of the check that a word speaks of, whose dim has that size."""
+        failed = unpacked(word)
+        places = self.signature.places
+        check = self.signature.checks[failed.number]._replace(size=size)
+        raise_at(check, failed.place, places[failed.number] if places else None)
 
 
 def _empty(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:

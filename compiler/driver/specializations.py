@@ -125,6 +125,7 @@ class Version:
             threads,
             self,
             NO_LIMIT if self.fixed else EVIDENCE,
+            self.executable.raise_failed,
         )
 
 

@@ -43,6 +43,8 @@ class RecordStruct(ctypes.Structure):
         ("captured", ctypes.c_void_p),
         #: Iterations that calls may still run before Python looks at one (`compiler/driver/size_specialization.py`).
         ("budget", ctypes.c_int64),
+        #: What raises the error of a check that failed, given the word and the size that it is about.
+        ("failed", ctypes.c_void_p),
     ]
 
 
@@ -93,7 +95,7 @@ EXPORTED = {
     "txc_data": "ptr (ptr, ptr)",
     "txc_empty": "ptr (ptr, i32, ptr, i32, ptr, i32)",
     "txc_run": "i1 (ptr, ptr, ptr, ptr, i64, i64, i64)",
-    "txc_failed": "void (i64, ptr, ptr, ptr)",
+    "txc_failed": "void (ptr, i64, ptr)",
     "txc_view": "ptr (ptr, i32, i32, ptr, ptr, i64, i32)",
     "txc_scalar": "ptr (ptr, ptr, i32)",
     "txc_scalar_of": "ptr (ptr)",

@@ -11,14 +11,13 @@ import importlib
 import os
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
 from ..buffers import buffer_pool
-from ..check_errors import ERRORS
 from ..loader.loader import library_symbols
 from ..native_function import usual_threads
 from ..pool.threads import ENVIRONMENT_VARIABLE
@@ -132,7 +131,7 @@ class Record:
 
     `names` has None for a parameter that is given by position only; `defaults` are a pair of whether there is one and
     which.  `keep` is what must live as long as the entry may run.  After `budget` iterations of calls the next one
-    is Python's.
+    is Python's.  `failed` raises the error of a check.
     """
 
     def __init__(
@@ -146,12 +145,13 @@ class Record:
         threads: int,
         keep: Any,
         budget: int,
+        failed: Callable[[int, int], NoReturn],
     ):
         from ..pool.pool import get_pool  # which a process that makes no native call can do without
 
         pool = get_pool()
         interned = [None if n is None else sys.intern(n) for n in names]
-        self._held: list[Any] = [interned, defaults, objects, captured, keep]
+        self._held: list[Any] = [interned, defaults, objects, captured, keep, failed]
         guards = (CapturedStruct * max(1, len(captured)))(*map(self._captured, captured))
         self._held.append(guards)
         self.struct = RecordStruct(
@@ -168,6 +168,7 @@ class Record:
             len(captured),
             ctypes.addressof(guards),
             budget,
+            id(failed),
         )
 
     @property
@@ -225,8 +226,8 @@ def remove_all(
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyErr_Occurred", "PyErr_Clear", "PyErr_NoMemory", "PyErr_Format", "PyObject_GetAttr",
-    "PyObject_CallNoArgs", "PyObject_CallOneArg", "PyObject_Vectorcall", "PyDict_GetItemWithError", "PyDict_New",
-    "PyDict_Next", "PyDict_SetItem", "PyDict_Size",
+    "PyObject_CallNoArgs", "PyObject_CallOneArg", "PyObject_CallFunction", "PyObject_Vectorcall",
+    "PyDict_GetItemWithError", "PyDict_New", "PyDict_Next", "PyDict_SetItem", "PyDict_Size",
     "PyTuple_New", "PyTuple_SetItem", "PyList_New", "PyList_SetItem", "PyLong_AsLongLongAndOverflow",
     "PyMem_RawMalloc", "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
@@ -274,7 +275,6 @@ def _interpreter() -> Mapping[str, int]:
     found |= library_symbols() | library_symbols(("getenv", "strcmp"))
     found |= numpy_functions()
     found |= signal_symbols() | {"txc_never": ctypes.addressof(NEVER)}
-    found |= {f"txc_error_{name}": id(error) for name, error in ERRORS.items()}
     found |= {f"txc_type_{name}": id(getattr(np, name if name != "bool" else "bool_")) for name in _SCALAR_TYPES}
     found |= {
         "PyExc_RuntimeError": ctypes.addressof(ctypes.c_void_p.in_dll(api, "PyExc_RuntimeError")),

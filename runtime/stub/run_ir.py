@@ -228,21 +228,18 @@ unknown:
   ret i1 false
 }
 
-; Raises what the word of `runtime/check_errors.py` says; of each check the error, its text and the size of its dim.
-define void @txc_failed(i64 %word, ptr %errors, ptr %texts, ptr %sizes) {
+; Raises what the word of `runtime/check_errors.py` says; of each check the size of its dim.
+define void @txc_failed(ptr %record, i64 %word, ptr %sizes) {
   %upper = lshr i64 %word, $index_bits
   %number = sub i64 $checks, %upper
-  %error.at = getelementptr ptr, ptr %errors, i64 %number
-  %error = load ptr, ptr %error.at
-  %text.at = getelementptr ptr, ptr %texts, i64 %number
-  %text = load ptr, ptr %text.at
   %size.at = getelementptr i64, ptr %sizes, i64 %number
   %size = load i64, ptr %size.at
-  %lower = and i64 %word, $index_mask
-  %index = add i64 %lower, $least_index
-  call ptr (ptr, ptr, ...) @PyErr_Format(ptr %error, ptr %text, i64 %index, i64 %size)
+  %failed.at = getelementptr i8, ptr %record, i64 $failed
+  %failed = load ptr, ptr %failed.at
+  call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr %failed, ptr @two.numbers, i64 %word, i64 %size)
   ret void
 }
+@two.numbers = internal constant [3 x i8] c"LL\\00"
 @outside = internal constant [$outside_bytes x i8] c"$outside_text\\00"
 @failure = internal constant [37 x i8] c"compiled code failed with status %i\\00\\00"
 """

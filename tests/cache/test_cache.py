@@ -376,3 +376,36 @@ def test_signatures_and_code_are_read_back_exactly():
     buffers = tuple(BufferSpec(np.dtype(e), ("n", "m"), ("m", "1")) for e in elements)
     code = CodeSpec("f", ("n", "$s"), buffers, (1, 2), (0,), "4*n", "0")
     assert CodeSpec.of_plain(json.loads(json.dumps(code.plain()))) == code
+
+
+def test_an_error_has_the_line_that_the_function_has_now(tmp_path, folder):
+    program = """
+import traceback
+import numpy as np
+import txc
+{lines}
+def part(x, k):
+    return x[k]
+
+@txc.jit
+def f(x, t, k):
+    1.0 / t
+    return part(x, k)
+
+for t in (0.0, 1.0):
+    try:
+        f(np.ones(3), t, np.int64(5))
+    except (IndexError, ZeroDivisionError) as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        print(last.lineno, last.line, last.name)
+print(f.explain_cache())
+"""
+    path = tmp_path / "program.py"
+    for lines, what in (("", "miss"), ("", "hit"), ("\n# another\n\n", "hit")):
+        text = program.format(lines=lines)
+        path.write_text(text)
+        found = python(path, folder).stdout.splitlines()
+        at = text.splitlines().index
+        assert found[0] == f"{at('    1.0 / t') + 1} 1.0 / t f"
+        assert found[1] == f"{at('    return x[k]') + 1} return x[k] part"
+        assert f": {what}" in found[2]

@@ -229,7 +229,7 @@ class _Entry(EntryWriter):
         sizes = (
             *(d for o in plan.outputs for d in o.dims),
             *(d for v in plan.views for d in (*v.dims, *v.strides, v.offset)),
-            *(check.size for check in plan.checks),
+            *plan.checks,
         )
         for d in (*plan.symbols, *sizes, plan.arena, plan.thread_arena, work):
             self.number(d)
@@ -468,14 +468,10 @@ class _Entry(EntryWriter):
     def _failed(self, word: str) -> None:
         """The block that raises the error of the check that failed."""
         self.block("failed")
-        checks = self.plan.checks
-        sizes = self.alloca(f"[{len(checks)} x i64]", "sizes")
-        for n, check in enumerate(checks):
-            self.store(self.number(check.size), "i64", sizes, n)
-        errors = self.array_of([self.outside(f"txc_error_{check.error}") for check in checks])
-        texts = self.array_of([self.format(check.text) for check in checks])
-        word = self.load(word, 0, "i64")
-        self.call("txc_failed", f"i64 {word}", f"ptr {errors}", f"ptr {texts}", f"ptr {sizes}")
+        sizes = self.alloca(f"[{len(self.plan.checks)} x i64]", "sizes")
+        for n, size in enumerate(self.plan.checks):
+            self.store(self.number(size), "i64", sizes, n)
+        self.call("txc_failed", "ptr %record", f"i64 {self.load(word, 0, 'i64')}", f"ptr {sizes}")
         self.put("br label %release")
 
     def _result(self, x: Structure, held: str, first: int) -> str:

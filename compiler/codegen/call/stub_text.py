@@ -20,7 +20,6 @@ class EntryWriter:
         self.used: dict[str, str] = {}
         self.count = 0
         self._objects = ""
-        self._formats: dict[str, str] = {}
 
     def ins(self, instruction: str) -> str:
         """An instruction with a result; its name."""
@@ -60,14 +59,6 @@ class EntryWriter:
     def outside(self, name: str) -> str:
         """The address of a Python object that is the same in every process."""
         self.used[name] = f"@{name} = external global i8"
-        return f"@{name}"
-
-    def format(self, text: str) -> str:
-        """A text for `PyErr_Format` whose ``{}`` are 64-bit ints."""
-        text = text.replace("%", "%%").replace("{}", "%lld")
-        name = self._formats.setdefault(text, f"txc_format{len(self._formats)}")
-        letters = "".join(f"\\{b:02X}" for b in (*text.encode(), 0))
-        self.used[name] = f'@{name} = private constant [{len(text.encode()) + 1} x i8] c"{letters}"'
         return f"@{name}"
 
     def load(self, base: str, offset: int, type_: str = "ptr") -> str:

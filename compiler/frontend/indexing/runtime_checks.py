@@ -58,7 +58,7 @@ def checked(graph: Graph) -> Graph:
         return graph
     outputs = [*(known[v] for v in graph.outputs), word]
     made.move_into_branches(outputs, trace.block)
-    return replace(graph, outputs=outputs, checks=tuple(made.found), demands=[])
+    return replace(graph, outputs=outputs, checks=tuple(made.found), places=tuple(made.places), demands=[])
 
 
 def _asks(nodes: Iterable[Node]) -> bool:
@@ -92,11 +92,12 @@ class _Again(Trace):
 
 
 class _Copy:
-    """Makes nodes again, with checks between them; `found` has what each check raises."""
+    """Makes nodes again, with checks between them; `found` has what each check raises, `places` where it is."""
 
     def __init__(self, trace: _Again, nodes: Sequence[Node]):
         self.trace = trace
         self.found: list[Check] = []
+        self.places: list[Loc | None] = []
         #: The nodes that check, and those that Python would not reach behind an error: with what is in their regions.
         self.asking: set[Node] = set()
         self.acting: set[Node] = set()
@@ -374,6 +375,7 @@ class _Copy:
         """0, or the word of a check that has failed."""
         number = min(len(self.found), CHECKS - 1)
         self.found.append(check)
+        self.places.append(self.trace.loc)
         return apply("select", failed, place + packed(number, 0), 0).value
 
     def first(self, a: Value, b: Value) -> Value:

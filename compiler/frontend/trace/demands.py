@@ -16,7 +16,7 @@ from ....dialects.registry import OPS, OpError
 from ....dialects.tx_internal import Empty
 from ....dialects.types import TensorType
 from ....runtime.check_errors import ERRORS
-from ...diagnostics import is_pythons, user_loc
+from ...diagnostics import at, error_loc, is_pythons, user_loc
 from ..tensor.apply import apply
 from ..tensor.tensor import Tensor
 from .emit import constant, emit, resolved
@@ -101,12 +101,17 @@ _IN_EVERY_ITERATION = frozenset({"TX0220", "TX0222", "TX0294"})
 
 
 def end_by(trace: Trace, error: Exception) -> None:
-    """End the open block by an error: one that the function raises there, or that Python raises at this place.
+    """End the open block by an error, where that was raised: by the function, or by Python at this place.
 
     Any other is raised, and so is one that left a region, which may not run, and one of sizes or indices where a loop
     may vary these: not every iteration has it.  What Python says of a name without a value is no error of the program
     as long as loops around this are not settled.
     """
+    with at(error_loc(error) or user_loc()):
+        _end_by(trace, error)
+
+
+def _end_by(trace: Trace, error: Exception) -> None:
     if isinstance(error, Ended):
         demand(trace, False, error.error)
         return

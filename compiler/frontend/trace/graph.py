@@ -282,6 +282,8 @@ class Graph:
     #: Where something is checked, what that raises, with sizes as dims; the last output then says what failed
     #: (`indexing/runtime_checks.py`).
     checks: tuple[Check, ...] = ()
+    #: Where the program has each of these: no part of what it computes.
+    places: tuple[Loc | None, ...] = ()
     #: What is computed for the sake of its checks alone, at the top level.
     demands: list[Node] = field(default_factory=list)
     #: Whether the program has errors of its own that data decide (`demands.py`).
