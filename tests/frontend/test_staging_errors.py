@@ -199,7 +199,7 @@ ERRORS = [
     (condition_stores_outside, (X,), "the condition of while stores into a tensor that is used outside it"),
     (step_of_unknown_sign, (X, 9), "the step iv0 - 2 of a range varies with a loop"),
     (number_of_many, (X,), "float() takes one number, not f64[x.0, x.1]"),
-    (changes_rank, (X, 3), "x is f64[x.0, x.1] before an iteration of the loop and f64[x.1] after it"),
+    (changes_rank, (X, 3), "x is f64[x.1] before an iteration of the loop and f64[] after it"),
     (range_of_a_tensor, (X,), "the bounds of a range are ints, not f64[]"),
     (array_condition, (X,), "the condition of if is bool[x.0, x.1], not one bool"),
     (a_rest_in_one_branch, (X, 3), "'y' is without a value before an iteration of the loop and of one kind or another"),

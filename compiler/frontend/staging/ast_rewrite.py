@@ -204,11 +204,9 @@ class _Stager(ast.NodeTransformer):
         test = self.truth(node.test)
         then_name, then = self.part("then", node, node.body)
         else_name, other = self.part("else", node, node.orelse)
-        parts = [test, then_name, else_name]
-        if not both:
-            live = live_after(node)
-            parts.append(_texts([n for n in bound_names([*node.body, *node.orelse]) if n not in live]))
-        value = self.call("if_return" if both else "if_", node, *parts)
+        live = live_after(node)
+        dead = _texts([n for n in bound_names([*node.body, *node.orelse]) if n not in live])
+        value = self.call("if_return" if both else "if_", node, test, then_name, else_name, dead)
         return [then, other, ast.copy_location(ast.Return(value) if both else ast.Expr(value), node)]
 
     def visit_Assert(self, node: ast.Assert) -> Any:

@@ -34,6 +34,7 @@ from ..state.pure_regions import merged_into_one
 from ..state.state import UNSET, Location, Roots, State, assign, roots_of
 from ..tensor.apply import apply, as_tensor
 from ..tensor.apply import truth as as_bool
+from ..tensor.composite_views import in_scope
 from ..tensor.tensor import Tensor
 from ..trace.captures import Captures
 from ..trace.context import require
@@ -149,7 +150,12 @@ class ControlFlow:
         value = self.truth(value, "not")
         if not isinstance(value, Tensor):
             return not value
-        return Tensor(apply("logical_not", value).value, weak="bool")
+        opposites = require().opposites
+        found = opposites.get(value.value)
+        if found is None or not in_scope(found):
+            found = apply("logical_not", value).value
+            opposites[value.value], opposites[found] = found, value.value
+        return Tensor(found, weak="bool")
 
     # Statements
 
@@ -192,12 +198,14 @@ class ControlFlow:
             return
         self._fork(test, then, otherwise, None, roots, dead=dead)
 
-    def if_return(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-        """An `if` both of whose branches return."""
+    def if_return(
+        self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any], dead: Sequence[str] | None = None
+    ) -> Any:
+        """An `if` both of whose branches return; `dead` are the variables bound in it that nobody else reads."""
         test = self.truth(test)
         if not isinstance(test, Tensor):
             return (then if test else otherwise)()
-        return self._fork(test, then, otherwise, "the result")
+        return self._fork(test, then, otherwise, "the result", dead=dead)
 
     def _fork(
         self, test: Tensor, then: Callable[[], Any], otherwise: Callable[[], Any], name: str | None,
@@ -264,15 +272,17 @@ class ControlFlow:
     def _assumed(self, cond: Tensor, side: int) -> Iterator[None]:
         """What is known inside a side of an `if`."""
         trace = require()
-        known = cond.value if side == 0 else trace.opposites.get(cond.value)
-        if known is None or not trace.has_one_of:
-            yield
-            return
-        trace.assumed.append(known)
+        known = [(trace.assumed, cond.value), (trace.denied, trace.opposites.get(cond.value))]
+        if side:
+            known = [(trace.denied, cond.value), (trace.assumed, trace.opposites.get(cond.value))]
+        known = [(values, value) for values, value in known if value is not None and trace.has_one_of]
+        for values, value in known:
+            values.append(value)
         try:
             yield
         finally:
-            trace.assumed.pop()
+            for values, _ in known:
+                values.pop()
 
     def fork_value(
         self, test: Tensor, then: Callable[[], Any], otherwise: Callable[[], Any], roots: Roots, rest: Sequence[Tensor]

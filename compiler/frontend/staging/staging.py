@@ -300,9 +300,8 @@ class Runtime(ControlFlow):
 
     def is_(self, a: Any, b: Any) -> Any:
         """``a is b``: of two arguments that are arrays it is a fact of the call."""
-        if isinstance(a, OneOf) or isinstance(b, OneOf):
-            one, other = (a, b) if isinstance(a, OneOf) else (b, a)
-            return one.each(lambda v: self.is_(v, other))
+        if isinstance(a, OneOf) and isinstance(b, OneOf):
+            return a.each(lambda v: self.is_(v, b))
         with located():
             return is_same(a, b)
 

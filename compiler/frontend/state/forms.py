@@ -7,6 +7,7 @@ that says whether it is there.  What is not there is anything of its type.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -82,6 +83,19 @@ class Form:
 
     def leaves(self, value: Any, instead: Iterator[Any]) -> list[Any]:
         """The leaves of a value that has the form; of what is not there, those that stand `instead`."""
+        others = [next(instead) for _ in range(self.size)]
+        return self._leaves(value.options if isinstance(value, OneOf) else [(value, None)], others)
+
+    def _leaves(self, values: Sequence[tuple[Any, Any]], instead: Sequence[Any]) -> list[Any]:
+        """The leaves of one of some values of this kind, each with its condition."""
+        found = instead
+        for value, cond in values:
+            own = self._leaves_of(value, iter(instead))
+            found = own if found is instead else [_chosen(cond, *both) for both in zip(own, found)]
+        return [*found]
+
+    def _leaves_of(self, value: Any, instead: Iterator[Any]) -> list[Any]:
+        """`leaves` of a value that is not one of several."""
         raise NotImplementedError
 
     def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
@@ -106,7 +120,7 @@ class _Fixed(Form):
         both = is_number(value) and is_number(self.value) and not is_array(value)
         return _Number(self.label) if both else None
 
-    def leaves(self, value: Any, instead: Iterator[Any]) -> list[Any]:
+    def _leaves_of(self, value: Any, instead: Iterator[Any]) -> list[Any]:
         return []
 
     def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
@@ -121,8 +135,7 @@ class _Number(Form):
     def _with(self, value: Any) -> Form | None:
         return self if is_number(value) and not is_array(value) else None
 
-    def leaves(self, value: Any, instead: Iterator[Any]) -> list[Any]:
-        next(instead)
+    def _leaves_of(self, value: Any, instead: Iterator[Any]) -> list[Any]:
         return [value]
 
     def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
@@ -148,7 +161,7 @@ class _Parts(Form):
         parts = [form.joined(part) for form, part in zip(self.parts, _parts(value))]
         return self if all(a is b for a, b in zip(parts, self.parts)) else _Parts(self.label, self.value, parts)
 
-    def leaves(self, value: Any, instead: Iterator[Any]) -> list[Any]:
+    def _leaves_of(self, value: Any, instead: Iterator[Any]) -> list[Any]:
         return [leaf for form, part in zip(self.parts, _parts(value)) for leaf in form.leaves(part, instead)]
 
     def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
@@ -176,21 +189,12 @@ class _Either(Form):
                 return self if found is option else _Either(self.label, options)
         return _Either(self.label, [*self.options, Form.of(self.label, value)])
 
-    def leaves(self, value: Any, instead: Iterator[Any]) -> list[Any]:
-        there = value.options if isinstance(value, OneOf) else [(value, None)]
+    def _leaves(self, values: Sequence[tuple[Any, Any]], instead: Sequence[Any]) -> list[Any]:
         found: list[Any] = []
         for option in self.options:
-            own = [(one, cond) for one, cond in there if _has(option, one)]
-            if any(cond is None for _, cond in own):
-                found.append(True)
-            else:
-                found.append(_any_of([cond for _, cond in own]))
-            others = [next(instead) for _ in range(1 + option.size)][1:]
-            leaves = others
-            for one, cond in own:
-                mine = option.leaves(one, iter(others))
-                leaves = mine if leaves is others else [_chosen(cond, *both) for both in zip(mine, leaves)]
-            found += leaves
+            own = [(value, cond) for value, cond in values if _has(option, value)]
+            found.append(any(cond is None for _, cond in own) or _any_of([cond for _, cond in own]))
+            found += option._leaves(own, instead[len(found) : len(found) + option.size])
         return found
 
     def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
@@ -232,7 +236,7 @@ def _any_of(conds: Sequence[Any]) -> Any:
     return found
 
 
-def _chosen(cond: Tensor, one: Any, other: Any) -> Any:
+def _chosen(cond: Any, one: Any, other: Any) -> Any:
     return one if one is other else apply("select", cond, one, other)
 
 
@@ -248,6 +252,8 @@ def lists_in(value: Any, deeply: bool = True) -> Iterator[Any]:
     if isinstance(value, OneOf):
         for option, _ in value.options:
             yield from lists_in(option, deeply)
+    elif isinstance(value, (types.MethodType, types.BuiltinMethodType)):
+        yield from lists_in(value.__self__, deeply)
     elif isinstance(value, (tuple, list, dict)):
         if not isinstance(value, tuple):
             yield value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.registry import OpError
@@ -10,6 +12,7 @@ from ..tensor.composite_views import roots
 from ..tensor.tensor import Tensor
 from ..trace.context import require
 from .choice import PerhapsOfOthers
+from .one_of import OneOf
 from .references import options_of
 from .sharing import is_array
 
@@ -23,6 +26,9 @@ def is_same(a: Any, b: Any) -> Any:
     """
     if a is b:
         return True
+    if isinstance(a, OneOf) or isinstance(b, OneOf):
+        one, other = (a, b) if isinstance(a, OneOf) else (b, a)
+        return _any_of([(is_same(value, other), cond) for value, cond in one.known()])
     if is_array(a) and is_array(b):
         return _is_one_array(a, b)
     if _is_bool(a) and _is_bool(b) and (isinstance(a, Tensor) or isinstance(b, Tensor)):
@@ -36,17 +42,27 @@ def _is_bool(value: Any) -> bool:
 
 
 def _is_one_array(a: Tensor, b: Tensor) -> Any:
-    found: Any = False
+    found: list[tuple[Any, Any]] = []
     for one, of_one in options_of(a):
         for other, of_other in options_of(b):
-            if not _is_one(one, other):
-                continue
-            conds = [cond for cond in (of_one, of_other) if cond is not None]
-            if not conds:
-                return True
-            both = conds[0] if len(conds) == 1 else apply("logical_and", *conds)
-            found = both if found is False else apply("logical_or", found, both)
-    return found if found is False else Tensor(found.value, weak="bool")
+            if _is_one(one, other):
+                found.append((True if of_one is None else of_one, True if of_other is None else of_other))
+    return _any_of(found)
+
+
+def _any_of(pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """Whether both bools are true of any pair, of which those that are known need no code."""
+    terms: list[Tensor] = []
+    for pair in pairs:
+        if any(part is False for part in pair):
+            continue
+        unknown = [part for part in pair if part is not True]
+        if not unknown:
+            return True
+        terms.append(unknown[0] if len(unknown) == 1 else apply("logical_and", *unknown))
+    if not terms:
+        return False
+    return Tensor(functools.reduce(lambda p, q: apply("logical_or", p, q), terms).value, weak="bool")
 
 
 def _is_one(a: Tensor, b: Tensor) -> bool:

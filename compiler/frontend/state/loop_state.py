@@ -727,8 +727,9 @@ class LoopState:
 
     def _no_number(self, location: Location, was: Any, now: Any) -> bool:
         """A location changes to, or from, what is no number."""
-        if location in self.last and now is UNSET:
-            return False
+        if location in self.last:
+            plain = now is UNSET or location.label.startswith(MADE)
+            return not plain and self._has_form(location, UNSET, now)
         live = location.label in self.carries.at_head or location.label in self.carries.after
         shared = self._is_shared(was, self.references_before)
         begins = was is not UNSET and location.label in self.carries.at_head and (is_number(now) or shared)

@@ -40,30 +40,49 @@ class OneOf(Unusable):
     ):
         super().__init__(name, reason, hint)
         vars(self).update(options=[*options], _fork=fork, _bound=[])
-        require().has_one_of = True
+        trace = require()
+        trace.has_one_of = True
+        if len(options) == 2:
+            (_, first), (_, second) = options
+            trace.opposites.setdefault(first.value, second.value)
+            trace.opposites.setdefault(second.value, first.value)
 
     options: list[tuple[Any, Tensor]]
     _fork: Callable[..., Any]
     #: What it is where it is bound, by the blocks that run only there.
     _bound: list[tuple[Block, Any]]
 
+    def _one_of(self, options: Sequence[tuple[Any, Tensor]]) -> OneOf:
+        """What it is where it is one of some of its values."""
+        return (
+            self if len(options) == len(self.options) else OneOf(self.name, self.reason, self.hint, options, self._fork)
+        )
+
+    def known(self) -> Sequence[tuple[Any, Tensor]]:
+        """The values that there may be where the trace is, by what is known there of their conditions."""
+        trace = require()
+        for value, cond in self.options:
+            if any(cond.value is true for true in trace.assumed):
+                return [(value, cond)]
+        return [(v, c) for v, c in self.options if not any(c.value is false for false in trace.denied)]
+
     def bound(self, error: Exception) -> Any:
         """What it is where it holds something: the call raises `error` elsewhere, as where it is read."""
         if all(value is not UNSET for value, _ in self.options):
             return self
         trace = require()
-        for value, cond in self.options:
-            if value is not UNSET and any(cond.value is known for known in trace.assumed):
-                return value
+        known = self.known()
+        if all(value is not UNSET for value, _ in known):
+            return known[0][0] if len(known) == 1 else self._one_of(known)
         for block, found in self._bound:
             if block in trace.blocks:
                 return found
-        held = [(value, cond) for value, cond in self.options if value is not UNSET]
+        held = [(value, cond) for value, cond in known if value is not UNSET]
         if not held:
             raise Ended(error)
         conds = [cond for _, cond in held]
         demand(trace, functools.reduce(lambda a, b: apply("logical_or", a, b), conds), error)
-        found = held[0][0] if len(held) == 1 else OneOf(self.name, self.reason, self.hint, held, self._fork)
+        found = held[0][0] if len(held) == 1 else self._one_of(held)
         self._bound.append((trace.block, found))
         return found
 
@@ -73,16 +92,18 @@ class OneOf(Unusable):
     def each(self, f: Callable[[Any], Any], *reached: Any) -> Any:
         """``f(value)`` of the value that there is, in a branch for each; `reached` is what else `f` may change."""
         trace = require()
-        for value, cond in self.options:
-            if any(cond.value is known for known in trace.assumed):
-                return f(value)
+        known = self.known()
+        if len(known) == 1:
+            return f(known[0][0])
+        if any(value is UNSET for value, _ in self.options):
+            self._used()
         operands = (*reached, *(value for value, _ in self.options))
         roots = types.MappingProxyType({f"operand {i}": x for i, x in enumerate(operands)})
 
         def among(k: int) -> Any:
-            value, cond = self.options[k]
-            if k + 1 < len(self.options):
-                rest = [cond for _, cond in self.options[k + 1 :]]
+            value, cond = known[k]
+            if k + 1 < len(known):
+                rest = [cond for _, cond in known[k + 1 :]]
                 return self._fork(cond, lambda: f(value), lambda: among(k + 1), roots, rest)
             trace.assumed.append(cond.value)
             try:

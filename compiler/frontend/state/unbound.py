@@ -22,7 +22,8 @@ def note_unbound(body: Sequence[ast.stmt], parameters: Iterable[str], variables:
 
     Local functions are noted for themselves: their variables are others.
     """
-    _Unbound(variables).block(body, {*parameters})
+    deleted = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Del)}
+    _Unbound(variables, deleted).block(body, {*parameters})
 
 
 def may_be_unbound(node: ast.Name) -> bool:
@@ -31,10 +32,13 @@ def may_be_unbound(node: ast.Name) -> bool:
 
 
 class _Unbound:
-    """Of statements, what is surely bound behind them; None where nothing gets there."""
+    """Of statements, what is surely bound behind them; None where nothing gets there.
 
-    def __init__(self, variables: set[str]):
-        self.variables = variables
+    Of what a statement has `deleted`, nothing is sure, as that may be in an earlier iteration.
+    """
+
+    def __init__(self, variables: set[str], deleted: set[str]):
+        self.variables, self.deleted = variables, deleted
 
     def block(self, body: Sequence[ast.stmt], sure: set[str] | None) -> set[str] | None:
         for statement in body:
@@ -71,7 +75,12 @@ class _Unbound:
                         self.read(case.guard, found)
                     behind = _both(behind, self.block(case.body, found))
                 return behind
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            case ast.FunctionDef(name=name, args=arguments) | ast.AsyncFunctionDef(name=name, args=arguments):
+                for outer in (*node.decorator_list, *arguments.defaults, *arguments.kw_defaults):
+                    if outer is not None:
+                        self.read(outer, sure)
+                return sure | {name}
+            case ast.ClassDef(name=name):
                 return sure | {name}
             case ast.Return() | ast.Raise():
                 self.read(node, sure)
@@ -85,7 +94,7 @@ class _Unbound:
             case ast.Delete(targets=targets):
                 for target in targets:
                     self.read(target, sure, ast.Del)
-                return sure - {t.id for t in targets if isinstance(t, ast.Name)}
+                return sure
             case ast.Import(names=names) | ast.ImportFrom(names=names):
                 return sure | {a.asname or a.name.partition(".")[0] for a in names}
         self.read(node, sure)
@@ -95,7 +104,8 @@ class _Unbound:
     def read(self, node: ast.AST, sure: set[str], context: type[ast.expr_context] = ast.Load) -> None:
         """Note at the names in an expression whether they may be unbound; `context` is that of targets to be read."""
         if isinstance(node, ast.Name):
-            unsure = node.id in self.variables and node.id not in sure and not node.id.startswith(MADE)
+            unsure = node.id in self.variables and (node.id not in sure or node.id in self.deleted)
+            unsure = unsure and not node.id.startswith(MADE)
             node.may_be_unbound = unsure and isinstance(node.ctx, (ast.Load, context))  # type: ignore[attr-defined]
             return
         if isinstance(node, _FUNCTIONS):

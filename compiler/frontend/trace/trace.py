@@ -86,9 +86,10 @@ class Trace:
         self.places: list[tuple[Value, Value]] = []
         #: Whether those can that have no bound: where the call is repeated with more memory.
         self.has_rooms = False
-        #: Whether a value may be one of several kinds (`one_of`), and the conditions of those that are meant here.
+        #: Whether a value may be one of several kinds (`one_of`), and conditions that are true, or false, here.
         self.has_one_of = False
         self.assumed: list[Value] = []
+        self.denied: list[Value] = []
         #: By a condition, one that is true where that is false.
         self.opposites: dict[Value, Value] = {}
         #: By identity: an object that a branch made, of one value of several, and its condition.
