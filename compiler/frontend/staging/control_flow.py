@@ -16,7 +16,7 @@ import numpy as np
 
 from ....dialects.dims.dims import Dim, Sym
 from ....dialects.registry import OpError
-from ...diagnostics import TxcError, located
+from ...diagnostics import located
 from ..state.growing_lists import GrowingList
 from ..state.loop_state import (
     Carries,
@@ -369,13 +369,14 @@ class ControlFlow:
     def _while(
         self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]], check: Any = None,
         roots: Roots | None = None, ran: Any = True, refers: bool = False,
+        peeled: bool = False,
     ) -> None:  # fmt: skip
         """A `while` as a loop whose variables are tensors; `ran` is what its condition is at first."""
         roots = self.roots(test, body) if roots is None else roots
         learnt = learnt_of(self.captures, carries)
         plan = LoopState(
             roots, self.captures, Carries(*carries), self.unset, runs=lambda: True if ran is True else None,
-            ran=lambda: ran, learnt=learnt, refers=refers, peels=ran is True, again=self.fork_value,
+            ran=lambda: ran, learnt=learnt, refers=refers, peels=not peeled, again=self.fork_value,
         )  # fmt: skip
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
@@ -408,17 +409,14 @@ class ControlFlow:
         except MayNotRun:
             self._if_it_runs(ran, lambda: self._while(test, body, carries, check, roots), roots, carries)
         except FirstApart as first:
-            if refers:
-                raise first.error from None
-            if ran is True:
+            if ran is True and not peeled:
                 body()
-                self._while(test, body, carries, check, roots, self._deferred(test))
+                self._while(test, body, carries, check, roots, self._deferred(test), peeled=True)
                 return
-            try:
-                self._again_with_references(
-                    first, lambda: self._while(test, body, carries, check, roots, ran, refers=True), roots
-                )
-            except TxcError:
+            again = lambda: self._while(test, body, carries, check, roots, ran, refers=True, peeled=True)  # noqa: E731
+            if refers or not self._with_references(first, again, roots):
+                if peeled:
+                    raise first.error from None
                 self._if_it_runs(ran, lambda: self._while(test, body, carries, check, roots), roots, carries)
 
     def _if_it_runs(self, ran: Any, loop: Callable[[], None], roots: Roots, carries: Sequence[Sequence[str]]) -> None:
@@ -426,14 +424,17 @@ class ControlFlow:
         bound, _, after = carries
         self._fork(as_tensor(ran), loop, _nothing, None, roots, dead=[n for n in bound if n not in after])
 
-    def _again_with_references(self, first: FirstApart, again: Callable[[], None], roots: Roots) -> None:
-        """A loop whose variables may refer to several arrays; the first error where it can be none."""
+    def _with_references(self, first: FirstApart, again: Callable[[], None], roots: Roots) -> bool:
+        """A loop whose variables may refer to several arrays; False where it can be none."""
+        if not first.refers:
+            return False
         try:
             self.attempt(roots, again)
         except NeverRuns:
             pass
-        except (OpError, FirstApart, MayNotRun, Unrepeatable, Periodic) as error:
-            raise first.error from error
+        except (OpError, FirstApart, MayNotRun, Unrepeatable, Periodic):
+            return False
+        return True
 
     def _deferred(self, test: Callable[[], Any]) -> Any:
         """The condition of a loop: a tensor where calls may differ in it."""
@@ -589,13 +590,10 @@ class ControlFlow:
                     rest = lambda: self._for(others, body, stop, carries, roots, own, check, peeled=True)  # noqa: E731
                     self._unless_stopped(stop, rest, roots, carries)
                     return
-                try:
-                    self._again_with_references(
-                        first, lambda: self._loop(items, body, stop, carries, roots, own, check, refers=True), roots
-                    )
-                except TxcError:
-                    if runs is not None:
-                        raise
+                again = lambda: self._loop(items, body, stop, carries, roots, own, check, refers=True)  # noqa: E731
+                if not self._with_references(first, again, roots):
+                    if peeled or runs is not None:
+                        raise first.error from None
                     again = lambda: self._for(items, body, stop, carries, roots, own, check, surely=True)  # noqa: E731
                     self._if_it_runs(_ran(items.length), again, roots, carries)
             except Periodic as turns:

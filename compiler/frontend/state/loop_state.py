@@ -18,8 +18,6 @@ from collections.abc import Callable, Iterable, Sequence
 from math import lcm
 from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
-
 from ....dialects.dims.dims import Dim
 from ....dialects.registry import OpError
 from ...diagnostics import TxcError, user_loc
@@ -36,7 +34,7 @@ from .choice import Choice, PerhapsOfOthers
 from .forms import Form, NoForm, lists_in
 from .growing_lists import Appending, GrowingList, Item, Stack, is_record, stack_for, together
 from .iterators import KeptIterator
-from .merging import described, same_value
+from .merging import described, number_kind, same_value
 from .one_of import OneOf
 from .references import Reference, options_of
 from .resized import as_arrays, is_one_array
@@ -97,10 +95,13 @@ class Unrepeatable(Exception):
 
 
 class FirstApart(Exception):
-    """The first iteration begins from a state that no later one begins from; `error` is for who cannot run it apart."""
+    """The first iteration begins from a state that no later one begins from; `error` is for who cannot run it apart.
 
-    def __init__(self, error: TxcError):
-        self.error = error
+    `refers`: it begins from an array that others see, to which variables may refer.
+    """
+
+    def __init__(self, error: TxcError, refers: bool = False):
+        self.error, self.refers = error, refers
 
 
 class NeverRuns(Exception):
@@ -132,7 +133,8 @@ class LoopState:
         self.learnt = Learnt() if learnt is None else learnt
         self.roots, self.is_outside, self.carries, self.unset = roots, captures.is_outside, carries, unset
         self.runs, self.follows, self.own, self.count, self.ran = runs, follows, tuple(own), count, ran
-        self.refers, self.peels, self.again, self.loops = refers, peels, again, captures.loops
+        self.refers, self.peels, self.again = refers, peels, again
+        self.loops, self.unknown = captures.loops, captures.unset
         #: What iterations hand on that is no number, and the numbers of its leaves among what is carried.
         self.forms: dict[Location, Form] = {}
         self.leaves: dict[Location, range] = {}
@@ -237,7 +239,7 @@ class LoopState:
                     raise
                 if isinstance(cause, SharedStart):
                     if not self._may_refer(cause.name):
-                        raise FirstApart(error) from None
+                        raise FirstApart(error, refers=True) from None
                     continue
                 self._give_up(self.locations[cause.index], error, isinstance(cause, Unsettled) and cause.resized)
                 continue
@@ -336,12 +338,15 @@ class LoopState:
         cell = self.roots.get(name)
         if cell is None or not self.may_bind(cell):
             raise error
-        self._has_form(Location(cell, "", name), UNSET, UNSET)
+        if not self._has_form(Location(cell, "", name), UNSET, UNSET):
+            raise error
 
     def _has_form(self, location: Location, was: Any, now: Any) -> bool:
         """Let a location be carried by the form that what it holds before and after an iteration have in common."""
         if isinstance(location.holder, KeptIterator):
             return False
+        if location.label in self.unknown and (was is UNSET or now is UNSET):
+            return False  # it holds something that nobody knows
         try:
             known = self.forms.get(location)
             form = (Form.of(location.label, was) if known is None else known).joined(now)
@@ -527,7 +532,7 @@ class LoopState:
     def _keep_kinds(self, handed: Sequence[Any]) -> None:
         """Ask whether there is an iteration, where one makes of a number one of NumPy's, or of another Python type."""
         for location, given, value in zip(self.locations, self.given, handed):
-            before, after = _number_kind(given), _number_kind(value)
+            before, after = number_kind(given), number_kind(value)
             differs = before is not None and after is not None and before != after
             if differs and not location.label.startswith(MADE) and self.runs() is False:
                 raise NeverRuns
@@ -787,17 +792,6 @@ class LoopState:
             period = lcm(period, length)
         if period <= _LONGEST_PERIOD:
             raise Periodic(period)
-
-
-def _number_kind(value: Any) -> str | None:
-    """Of which of Python's types a number is, ``"numpy"`` of one of NumPy's; None for what is no number."""
-    if isinstance(value, Tensor):
-        return None if value.ndim or value.boxed else value.weak or "numpy"
-    if isinstance(value, np.generic):
-        return "numpy"
-    if isinstance(value, SymInt):
-        return "int"
-    return type(value).__name__ if isinstance(value, (int, float, complex)) else None
 
 
 def _references(*states: State) -> Counter[int]:

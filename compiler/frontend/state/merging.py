@@ -27,7 +27,7 @@ from ...call.signature import like
 from ..indexing.data_dependent_sizes import bind, given_out, largest, leaves
 from ..staging.break_lowering import MADE
 from ..staging.regions import Fork
-from ..tensor.apply import apply, broadcast_to
+from ..tensor.apply import apply, as_tensor, broadcast_to
 from ..tensor.composite_views import Perhaps, in_scope, roots
 from ..tensor.tensor import Tensor
 from ..trace.symint import SymInt, as_dim
@@ -38,7 +38,7 @@ from .one_of import MOST_OPTIONS, Method, OneOf
 from .sharing import NOWHERE, is_array, shared_again
 from .state import UNSET, Location, State, held, is_number, is_ours, kind_of, label_of, put_back
 
-__all__ = ["UNNAMED", "Merge", "described", "same_value"]
+__all__ = ["UNNAMED", "Merge", "described", "number_kind", "same_value"]
 
 #: How messages call what no variable holds.
 UNNAMED = ("the value", "the result")
@@ -236,7 +236,11 @@ class Merge:
             return self._pair(a, b, label)
         if a is UNSET or b is UNSET:
             return Undefined(label)
-        if same_value(a, b):
+        a, b = self._known(a, 0), self._known(b, 1)
+        if a is UNSET or b is UNSET:
+            none = Undefined(label)
+            return self._one_of(a, b, label, none.reason, none.hint)
+        if a is b or same_value(a, b):
             return a
         if is_number(a) and is_number(b):
             return self._pair(a, b, label)
@@ -255,16 +259,38 @@ class Merge:
         text = f"{name} is {described(a)} in one branch of an if and {described(b)} in the other"
         return self._one_of(a, b, label, text, "let both give the same kind of value")
 
+    def _known(self, x: Any, side: int) -> Any:
+        """What a value of one kind or another is on a side, by the condition of the `if`."""
+        if not isinstance(x, OneOf) or isinstance(x, Method):
+            return x
+        cond = self.fork.cond.value
+        true, false = (cond, self.fork.trace.opposites.get(cond))[:: -1 if side else 1]
+        for value, of in x.options:
+            if of.value is true:
+                return value
+        return x.among([(value, of) for value, of in x.options if of.value is not false])
+
     def _one_of(self, a: Any, b: Any, label: str, text: str, hint: str) -> _Apart | Undefined:
         """One of two values of different kinds; Undefined where one cannot be handed on."""
         options: list[tuple[Any, int, _Joined | None]] = []
         try:
-            for side, x in enumerate((a, b)):
-                if isinstance(x, Method):
-                    raise _Inside
-                for value, cond in x.options if isinstance(x, OneOf) else [(x, None)]:
-                    chosen = None if cond is None else self._only_there(cond, side, label)
-                    options.append((self._handed_on(value, side, label), side, chosen))
+            if isinstance(a, Method) or isinstance(b, Method):
+                raise _Inside
+            there, others = (x.options if isinstance(x, OneOf) else [(x, None)] for x in (a, b))
+            others = [*others]
+            for value, cond in there:
+                peer = next((k for k, (other, _) in enumerate(others) if _alike(value, other)), None)
+                if peer is None:
+                    chosen = None if cond is None else self._only_there(cond, 0, label)
+                    options.append((self._handed_on(value, 0, label), 0, chosen))
+                else:
+                    other, of = others.pop(peer)
+                    self.pairs.append((True if cond is None else cond, True if of is None else of, "the condition"))
+                    chosen = _Joined(len(self.pairs) - 1)
+                    options.append((self.value(value, other, label), 0, chosen))
+            for value, cond in others:
+                chosen = None if cond is None else self._only_there(cond, 1, label)
+                options.append((self._handed_on(value, 1, label), 1, chosen))
         except _Inside:
             options = []
         if not 0 < len(options) <= MOST_OPTIONS:
@@ -571,6 +597,29 @@ def _is_outside(x: Tensor) -> bool:
 
 def _parts(value: Any) -> Sequence[Any]:
     return [leaf for part in value for leaf in _parts(part)] if isinstance(value, tuple) else [value]
+
+
+def number_kind(value: Any) -> str | None:
+    """Of which of Python's types a number is, ``"numpy"`` of one of NumPy's; None for what is no number."""
+    if isinstance(value, Tensor):
+        return None if value.ndim or value.boxed else value.weak or "numpy"
+    if isinstance(value, np.generic):
+        return "numpy"
+    if isinstance(value, SymInt):
+        return "int"
+    return type(value).__name__ if isinstance(value, (int, float, complex)) else None
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether two values are numbers of one type, or tuples of such, which an `if` gives as one."""
+    if isinstance(a, tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(_alike, a, b))
+    kind = number_kind(a)
+    return (
+        a is b
+        or same_value(a, b)
+        or (kind is not None and kind == number_kind(b) and as_tensor(a).element is as_tensor(b).element)
+    )
 
 
 def same_value(a: Any, b: Any) -> bool:

@@ -52,11 +52,11 @@ class OneOf(Unusable):
     #: What it is where it is bound, by the blocks that run only there.
     _bound: list[tuple[Block, Any]]
 
-    def _one_of(self, options: Sequence[tuple[Any, Tensor]]) -> OneOf:
+    def among(self, options: Sequence[tuple[Any, Tensor]]) -> Any:
         """What it is where it is one of some of its values."""
-        return (
-            self if len(options) == len(self.options) else OneOf(self.name, self.reason, self.hint, options, self._fork)
-        )
+        if len(options) in (1, len(self.options)):
+            return self if len(options) > 1 else options[0][0]
+        return OneOf(self.name, self.reason, self.hint, options, self._fork)
 
     def known(self) -> Sequence[tuple[Any, Tensor]]:
         """The values that there may be where the trace is, by what is known there of their conditions."""
@@ -73,7 +73,7 @@ class OneOf(Unusable):
         trace = require()
         known = self.known()
         if all(value is not UNSET for value, _ in known):
-            return known[0][0] if len(known) == 1 else self._one_of(known)
+            return self.among(known)
         for block, found in self._bound:
             if block in trace.blocks:
                 return found
@@ -82,7 +82,7 @@ class OneOf(Unusable):
             raise Ended(error)
         conds = [cond for _, cond in held]
         demand(trace, functools.reduce(lambda a, b: apply("logical_or", a, b), conds), error)
-        found = held[0][0] if len(held) == 1 else self._one_of(held)
+        found = self.among(held)
         self._bound.append((trace.block, found))
         return found
 
