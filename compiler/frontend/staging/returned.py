@@ -185,7 +185,7 @@ class Returned:
         return ("output", number), strides
 
     def _made(self, x: Tensor, way: _Way, base: tuple[str, int], strides: Strides | None) -> ViewOutput | None:
-        """A view; None where no strides say where its elements are; OpError where nobody knows whether any do."""
+        """A view; None where no sizes of the call say where its elements are; OpError where it is unknown if any do."""
         item, offset = way.root.element.bytes, dim(0)
         begins = tuple(dim(0) for _ in x.type.dims)
         for step in way.steps:
@@ -201,6 +201,8 @@ class Returned:
         if strides is None:
             text = f"the strides of a result {x.user_type}, a view, are known only at run time"
             raise OpError(text, "return a copy of it, x.copy()", "TX0223")
+        if any(map(self._trace.is_bound, (offset, *strides))):
+            return None  # where it begins is known only at run time
         element, dims = x.element, x.type.dims
         steps = tuple(stride * element.bytes for stride in strides)
         column = x.layout == "col"

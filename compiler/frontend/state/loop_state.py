@@ -276,14 +276,14 @@ class LoopState:
         """
         location = self.locations[i]
         reference, value, block = self.references[location], handed[i], require().region
-        conds: list[Any] = [False] * len(reference.arrays)
+        conds: list[Any] = [False] * (len(reference.arrays) + len(reference.moving))
+        begins: list[list[Any]] = [[0] * len(view.steps) for view in reference.moving]
         own: list[tuple[Tensor, Any]] = []
         learnt = False
         for array, cond in options_of(value):
-            number = reference.find(array)
-            if number is not None:
-                conds[number] = True if cond is None else apply("logical_or", conds[number], cond)
-            elif array is arguments[i] or (self._is_own(array) and not _among(array, arguments)):
+            if reference.note(array, cond, conds, begins):
+                continue
+            if array is arguments[i] or (self._is_own(array) and not _among(array, arguments)):
                 own.append((array, cond))
                 learnt |= not reference.has_own
                 reference.has_own = True
@@ -292,7 +292,7 @@ class LoopState:
                 other = next((p for p, a in zip(self.locations, arguments) if a is array), location)
                 raise SharedStart(self.given, (location if other in self.references else other).label)
             else:
-                learnt = True
+                raise _Again
         mine = [root for array, _ in own for root in roots(array)]
         if any(_among(root, mine) for k, other in enumerate(handed) if k != i for root in _roots(other)):
             raise SharedStart(self.given, location.label)
@@ -301,7 +301,7 @@ class LoopState:
         made = own[-1][0] if own else arguments[i]
         for array, cond in own[-2::-1]:
             made = apply("select", cond, array, made)
-        return made, conds
+        return made, reference.carried(conds, begins)
 
     def is_shared(self, owner: Tensor) -> bool:
         """Whether more than one variable, or place that hangs on one, held an array or a view of it before the loop."""

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....dialects.dims.dims import Dim
+from ....dialects.dims.index_map import IndexMap
 from ....dialects.registry import Op
 from ..tensor.composite_views import roots
 from ..tensor.tensor import Tensor
@@ -104,6 +105,8 @@ def dims_in(value: Any) -> Iterator[Dim]:
     """The dims in parameters of an op."""
     if isinstance(value, Dim):
         yield value
+    elif isinstance(value, IndexMap):
+        yield from dims_in((value.extents, value.exprs, value.guards))
     elif isinstance(value, dict):
         for part in value.values():
             yield from dims_in(part)
