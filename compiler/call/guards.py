@@ -29,7 +29,9 @@ def failing_guard(signature: Signature, shapes: Sequence[tuple[int, ...]], integ
                 where = f"dim {axis} of {given.name}"
                 return f"{where} must be {d}{'' if d.const is not None else f' = {expected}'}, not {size}"
     for name, value in signature.substitutions:
-        env.setdefault(Sym(name), dim(value).evaluate(env))
+        # Strides are not known here: what follows from them is left out.
+        if dim(value).symbols() <= env.keys():
+            env.setdefault(Sym(name), dim(value).evaluate(env))
     for lhs, relation, rhs, why in signature.guards:
         guard = Guard(dim(lhs), relation, dim(rhs), why)
         try:

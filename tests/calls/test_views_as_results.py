@@ -350,3 +350,18 @@ def test_views_come_from_the_cache(tmp_path):
         for _ in range(2)
     ]  # fmt: skip
     assert "miss" in texts[0] and "hit, neither staged nor compiled" in texts[1]
+
+
+def test_a_call_that_does_not_fit_a_version_of_strides_makes_another():
+    """Its first version has a fact of strides, by which the size of a result is known."""
+
+    @txc.jit
+    def f(m, n):
+        a = m.T[1]
+        for _ in range(n):
+            a = m.reshape(-1)
+        return a
+
+    m = np.arange(24.0).reshape(4, 6)[:, ::2]
+    np.testing.assert_array_equal(f(m, 3), m.reshape(-1))
+    np.testing.assert_array_equal(f(m, 0), m.T[1])
