@@ -20,6 +20,8 @@ CODE = re.compile(r"\bTX\d{4}\b")
 
 #: What each page has, whatever else: a generator that writes nothing would agree with an empty page.
 LINES = {
+    "reference/api.md": "### `txc.jit(function=None, **options)`",
+    "reference/knobs.md": "| `TXC_NUM_THREADS` | a positive integer |",
     "levels.svg": "compiler/frontend/",
     "inside/exp.md": "call <8 x float> @llvm.fma",
     "inside/tree.md": "| `pipeline.py` | The staircase: every stage of a compilation in order,",

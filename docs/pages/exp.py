@@ -159,7 +159,7 @@ STEPS = (
         """
         A version that is called again gets its entry linked, beside the code that all entries share and the pool of
         threads: a process that calls once is done sooner. From now on a call with such arguments is machine code
-        from the interpreter's call on ([Architecture](architecture.md#a-call-in-machine-code)).
+        from the interpreter's call on ([The call path](call-path.md)).
         """,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`diagonal`: a view added by this one file (see docs/inside/architecture.md, "Adding an op")."""
+"""`diagonal`: a view added by this one file (see docs/inside/adding-an-op.md)."""
 
 from __future__ import annotations
 
