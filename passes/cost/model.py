@@ -50,7 +50,7 @@ _FEW_TILES = 8
 #: Femtoseconds of a nanosecond.
 _FEMTO = 1e6
 _ATTRIBUTE = "tx.machine"
-#: Figures of processors that differ from those of their kind, as they were measured (`benchmarks/NOTES.md`).
+#: Figures of processors that differ from those of their kind, as they were measured (`benchmarks/log/`).
 _PROCESSORS: Mapping[str, Mapping[str, float]] = {"znver4": {"prefetch_min_bytes": 32 << 20, "division": 8.6}}
 
 
@@ -58,7 +58,7 @@ _PROCESSORS: Mapping[str, Mapping[str, float]] = {"znver4": {"prefetch_min_bytes
 class Machine:
     """One core and its memory, or a whole GPU; rates are in units a nanosecond.
 
-    The defaults are rounded figures of the machine of `benchmarks/NOTES.md`; `compiler/tools/calibrate.py` measures
+    The defaults are rounded figures of the machine of `benchmarks/log/`; `compiler/tools/calibrate.py` measures
     others. What differs for a GPU is in brackets.
 
     * `cache1`, `cache2`, `cache3`, `line`, `page`: bytes; `registers`: of vectors.
@@ -326,7 +326,7 @@ class CostModel:
         """The sides of a tile of a transposition, of elements of `size` bytes: along what it reads, and what it writes.
 
         Two lines by four: narrow bands leave the first cache to lines that the next tile goes on with, and short rows
-        let these be asked for in time (`benchmarks/NOTES.md`).
+        let these be asked for in time (`benchmarks/log/`).
         """
         line = max(1, int(self.machine.line) // max(_ELEMENT, size))
         return 2 * line, 4 * line
@@ -357,7 +357,7 @@ class CostModel:
     def nontemporal_threshold(self) -> int:
         """From which size on a buffer that is only written goes past the caches.
 
-        A quarter of the last cache, where both kinds of stores take the same time (`benchmarks/NOTES.md`).
+        A quarter of the last cache, where both kinds of stores take the same time (`benchmarks/log/`).
         """
         return int(self.machine.cache3) // 4
 
@@ -387,7 +387,7 @@ class CostModel:
         """Whether what a body of so many operations writes may go past the caches.
 
         Light ones only, of which `copies` writes whole lines at once: those that arithmetic cuts into pieces take
-        longer than reading them first (`benchmarks/NOTES.md`), and what waits for arithmetic does not wait for memory.
+        longer than reading them first (`benchmarks/log/`), and what waits for arithmetic does not wait for memory.
         """
         return operations <= self.machine.registers / 2
 
@@ -398,7 +398,7 @@ class CostModel:
 
         What those of a short body hold fits the registers.  In a longer one a chain leaves most ports idle, and the
         processor does not look so far ahead as to the next round; what then does not fit the registers costs less
-        (`benchmarks/NOTES.md`).  Copies of more than `_LONGEST_COPIED` take too long to compile.
+        (`benchmarks/log/`).  Copies of more than `_LONGEST_COPIED` take too long to compile.
         """
         registers = self.machine.registers
         if operations <= registers / 2:
@@ -451,7 +451,7 @@ class CostModel:
     def lanes_per_pass(self, operations: int) -> int:
         """Lanes of an order that fold together across a band of results: four of a light fold.
 
-        Their sums, of some vectors, fill the registers, and a quarter of them is kept (`benchmarks/NOTES.md`).
+        Their sums, of some vectors, fill the registers, and a quarter of them is kept (`benchmarks/log/`).
         """
         return 4 if operations <= self.machine.registers / 8 else 1
 

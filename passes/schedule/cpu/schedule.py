@@ -51,7 +51,7 @@ from .reciprocal_division import mark_reciprocal_division
 __all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
 
 #: Foreign kernels that choose their vectors; those of others, which exchange lanes, are half a line at most
-#: (`benchmarks/NOTES.md`).
+#: (`benchmarks/log/`).
 WIDE_CUSTOM = frozenset({"fft", "sort", "argsort", "sort_with_positions"})
 #: Vectors for which there are estimates of square roots.
 ESTIMATED_BITS = 512

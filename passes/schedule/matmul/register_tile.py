@@ -17,7 +17,7 @@ __all__ = ["FMA_RECIPROCAL_THROUGHPUT", "LATENCY", "RegisterTile", "register_til
 
 #: Cycles from one fused operation to the next on the same sum, and of as many on others.
 LATENCY, FMA_RECIPROCAL_THROUGHPUT = 4.0, 0.5
-#: Cycles of a step that reading takes where arithmetic does not hide it (`benchmarks/NOTES.md`): a vector, a row.
+#: Cycles of a step that reading takes where arithmetic does not hide it (`benchmarks/log/`): a vector, a row.
 VECTOR_READ, ROW_READ = 0.75, 0.35
 #: More rows than these need more addresses than there are registers for.
 MOST_ROWS = 8

@@ -1,7 +1,7 @@
 """Stores of whole vectors, past the caches where a buffer is too large for them and only written.
 
 Only whole lines go that way: what is left of one that is written in part waits for memory, and a line of which some is
-in a cache is taken out of it first, which costs several times what it saves (`benchmarks/NOTES.md`).
+in a cache is taken out of it first, which costs several times what it saves (`benchmarks/log/`).
 """
 
 from __future__ import annotations
