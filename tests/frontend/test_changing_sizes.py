@@ -599,6 +599,59 @@ def insert_front(x, n):
     return a
 
 
+@case((X, 3.0), (X, 20.0), (X, 0.0))
+def until_nothing_leaves(x, n):
+    a = x + 1
+    while True:
+        b = a[a > n]
+        if len(b) == len(a):
+            break
+        a = b - 0.5
+    return a
+
+
+@case((X, 3), (X, 20), (X, 0))
+def one_of_two_before(x, n):
+    a = x if x[0] > 3 else x[1:]
+    for i in range(n):
+        a = a[a > i]
+    return a
+
+
+@case((X, 3), (X, 20), (X, 0))
+def one_of_two_stored_into(x, n):
+    a = x + 1 if x[0] > 3 else x[1:] * 2
+    for i in range(n):
+        a *= 2
+        a = a[a > i]
+        a += 1
+    return a
+
+
+@case((X, 3), (X, 20), (X, 0))
+def one_of_two_in_branches(x, n):
+    a = x + 1 if x[0] > 3 else x[1:] * 2
+    for _i in range(n):
+        a *= 2
+        if a[0] > 50:
+            a = a[:-2]
+        a += 1
+    a -= 1
+    return a
+
+
+@case((X,), (X[:0],), (X[:1],))
+def while_true(x):
+    q = np.arange(len(x))
+    d = np.zeros(len(x))
+    while True:
+        if q.size == 0:
+            break
+        d[q] += x[q]
+        q = q[(d[q] < 20) & (x[q] > 0)]
+    return d
+
+
 @pytest.mark.parametrize(("f", "call"), CASES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_loops_carry_arrays_whose_sizes_change(f: Any, call: tuple[Any, ...]) -> None:
@@ -654,3 +707,17 @@ def test_what_grows_without_a_bound_is_refused() -> None:
     with pytest.raises(TxcError, match="an array grows in a loop, and no bound of its size is known") as raised:
         f(X.copy())
     assert "store into it" in str(raised.value)
+
+
+def test_one_of_two_arrays_that_others_see_is_not_stored_into() -> None:
+    @txc.jit
+    def f(x: np.ndarray, n: int) -> np.ndarray:
+        a = x if x[0] > 3 else x[1:]
+        for i in range(n):
+            a += 1
+            a = a[a > i]
+        return a
+
+    with pytest.raises(TxcError, match="a may be an array from before the loop") as raised:
+        f(X.copy(), 3)
+    assert "copy() it before the loop" in str(raised.value)

@@ -163,6 +163,8 @@ class LoopState:
         #: Those of them whose sizes only are others, and those arrays that are carried though their sizes change.
         self.given_up_sizes: list[Location] = []
         self.resizable: list[Location] = []
+        #: Those that hold one of several arrays before the loop, and others after an iteration.
+        self.several: list[Location] = []
         #: Variables of which only what the last iteration leaves is asked.
         self.last: list[Location] = []
         #: Ints of the last iteration, in terms of the loop's counter.
@@ -202,6 +204,7 @@ class LoopState:
         It calls `iteration` with what is carried.
         """
         for _ in range(_ROUNDS):
+            self._join()
             self.locations = [*self.carried, *self.last]
             #: Passed on as it is, so that errors can say that they are of this loop.
             self.given = [Undefined(p.label) if p in self.last else self.before.at(p) for p in self.locations]
@@ -253,6 +256,19 @@ class LoopState:
             self._leave(found)
             return
         raise OpError("what the variables of a loop hold does not settle", "give them values before it", "TX0292")
+
+    def _join(self) -> None:
+        """Make one array of what is one of several before the loop, where iterations let a variable hold another."""
+        values = [self.before.at(location) for location in self.several]
+        for location, value, made in zip(self.several, values, as_arrays(values)):
+            of = [root for array, _ in value.options for root in roots(array)]
+            seen = [root for root in of if is_seen(root, self.is_shared)]
+            if seen:
+                hint = f"copy() it before the loop: {location.label} = ….copy()"
+                made = PerhapsOfOthers(location.label, "an array from before the loop", made, seen, hint)
+            self.before.of(location.holder)[location.key] = made
+        self.before.restore()
+        self.several = []
 
     def _may_refer(self, name: str) -> bool:
         """Let a variable refer to several arrays; False where it does, or cannot."""
@@ -735,6 +751,11 @@ class LoopState:
         if location in self.last:
             plain = now is UNSET or location.label.startswith(MADE)
             return not plain and self._has_form(location, UNSET, now)
+        if isinstance(was, OneOf) and require().binds and location.is_variable:
+            first = was.options[0][0]
+            if is_one_array(was, first) and (is_one_array(now, first) or is_array(now)):
+                self.several.append(location)
+                return True
         live = location.label in self.carries.at_head or location.label in self.carries.after
         shared = self._is_shared(was, self.references_before)
         begins = was is not UNSET and location.label in self.carries.at_head and (is_number(now) or shared)
