@@ -255,7 +255,8 @@ class LoopState:
             self.learnt.resizable = [*self.resizable]
             self._leave(found)
             return
-        raise OpError("what the variables of a loop hold does not settle", "give them values before it", "TX0292")
+        text = "what the variables of a loop hold does not settle"
+        raise TxcError(text, user_loc(), "give them values before it", "TX0292")
 
     def _join(self) -> None:
         """Make one array of what is one of several before the loop, where iterations let a variable hold another."""
@@ -361,8 +362,8 @@ class LoopState:
         """Let a location be carried by the form that what it holds before and after an iteration have in common."""
         if isinstance(location.holder, KeptIterator):
             return False
-        if location.label in self.unknown and (was is UNSET or now is UNSET):
-            return False  # it holds something that nobody knows
+        if (was is UNSET or now is UNSET) and (not location.is_variable or location.label in self.unknown):
+            return False  # a container changes its structure, or a variable holds something that nobody knows
         try:
             known = self.forms.get(location)
             form = (Form.of(location.label, was) if known is None else known).joined(now)
