@@ -178,5 +178,6 @@ def _compiled() -> dict[str, str]:
         for op in module.walk():
             if op.name.startswith("loop.") and op.name not in EXAMPLES:
                 text = ir_text(op)
-                found[op.name] = min(found.get(op.name, text), text, key=len)
+                if op.name not in found or len(text) < len(found[op.name]):
+                    found[op.name] = text
     return found
