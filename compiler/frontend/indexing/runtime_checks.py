@@ -266,9 +266,11 @@ class _Copy:
         block, end = self.region(node.regions[0], known, carried=True)
         del loops[symbol]
         assert end is not None
-        self.trace.blocks.append(block)
-        block.outputs.append(self.earlier(block.args[-1], end, checks))
-        self.trace.blocks.pop()
+        if node.attrs["only"] is None:
+            self.trace.blocks.append(block)
+            end = self.earlier(block.args[-1], end, checks)
+            self.trace.blocks.pop()
+        block.outputs.append(end)
         made = self.again(node, [*(known[v] for v in node.operands), word], [block], known, 1)
         return made.results[-1]
 
