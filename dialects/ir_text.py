@@ -131,15 +131,13 @@ def ir_text(module: Operation, *, generic: bool = False, locations: bool = False
     out = StringIO()
     printer = ModulePrinter(stream=out, print_generic_format=generic)
     printer.print_locations = locations
-    if generic or not isinstance(module, ModuleOp) or module.attributes or not module.body.block.ops:
-        printer.print_op(module)
-        text = out.getvalue()
-    else:
-        for op in module.body.block.ops:
-            printer.print_op(op)
-            printer.print_string("\n")
-        text = out.getvalue()
-    return text if generic or unbroken else "\n".join(broken(line) for line in text.rstrip("\n").split("\n")) + "\n"
+    # The ops of a module that says nothing itself are read back as one.
+    plain = not generic and isinstance(module, ModuleOp) and not module.attributes and module.body.block.ops
+    for i, op in enumerate(module.body.block.ops if plain else (module,)):  # type: ignore[attr-defined]
+        printer.print_string("\n" if i else "")
+        printer.print_op(op)
+    text = out.getvalue()
+    return text if generic or unbroken else "\n".join(map(broken, text.split("\n")))
 
 
 #: What a line may well begin with.

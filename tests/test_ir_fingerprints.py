@@ -1,5 +1,7 @@
 """The texts of all stages keep their letters: digests for targets whose figures are fixed, whatever machine this is.
 
+IR is taken in MLIR's generic form, which says all that there is and does not depend on how ops print themselves.
+
 What calls itself a refactoring changes no digest.  Where a pass is to make other code,
 ``PYTHONPATH=src python -m tests.test_ir_fingerprints`` records them again, and the commit says why.  They stand by
 stage, so the first one to change says whose doing it is.

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import builtin, func
-from xdsl.parser import Parser
 
 import txc
+from txc.dialects.ir_text import read_module
 from txc.dialects.tx import tx_dialect
 from txc.passes.tensor.canonicalize import CanonicalizePass
 
@@ -47,7 +47,7 @@ def test_canonical_programs_stay_as_they_are(f: Callable[..., Any]):
     for dialect in (builtin.Builtin, func.Func, tx_dialect()):
         context.load_dialect(dialect)
     text = txc.jit(f).lower(np.ones((5, 6), np.float32)).as_text("canonical")
-    module = Parser(context, text).parse_module()
+    module = read_module(context, text)
     before = str(module)
     CanonicalizePass().apply(context, module)
     assert str(module) == before
