@@ -153,7 +153,7 @@ def last(x, n):
 def last2(x, n):
     for i in range(n):
         a = x[x > i]
-    return a
+    return a  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 @case((X, 5), (X, 0), (X, 1))

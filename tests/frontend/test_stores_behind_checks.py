@@ -3,6 +3,7 @@
 What was stored before it is stored, also in earlier iterations of loops; the expected arrays are Python's.
 """
 
+# pyright: reportUnusedExpression=false
 from __future__ import annotations
 
 import math
