@@ -301,14 +301,13 @@ def alias(x, n):
 
 
 @case((M, 4), (M, 0))
-def stop(x, n):
+def left_by_break(x, n):
     p = x[0]
     for i in range(n):
         p += 1
         if p[0] > 9:
             break
         p = x[i]
-    p[1] = -1
     return x
 
 
@@ -363,3 +362,19 @@ def test_a_view_whose_size_varies_too_is_refused() -> None:
 
     with pytest.raises(TxcError, match="TX0291"):
         f(M.copy(), 3)
+
+
+def test_a_view_whose_place_only_a_branch_knows_has_no_value_behind_it() -> None:
+    @txc.jit
+    def f(x: np.ndarray, n: int) -> np.ndarray:
+        p = x[0]
+        for i in range(n):
+            p += 1
+            if p[0] > 9:
+                break
+            p = x[i]
+        p[1] = -1
+        return x
+
+    with pytest.raises(TxcError, match="p is a view whose place is known only in a branch"):
+        f(M.copy(), 4)

@@ -30,12 +30,13 @@ from ..staging.regions import Fork
 from ..tensor.apply import apply, as_tensor, broadcast_to
 from ..tensor.composite_views import Perhaps, in_scope, roots
 from ..tensor.tensor import Tensor
+from ..trace.context import table
 from ..trace.symint import SymInt, as_dim
 from ..trace.undefined import Undefined
 from .choice import Choice
 from .growing_lists import GrowingList, Records, Stack, is_record
 from .one_of import MOST_OPTIONS, Method, OneOf
-from .sharing import NOWHERE, is_array, shared_again
+from .sharing import NOWHERE, dims_in, is_array, shared_again
 from .state import UNSET, Location, State, held, is_number, is_ours, kind_of, label_of, put_back
 
 __all__ = ["UNNAMED", "Merge", "described", "number_kind", "same_value"]
@@ -117,6 +118,8 @@ class Merge:
         #: By number of a place: the arrays that it may refer to, from before or, by its number, of a place; with the
         #: place of the condition of each, or a bool for that of the `if` and its contrary.
         self.options: dict[int, list[tuple[Tensor | int, int | bool]]] = {}
+        #: Those that are views of which only a side knows where they begin.
+        self.unplaced: list[int] = []
         self.contents: list[tuple[Any, dict[Any, Any]]] = []
         self.results: list[Any] = []
         #: By branch: whether it is taken, where a list is longer behind it than behind the other.
@@ -361,6 +364,9 @@ class Merge:
         for side, end in enumerate(ends):
             for option, cond in end.options if isinstance(end, Choice) else [(end, True)]:
                 fresh = self.fork.is_fresh(option, side)
+                if not fresh and not _is_known(option):
+                    self.unplaced.append(number)
+                    return
                 of = holds.setdefault(self._place(number, side, option) if fresh else option, [False, False])
                 with self.fork.at_end(side):
                     of[side] = cond if of[side] is False else apply("logical_or", of[side], cond)
@@ -437,6 +443,10 @@ class Merge:
             no_value = isinstance(one, OpError)
             self.results.append(Undefined(label, one.message, one.hint) if no_value else one)
         self._choices()
+        for number in self.unplaced:
+            label = self.pairs[number][2]
+            text = f"{label} is a view whose place is known only in a branch of an if"
+            self.results[number] = Undefined(label, text, "copy() it in the branch, or take it behind the if")
         ends = [[self._fresh(k, side) for side in range(2)] for k in range(len(self.pairs))]
         for number, options in self.options.items():
             ends[number] = [
@@ -585,6 +595,16 @@ _PLAIN = (
     str, bytes, int, float, complex, np.generic, np.dtype, np.ndarray, type, types.ModuleType, range, slice, frozenset,
     types.EllipsisType,
 )  # fmt: skip
+
+
+def _is_known(x: Tensor) -> bool:
+    """Whether the sizes and places that a view speaks of are known where the trace is."""
+    facts = table()
+    while x._parent is not None:
+        if not all(map(facts.knows, dims_in(x._attrs))):
+            return False
+        x = x._parent
+    return True
 
 
 def _is_outside(x: Tensor) -> bool:

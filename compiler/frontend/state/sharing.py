@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ....dialects.dims.dims import Dim
+from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.dims.index_map import IndexMap
 from ....dialects.registry import Op
 from ..tensor.composite_views import roots
@@ -106,7 +106,8 @@ def dims_in(value: Any) -> Iterator[Dim]:
     if isinstance(value, Dim):
         yield value
     elif isinstance(value, IndexMap):
-        yield from dims_in((value.extents, value.exprs, value.guards))
+        first = {Sym(f"d{k}"): dim(0) for k in range(value.rank)}
+        yield from (d.substitute(first) for d in (*value.extents, *value.exprs, *value.guards))
     elif isinstance(value, dict):
         for part in value.values():
             yield from dims_in(part)
