@@ -241,11 +241,21 @@ class Jitted(NativeCallable):
         from ..progress import reported
         from .gc_throttle import gc_throttled
 
-        with gc_throttled, reported(self.__name__):
-            graph, captured, facts = self._trace(call, fixed, self._write)
-            parameters, reason = self._parameters(call, graph)
-            tuned = self._tuned(call, graph, facts)
-            executable, code = compile_cached(graph, facts, self._options, parameters, tuned)
+        try:
+            with gc_throttled, reported(self.__name__):
+                graph, captured, facts = self._trace(call, fixed, self._write)
+                parameters, reason = self._parameters(call, graph)
+                tuned = self._tuned(call, graph, facts)
+                executable, code = compile_cached(graph, facts, self._options, parameters, tuned)
+        except RecursionError:
+            from ..diagnostics import TxcError, head_of
+
+            raise TxcError(
+                f"{self.__name__} has more branches in each other, or checks in a row, than the compiler follows",
+                head_of(self.__wrapped__),
+                "make parts of it functions of their own that Python calls",
+                "TX0325",
+            ) from None
         if reason:
             executable.code = executable.code._replace(entry="", by_python=reason)
         version = Version(executable, captured, call, fixed)

@@ -41,7 +41,7 @@ def test_vectors_in_a_row_ask_once_for_a_line() -> None:
 
 
 def test_a_condition_is_asked_before_a_store_is_foreseen() -> None:
-    ahead = copy_with_prefetch(1).replace("cache = 1 : i64", 'cache = 1 : i64, where = #tx.dim<"n - 50">, writes')
+    ahead = copy_with_prefetch(1).replace("cache 1", "writes where (n - 50 > 0)")
     text = emit_llvm(parse(ahead), host_target())
     assert "i32 1, i32 3, i32 1)" in text
     assert "icmp sgt i64" in text

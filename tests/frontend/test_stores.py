@@ -282,6 +282,8 @@ def test_errors_point_at_the_line(runner):
 
 
 def test_nodes_know_their_line(runner):
-    graph = runner.trace(lambda x: np.sqrt(x), X)
-    (node,) = graph.nodes()
-    assert node.loc is not None and node.loc.filename == __file__ and node.loc.function == "<lambda>"
+    def root(x):
+        return np.sqrt(x)
+
+    (node,) = runner.trace(root, X).nodes()
+    assert node.loc is not None and node.loc.filename == __file__ and node.loc.function == "root"

@@ -568,11 +568,13 @@ class ControlFlow:
     def _for(
         self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Carries, roots: Roots,
         own: Sequence[str] = (), check: Any = None, peeled: bool = False, surely: bool = False,
+        cut: bool = False,
     ) -> None:  # fmt: skip
         """A `for` as a loop of compiled code, from which what differs stands apart.
 
         Its first iteration where that begins from another kind of state, its last one where what it leaves is no
-        number, and what is left of it after whole periods of references.
+        number, and what is left of it after whole periods of references.  Each at most once: the first one is `peeled`
+        then, the last one `cut` off.
         """
         with located():
             try:
@@ -580,21 +582,21 @@ class ControlFlow:
             except NeverRuns:
                 pass
             except MayNotRun:
-                again = lambda: self._for(items, body, stop, carries, roots, own, check, peeled, surely=True)  # noqa: E731
+                again = lambda: self._for(items, body, stop, carries, roots, own, check, peeled, True, cut)  # noqa: E731
                 self._if_it_runs(_ran(items.length), again, roots, carries)
             except FirstApart as first:
                 runs = surely or _runs(items.length)
                 if runs and not peeled:
                     body(items.at(0))
                     others = Some(items, 1, items.length)
-                    rest = lambda: self._for(others, body, stop, carries, roots, own, check, peeled=True)  # noqa: E731
+                    rest = lambda: self._for(others, body, stop, carries, roots, own, check, True, cut=cut)  # noqa: E731
                     self._unless_stopped(stop, rest, roots, carries)
                     return
                 again = lambda: self._loop(items, body, stop, carries, roots, own, check, refers=True)  # noqa: E731
                 if not self._with_references(first, again, roots):
                     if peeled or runs is not None:
                         raise first.error from None
-                    again = lambda: self._for(items, body, stop, carries, roots, own, check, surely=True)  # noqa: E731
+                    again = lambda: self._for(items, body, stop, carries, roots, own, check, peeled, True, cut)  # noqa: E731
                     self._if_it_runs(_ran(items.length), again, roots, carries)
             except Periodic as turns:
                 period = turns.period
@@ -611,8 +613,16 @@ class ControlFlow:
                 for k in range(rest):
                     body(items.at(count * period + k))
             except Unrepeatable:
+                if cut:
+                    raise staging_error(
+                        "what the last iteration of a loop leaves in its variables is not known behind it",
+                        "give them arrays of their own in the loop: v = ….copy()",
+                        "TX0319",
+                    ) from None
                 last = items.length - 1
-                self._for(Some(items, 0, last), body, stop, carries, roots, own, check)
+                # The last one sets these anew, so nobody asks what the others leave in them.
+                own = [*own, *(name for name in carries.after if name not in carries.at_head)]
+                self._for(Some(items, 0, last), body, stop, carries, roots, own, check, peeled, cut=True)
                 body(items.at(last))
 
     def _loop(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...diagnostics import user_loc
 from ..tensor.apply import apply
 from ..tensor.tensor import Tensor
 from ..trace.context import require
@@ -72,7 +73,7 @@ class OneOf(Unusable):
             return self
         trace = require()
         known = self.known()
-        if all(value is not UNSET for value, _ in known):
+        if known and all(value is not UNSET for value, _ in known):
             return self.among(known)
         for block, found in self._bound:
             if block in trace.blocks:
@@ -93,6 +94,8 @@ class OneOf(Unusable):
         """``f(value)`` of the value that there is, in a branch for each; `reached` is what else `f` may change."""
         trace = require()
         known = self.known()
+        if not known:  # as staging a loop meets before it is settled: nothing runs here
+            raise self.error(user_loc())
         if len(known) == 1:
             return f(known[0][0])
         if any(value is UNSET for value, _ in self.options):

@@ -360,6 +360,12 @@ class Trace:
             if tensor.value is not self.inputs[i].value and i not in aliases.values():
                 aliases[len(outputs)] = i
                 outputs.append(tensor.value)
+        if not all(self.table.knows(d) for v in outputs for d in v.type.dims):
+            raise OpError(
+                "a result has a size that only an iteration of a loop knows",
+                "copy it into an array of a size from before the loop",
+                "TX0292",
+            )
         graph = Graph(self.name, self.inputs, outputs, self.table, aliases, structure, count, self.blocks[0])
         graph.demands, graph.raises = self.blocks[0].demands, self.fine is not None
         arrays = [self.tensors[i] for i, given in enumerate(self.inputs) if given.value is not None]
