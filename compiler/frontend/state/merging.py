@@ -634,6 +634,8 @@ def _alike(a: Any, b: Any) -> bool:
     """Whether two values are numbers of one type, or tuples of such, which an `if` gives as one."""
     if isinstance(a, tuple):
         return type(a) is type(b) and len(a) == len(b) and all(map(_alike, a, b))
+    if isinstance(a, SymInt) or isinstance(b, SymInt):  # which may need more than 64 bits
+        return a is b or same_value(a, b)
     kind = number_kind(a)
     return (
         a is b
