@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from typing import overload
+from typing import TypeVar, overload
 
 from xdsl.dialects.builtin import AnyFloat, ArrayAttr, FloatAttr, IntegerAttr, StringAttr, UnitAttr
-from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
@@ -39,12 +39,13 @@ __all__ = [
     "RANGE", "arguments_of", "arguments_with_values", "buffer_text", "decimal", "dim_after", "dim_of",
     "dims_in_brackets", "flags", "guards_of", "in_parentheses", "known_operand", "map_after", "number_after",
     "operands_in", "optional_bits", "optional_dim", "optional_operand", "print_arguments",
-    "print_arguments_with_values", "print_buffer", "print_constants", "print_guards", "print_range",
-    "print_region", "print_rest", "print_results", "range_attributes", "raw_after", "read_buffer",
-    "read_constant", "read_constants", "read_order", "read_range", "read_region", "read_rest", "read_results",
-    "says_nothing", "symbol_after", "word",
+    "print_arguments_with_values", "print_buffer", "print_constants", "print_guards", "print_if", "print_range",
+    "print_region", "print_rest", "print_results", "print_while", "range_attributes", "raw_after", "read_buffer",
+    "read_constant", "read_constants", "read_if", "read_order", "read_range", "read_region", "read_rest",
+    "read_results", "read_while", "symbol_after", "word",
 ]  # fmt: skip
 
+Op = TypeVar("Op", bound=Operation)
 _OPEN, _CLOSE = "([{", ")]}"
 #: An operand of an expression: a number, a symbol or the name of a function; and what stands between two operands.  A
 #: remainder has a space behind it, a value's name has none.
@@ -467,3 +468,55 @@ def arguments_with_values(parser: Parser) -> tuple[list[Parser.Argument], list[S
 
     pairs = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, read_one)
     return [argument for argument, _ in pairs], [value for _, value in pairs]
+
+
+# What `while` and `if` of all dialects print.
+
+
+def print_while(printer: Printer, op: Operation) -> None:
+    """``carry (%v = %x) { … } do (%w) { … }``: the operands, the condition and the body of an op."""
+    condition, body = op.regions
+    if op.operands:
+        printer.print_string(" carry ")
+        print_arguments_with_values(printer, condition.block.args, op.operands)
+    print_rest(printer, op, (), header=True)
+    print_region(printer, condition)
+    printer.print_string(" do")
+    if op.operands:
+        printer.print_string(" ")
+        print_arguments(printer, body.block.args)
+    print_region(printer, body)
+
+
+def read_while(parser: Parser, made: type[Op], terminator: Callable[[], IRDLOperation]) -> Op:
+    """The op `made` of what `print_while` prints; its results have the types of its operands."""
+    arguments, values = arguments_with_values(parser) if word(parser, "carry") else ([], [])
+    types = [v.type for v in values]
+    attributes = read_rest(parser, header=True)
+    condition = read_region(parser, arguments, terminator)
+    parser.parse_keyword("do")
+    body = read_region(parser, arguments_of(parser, types, "the body") if types else [], terminator)
+    return made.create(operands=values, result_types=types, attributes=attributes, regions=[condition, body])
+
+
+def print_if(printer: Printer, op: Operation) -> None:
+    """``%c -> (f32[n]) { … } else { … }``: the condition, the results and the two regions of an op."""
+    then, otherwise = op.regions
+    printer.print_string(" ")
+    printer.print_operand(op.operands[0])
+    print_results(printer, op.result_types)
+    print_rest(printer, op, (), header=True)
+    print_region(printer, then)
+    if not says_nothing(otherwise):
+        printer.print_string(" else")
+        print_region(printer, otherwise)
+
+
+def read_if(parser: Parser, made: type[Op], terminator: Callable[[], IRDLOperation]) -> Op:
+    """The op `made` of what `print_if` prints."""
+    condition = known_operand(parser)
+    types = read_results(parser)
+    attributes = read_rest(parser, header=True)
+    then = read_region(parser, [], terminator)
+    otherwise = read_region(parser, [], terminator) if word(parser, "else") else Region(Block([terminator()]))
+    return made.create(operands=[condition], result_types=types, attributes=attributes, regions=[then, otherwise])

@@ -23,23 +23,23 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import (
     RANGE,
-    arguments_of,
     arguments_with_values,
-    known_operand,
     number_after,
     operands_in,
-    print_arguments,
     print_arguments_with_values,
+    print_if,
     print_range,
     print_region,
     print_rest,
     print_results,
+    print_while,
     range_attributes,
+    read_if,
     read_range,
     read_region,
     read_rest,
     read_results,
-    says_nothing,
+    read_while,
     word,
 )  # fmt: skip
 from ..attributes import DimAttr, integer_attr, tensor_of
@@ -210,26 +210,11 @@ class WhileOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         """``kernel.while carry (%v = %x) { … } do (%w) { … }``"""
-        if self.inits:
-            printer.print_string(" carry ")
-            print_arguments_with_values(printer, self.condition.block.args, self.inits)
-        print_rest(printer, self, (), header=True)
-        print_region(printer, self.condition)
-        printer.print_string(" do")
-        if self.inits:
-            printer.print_string(" ")
-            print_arguments(printer, self.body.block.args)
-        print_region(printer, self.body)
+        print_while(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> WhileOp:
-        arguments, inits = arguments_with_values(parser) if word(parser, "carry") else ([], [])
-        types = [v.type for v in inits]
-        attributes = read_rest(parser, header=True)
-        condition = read_region(parser, arguments, YieldOp)
-        parser.parse_keyword("do")
-        body = read_region(parser, arguments_of(parser, types, "the body") if types else [], YieldOp)
-        return cls.create(operands=inits, result_types=types, attributes=attributes, regions=[condition, body])
+        return read_while(parser, cls, YieldOp)
 
     def verify_(self) -> None:
         types = [v.type for v in self.inits]
@@ -255,23 +240,11 @@ class IfOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         """``kernel.if %c -> (f32[n]) { … } else { … }``"""
-        printer.print_string(" ")
-        printer.print_operand(self.condition)
-        print_results(printer, [r.type for r in self.results_])
-        print_rest(printer, self, (), header=True)
-        print_region(printer, self.then)
-        if not says_nothing(self.otherwise):
-            printer.print_string(" else")
-            print_region(printer, self.otherwise)
+        print_if(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> IfOp:
-        condition = known_operand(parser)
-        types = read_results(parser)
-        attributes = read_rest(parser, header=True)
-        then = read_region(parser, [], YieldOp)
-        otherwise = read_region(parser, [], YieldOp) if word(parser, "else") else Region(Block([YieldOp()]))
-        return cls.create(operands=[condition], result_types=types, attributes=attributes, regions=[then, otherwise])
+        return read_if(parser, cls, YieldOp)
 
     def verify_(self) -> None:
         _expect_condition([self.condition])

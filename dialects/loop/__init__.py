@@ -48,16 +48,17 @@ from ..assembly import (
     print_buffer,
     print_constants,
     print_guards,
+    print_if,
     print_range,
     print_region,
     print_rest,
     range_attributes,
     read_buffer,
     read_constants,
+    read_if,
     read_order,
     read_range,
     read_rest,
-    says_nothing,
     symbol_after,
     word,
 )
@@ -724,21 +725,11 @@ class IfOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         """``loop.if %c { … } else { … }``"""
-        printer.print_string(" ")
-        printer.print_operand(self.condition)
-        print_rest(printer, self, (), header=True)
-        print_region(printer, self.then)
-        if not says_nothing(self.otherwise):
-            printer.print_string(" else")
-            print_region(printer, self.otherwise)
+        print_if(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> IfOp:
-        condition = known_operand(parser)
-        attributes = read_rest(parser, header=True)
-        then = body_of(parser)
-        otherwise = body_of(parser) if word(parser, "else") else Region(Block([YieldOp()]))
-        return cls.create(operands=[condition], attributes=attributes, regions=[then, otherwise])
+        return read_if(parser, cls, YieldOp)
 
     def verify_(self) -> None:
         expect_yield(self, 0, ())

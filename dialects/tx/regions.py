@@ -14,20 +14,19 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import (
     RANGE,
-    arguments_of,
     arguments_with_values,
-    known_operand,
     number_after,
-    print_arguments,
     print_arguments_with_values,
+    print_if,
     print_range,
     print_region,
     print_rest,
-    print_results,
+    print_while,
+    read_if,
     read_range,
     read_region,
     read_rest,
-    read_results,
+    read_while,
     word,
 )  # fmt: skip
 from ..attributes import DimAttr, from_attr, integer_attr, ir_tensor, tensor_of
@@ -219,24 +218,11 @@ class WhileOp(RegionOp):
 
     def print(self, printer: Printer) -> None:
         """``tx.while carry (%v = %x) { … } do (%w) { … }``"""
-        if self.ins:
-            printer.print_string(" carry ")
-            print_arguments_with_values(printer, self.condition.block.args, self.ins)
-        print_rest(printer, self, (), header=True)
-        print_region(printer, self.condition)
-        printer.print_string(" do ")
-        print_arguments(printer, self.body.block.args)
-        print_region(printer, self.body)
+        print_while(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> WhileOp:
-        arguments, ins = arguments_with_values(parser) if word(parser, "carry") else ([], [])
-        types = [v.type for v in ins]
-        attributes = read_rest(parser, header=True)
-        condition = read_region(parser, arguments, _empty_yield)
-        parser.parse_keyword("do")
-        body = read_region(parser, arguments_of(parser, types, "the body"), _empty_yield)
-        return cls.create(operands=ins, result_types=types, attributes=attributes, regions=[condition, body])
+        return read_while(parser, cls, _empty_yield)
 
     def verify_(self) -> None:
         types = [v.type for v in self.operands]
@@ -261,23 +247,11 @@ class IfOp(RegionOp):
 
     def print(self, printer: Printer) -> None:
         """``tx.if %c -> (f32[n]) { … } else { … }``"""
-        printer.print_string(" ")
-        printer.print_list(self.ins, printer.print_operand)
-        print_results(printer, [r.type for r in self.outs])
-        print_rest(printer, self, (), header=True)
-        print_region(printer, self.then)
-        printer.print_string(" else")
-        print_region(printer, self.otherwise)
+        print_if(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> IfOp:
-        condition = known_operand(parser)
-        types = read_results(parser)
-        attributes = read_rest(parser, header=True)
-        then = read_region(parser, [], _empty_yield)
-        parser.parse_keyword("else")
-        otherwise = read_region(parser, [], _empty_yield)
-        return cls.create(operands=[condition], result_types=types, attributes=attributes, regions=[then, otherwise])
+        return read_if(parser, cls, _empty_yield)
 
     def verify_(self) -> None:
         if [v.type for v in self.operands] != [_BOOL_SCALAR]:

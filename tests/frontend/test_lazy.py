@@ -284,7 +284,8 @@ def test_elements_are_converted_as_numpy_s_scalars(kind, convert):
 
 def test_an_operand_that_is_an_array_is_read_where_the_expression_stands():
     x, y = np.arange(4.0), asarray(np.arange(4.0)) * 1
-    waiting = y + x, y * np.asarray(y), np.maximum(x[::-1], y)
+    read_only = np.broadcast_to(x, 4)
+    waiting = y + x, y * np.asarray(y), np.maximum(x[::-1], y), y + read_only
     x[:], y[:] = 9, 7
-    for got, expected in zip(waiting, ([0, 2, 4, 6], [0, 1, 4, 9], [3, 2, 2, 3]), strict=True):
+    for got, expected in zip(waiting, ([0, 2, 4, 6], [0, 1, 4, 9], [3, 2, 2, 3], [0, 2, 4, 6]), strict=True):
         np.testing.assert_array_equal(np.asarray(got), expected)

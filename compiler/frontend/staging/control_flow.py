@@ -214,9 +214,8 @@ class ControlFlow:
         """Run two parts, each from the state as it is, and merge what they leave.
 
         Their values are merged as well where these have a `name`.  `roots` are variables beside those of the parts.
-        Where `test` is false one of `rest` is true, if there are any.  What one
-        part only binds may be unbound behind it, but for `dead` variables, which nobody reads there; without these it
-        has no value.
+        Where `test` is false one of `rest` is true, if there are any.  What one part only binds may be unbound behind
+        it, but for `dead` variables, which nobody reads there; without these it has no value.
         """
         with located():
             roots = {**roots, **self.roots(then, otherwise)}
@@ -368,10 +367,12 @@ class ControlFlow:
 
     def _while(
         self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]], check: Any = None,
-        roots: Roots | None = None, ran: Any = True, refers: bool = False,
-        peeled: bool = False,
+        roots: Roots | None = None, ran: Any = True, refers: bool = False, peeled: bool = False,
     ) -> None:  # fmt: skip
-        """A `while` as a loop whose variables are tensors; `ran` is what its condition is at first."""
+        """A `while` as a loop whose variables are tensors; `ran` is what its condition is at first.
+
+        Its first iteration stands apart where that begins from another kind of state: once, then it is `peeled`.
+        """
         roots = self.roots(test, body) if roots is None else roots
         learnt = learnt_of(self.captures, carries)
         plan = LoopState(
@@ -407,7 +408,8 @@ class ControlFlow:
             with require().effort.loop():
                 plan.run(loop)
         except MayNotRun:
-            self._if_it_runs(ran, lambda: self._while(test, body, carries, check, roots), roots, carries)
+            surely = lambda: self._while(test, body, carries, check, roots, refers=refers, peeled=peeled)  # noqa: E731
+            self._if_it_runs(ran, surely, roots, carries)
         except FirstApart as first:
             if ran is True and not peeled:
                 body()

@@ -18,7 +18,7 @@ from ..trace.symint import SymInt
 from ..trace.undefined import Undefined, Unusable
 from .growing_lists import GrowingList
 from .merging import same_value
-from .one_of import MOST_OPTIONS, Method, OneOf
+from .one_of import MOST_OPTIONS, Method, OneOf, any_of
 from .sharing import is_array
 from .state import is_number
 
@@ -193,7 +193,7 @@ class _Either(Form):
         found: list[Any] = []
         for option in self.options:
             own = [(value, cond) for value, cond in values if _has(option, value)]
-            found.append(any(cond is None for _, cond in own) or _any_of([cond for _, cond in own]))
+            found.append(any(cond is None for _, cond in own) or any_of([cond for _, cond in own]))
             found += option._leaves(own, instead[len(found) : len(found) + option.size])
         return found
 
@@ -225,15 +225,6 @@ def _parts(value: Any) -> Sequence[Any]:
 def _has(form: Form, value: Any) -> bool:
     """Whether a value is of the kind of an option."""
     return form._with(value) is form
-
-
-def _any_of(conds: Sequence[Any]) -> Any:
-    if not conds:
-        return False
-    found = conds[0]
-    for cond in conds[1:]:
-        found = apply("logical_or", found, cond)
-    return found
 
 
 def _chosen(cond: Any, one: Any, other: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from ..tensor.composite_views import roots
 from ..tensor.tensor import Tensor
 from ..trace.context import require
 from .choice import PerhapsOfOthers
-from .one_of import OneOf
+from .one_of import OneOf, any_of
 from .references import options_of
 from .sharing import is_array
 
@@ -60,9 +59,7 @@ def _any_of(pairs: Sequence[tuple[Any, Any]]) -> Any:
         if not unknown:
             return True
         terms.append(unknown[0] if len(unknown) == 1 else apply("logical_and", *unknown))
-    if not terms:
-        return False
-    return Tensor(functools.reduce(lambda p, q: apply("logical_or", p, q), terms).value, weak="bool")
+    return Tensor(any_of(terms).value, weak="bool") if terms else False
 
 
 def _is_one(a: Tensor, b: Tensor) -> bool:

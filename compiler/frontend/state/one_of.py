@@ -23,10 +23,15 @@ from ..trace.demands import Ended, demand
 from ..trace.graph import Block
 from ..trace.undefined import UNSET, Unusable
 
-__all__ = ["MOST_OPTIONS", "Method", "OneOf", "one_of_in"]
+__all__ = ["MOST_OPTIONS", "Method", "OneOf", "any_of", "one_of_in"]
 
 #: The most values of which one may be: each use has a branch for each.
 MOST_OPTIONS = 8
+
+
+def any_of(conds: Sequence[Any]) -> Any:
+    """Whether any of some conditions is true."""
+    return functools.reduce(lambda a, b: apply("logical_or", a, b), conds) if conds else False
 
 
 class OneOf(Unusable):
@@ -81,8 +86,7 @@ class OneOf(Unusable):
         held = [(value, cond) for value, cond in known if value is not UNSET]
         if not held:
             raise Ended(error)
-        conds = [cond for _, cond in held]
-        demand(trace, functools.reduce(lambda a, b: apply("logical_or", a, b), conds), error)
+        demand(trace, any_of([cond for _, cond in held]), error)
         found = self.among(held)
         self._bound.append((trace.block, found))
         return found

@@ -59,7 +59,7 @@ def as_tensor(x: Any) -> Tensor:
     refuse_foreign("an operand", x)
     if isinstance(x, np.ndarray):
         # An expression waits, and NumPy says nothing of what is stored into its arrays until then.
-        return tensor_of_array(x.copy() if current() is None and x.flags.writeable else x)
+        return tensor_of_array(x.copy() if current() is None and _may_change(x) else x)
     if isinstance(x, (list, tuple)):
         if getattr(x, "stacked", False):  # a `growing.GrowingList`
             return x.as_array()  # pyright: ignore[reportAttributeAccessIssue]
@@ -73,6 +73,16 @@ def as_tensor(x: Any) -> Tensor:
             )
         return as_tensor(x.__txc_array__())
     raise OpError(f"{type(x).__name__} {x!r} is no tensor and cannot be made one", code="TX0206")
+
+
+def _may_change(x: np.ndarray) -> bool:
+    """Whether NumPy stores into an array's memory, through itself or an array that it is a view of."""
+    array: Any = x
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return True
+        array = array.base
+    return False
 
 
 def tensor_of_array(x: np.ndarray) -> Tensor:
