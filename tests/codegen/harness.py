@@ -17,7 +17,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, builtin, complex, func, math
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect
-from xdsl.parser import Parser
 
 from txc.compiler.codegen.emit.function import symbols_of
 from txc.compiler.codegen.emit.module import emit_llvm
@@ -31,6 +30,7 @@ from txc.compiler.codegen.target.llvm_backend import (
 from txc.compiler.codegen.target.target import Target
 from txc.dialects.attributes import BufferInfo, BufferType, DimAttr, DimsAttr, OrderAttr
 from txc.dialects.dims.dims import Dim, Sym, dim
+from txc.dialects.ir_text import read_module
 from txc.dialects.kernel import KERNEL
 from txc.dialects.loop import LOOP
 from txc.dialects.order import Order
@@ -53,7 +53,7 @@ def parse(text: str) -> ModuleOp:
     attributes = Dialect("tx", [], [DimAttr, DimsAttr, OrderAttr])
     for dialect in (builtin.Builtin, func.Func, arith.Arith, complex.Complex, math.Math, LOOP, KERNEL, attributes):
         context.load_dialect(dialect)
-    module = Parser(context, text).parse_module()
+    module = read_module(context, text)
     module.verify()
     return module
 
