@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--layouts", type=_words, default=[], help="row,col")
     add("--sizes", type=_words, default=[], help="numbers of sizes in the family's list; the drawn one is the last")
     add("--only", type=_words, default=[], metavar="NAME,…", help=f"contestants: {', '.join(CONTESTANTS)}")
-    add("--passes", default="", metavar="PASSES", help="options of txc's passes, such as tx-fuse{rows=false}")
+    add("--passes", default="", metavar="PASSES", help="options of txc's passes, such as tx-fuse-rows{enabled=false}")
     add("--ablate", action="store_true", help="txc only, with all of the optimiser and without each part of it")
     add("--seconds", type=float, default=1.5, help="of samples for each workload (default 1.5, five rounds at least)")
     add("--json", type=Path, metavar="FILE", help="write every sample there")

@@ -26,9 +26,9 @@ class Switch:
 
 
 SWITCHES: dict[str, Switch] = {
-    "fusion": Switch("tx-fuse{maps=false siblings=false rows=false}"),
-    "row fusion": Switch("tx-fuse{rows=false}"),
-    "sibling fusion": Switch("tx-fuse{siblings=false}"),
+    "fusion": Switch("tx-fuse{maps=false},tx-fuse-siblings{enabled=false},tx-fuse-rows{enabled=false}"),
+    "row fusion": Switch("tx-fuse-rows{enabled=false}"),
+    "sibling fusion": Switch("tx-fuse-siblings{enabled=false}"),
     "eval insertion": Switch("tx-insert-evals{maps=false}"),
     "layout swap": Switch("tx-swap-layout{swap=false}"),
     "streaming stores": Switch("tx-schedule-cpu{streaming=false}"),

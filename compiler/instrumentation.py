@@ -22,6 +22,7 @@ __all__ = ["InstrumentationOptions", "PassError", "PassInstrumentation", "PassRe
 
 T = TypeVar("T")
 
+#: Of the files of stages that are no IR modules.
 _SUFFIX = {"graph": "txt", "llvm": "ll", "ptx": "ptx", "asm": "s", "obj": "o"}
 _compilations = itertools.count()
 
@@ -63,6 +64,11 @@ class InstrumentationOptions:
         return self.keep_text or self.dump_dir is not None or bool(self.printing)
 
 
+def _plain(name: str) -> str:
+    """A pass with its options, as a file may be named."""
+    return re.sub(r"[^\w-]+", "-", name)
+
+
 @dataclass(frozen=True)
 class PassRecord:
     """One step of the pipeline.  `text` is None where nobody asked for it; `changed` is None where it is not known."""
@@ -101,7 +107,10 @@ class PassInstrumentation:
         if watch.verify and hasattr(made, "verify"):
             self._verify(stage, name, made)
         if watch.dump_dir is not None:
-            self._dump(watch.dump_dir, stage, name, made if isinstance(made, bytes) else text or "")
+            suffix = "mlir" if hasattr(made, "verify") else _SUFFIX[stage]
+            self._dump(
+                watch.dump_dir, f"{stage}-{_plain(name)}.{suffix}", made if isinstance(made, bytes) else text or ""
+            )
         if watch.printing and text is not None:
             self._print(stage, name, text, changed is not False)
 
@@ -126,10 +135,9 @@ class PassInstrumentation:
         except VerifyException as error:
             raise PassError(f"the IR after {name} (stage {stage}) is not valid: {error}") from error
 
-    def _dump(self, folder: Path, stage: str, name: str, content: str | bytes) -> None:
+    def _dump(self, folder: Path, name: str, content: str | bytes) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        plain = re.sub(r"[^\w-]+", "-", name)
-        path = folder / f"{len(self.records) - 1:02}-{stage}-{plain}.{_SUFFIX.get(stage, 'mlir')}"
+        path = folder / f"{len(self.records) - 1:02}-{name}"
         path.write_bytes(content if isinstance(content, bytes) else (content.rstrip("\n") + "\n").encode())
 
     def _print(self, stage: str, name: str, text: str, changed: bool) -> None:

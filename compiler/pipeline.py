@@ -1,23 +1,21 @@
-"""The staircase: every stage of a compilation in order, from the expression graph to an object file.
+"""The pipeline: every rewrite of a compilation in order, from the expression graph to an object file.
 
-`run_stages` reads top to bottom.  Between any two steps stands the observer (`instrumentation.py`), which keeps, dumps,
-prints, times and verifies what the step made.  Which passes run, and in which order, is decided here and nowhere else.
+`PIPELINE` is the list, and nothing runs that is no line of it; `run_stages` goes through it.  Between any two lines
+stands the observer (`instrumentation.py`), which keeps, dumps, prints, times and verifies what the line made.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
-from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
-from xdsl.utils.exceptions import ArgSpecParseError
+from xdsl.utils.arg_spec import ArgSpec
 
 from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, tensor_of
 from ..dialects.dims.dims import Dim, dim, packed_strides
@@ -26,6 +24,9 @@ from ..dialects.verification import verify_distinct
 from ..passes.cost.model import Machine
 from ..passes.cost.work import work_of
 from ..passes.fusion.fusion import FusionPass
+from ..passes.fusion.row_fusion import RowFusionPass
+from ..passes.fusion.sibling_fusion import SiblingFusionPass
+from ..passes.fusion.topological_order import TopologicalOrderPass
 from ..passes.memory.bufferize import BufferizePass
 from ..passes.schedule.cpu.schedule import ScheduleCpuPass
 from ..passes.schedule.gpu.schedule import ScheduleGpuPass
@@ -33,6 +34,7 @@ from ..passes.tensor.canonicalize import CanonicalizePass
 from ..passes.tensor.eval_insertion import EvalInsertionPass
 from ..passes.tensor.layout_swap import LayoutSwapPass
 from ..passes.tensor.reduction_order import ReductionOrderPass
+from ..passes.tensor.tensor_cores import SelectMmaPass
 from ..runtime.calibration import calibrated
 from ..runtime.loader.loader import can_load
 from ..runtime.stub.native_call import outside
@@ -58,21 +60,13 @@ from .gpu.launch_plan import Plan
 from .gpu.outline import outline
 from .instrumentation import InstrumentationOptions, PassInstrumentation, PassRecord
 from .lowering import lower
+from .pass_options import parse_pass_options
 from .stages import STAGES, check_stage
 
 __all__ = [
-    "PASSES", "Compiled", "Stages", "code_of", "compile_graph", "function_of", "machine_of", "parse_pass_options",
+    "PASSES", "PIPELINE", "Compiled", "Stages", "code_of", "compile_graph", "function_of", "line_of", "machine_of",
     "run_stages", "with_strides",
 ]  # fmt: skip
-
-PASSES: dict[str, type[ModulePass]] = {
-    p.name: p
-    for p in (
-        ReductionOrderPass, CanonicalizePass, LayoutSwapPass, EvalInsertionPass, FusionPass, BufferizePass,
-        ScheduleCpuPass, ScheduleGpuPass,
-    )
-}  # fmt: skip
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -91,12 +85,216 @@ class Stages:
     plan: Plan | None = None
 
     def text(self, stage: str) -> str:
-        """The program after `stage`, where instrumentation kept text; OptionError for a stage it did not get to."""
-        check_stage(stage)
+        """The program after a stage or pass, where instrumentation kept text; OptionError for one it did not get to."""
+        check_stage(stage, PASSES)
         for record in reversed(self.records):
-            if record.stage == stage and record.text is not None:
+            if stage in (record.stage, record.name.partition("{")[0]) and record.text is not None:
                 return record.text
         raise OptionError(f"the compilation did not get to stage {stage!r}")
+
+
+#: Options of a pass that follow from what is compiled, and for what.
+Facts = Callable[["_Run"], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """A line of the pipeline: a pass that makes a stage, or goes on with it, with the `facts` that it is given."""
+
+    stage: str
+    pass_: type[ModulePass]
+    facts: Facts = lambda run: {}
+    when: Callable[[_Run], bool] = lambda run: True
+
+    @property
+    def name(self) -> str:
+        return self.pass_.name
+
+    def __call__(self, run: _Run) -> None:
+        module, made = run.module_now(), run.chosen(self.pass_, self.facts(run))
+
+        def work() -> ModuleOp:
+            made.apply(run.context, module)
+            return module
+
+        run.observer.step(self.stage, str(made.pipeline_pass_spec()), work)
+
+
+@dataclass(frozen=True)
+class Translate:
+    """A line of the pipeline that makes a stage of another form than the one before: `work` gives what is shown."""
+
+    stage: str
+    name: str
+    work: Callable[[_Run], Any]
+    when: Callable[[_Run], bool] = lambda run: True
+
+    def __call__(self, run: _Run) -> None:
+        run.observer.step(self.stage, self.name, lambda: self.work(run))
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line of the pipeline that changes no code: it notes a fact for the lines behind it."""
+
+    stage: str
+    name: str
+    work: Callable[[_Run], None]
+    when: Callable[[_Run], bool] = lambda run: True
+
+    def __call__(self, run: _Run) -> None:
+        self.work(run)
+
+
+@dataclass
+class _Run:
+    """One compilation on its way through the pipeline."""
+
+    program: Graph | ModuleOp
+    options: Options
+    #: What the user says of passes, by their names.
+    pass_options: Mapping[str, ArgSpec]
+    target: Target
+    machine: Machine
+    strides: Sequence[tuple[Dim, ...] | None]
+    #: Whether code is for this process, and asks in long loops whether a signal came.
+    here: bool
+    observer: PassInstrumentation
+    stop_after: str
+    replaced: Callable[[ModulePass], ModulePass]
+    completed: Callable[[ModuleOp, str, Dim | None], str]
+    module: ModuleOp | None = None
+    #: For a GPU: the functions that run there.
+    kernels: ModuleOp | None = None
+    work: Dim | None = None
+    llvm: str = ""
+    object: bytes | None = None
+    ptx: str | None = None
+    plan: Plan | None = None
+    context: Context = field(default_factory=Context)
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.target.is_gpu
+
+    def module_now(self) -> ModuleOp:
+        assert self.module is not None, "the pipeline starts with a graph or a module"
+        return self.module
+
+    def chosen(self, kind: type[ModulePass], facts: dict[str, Any]) -> ModulePass:
+        """A pass with the user's options and, where the user says nothing, these."""
+        spec = self.pass_options.get(kind.name)
+        if spec is not None:
+            chosen = spec.normalize_parameter_names().parameters
+            facts = {name: value for name, value in facts.items() if name not in chosen}
+        return self.replaced(replace(kind() if spec is None else kind.from_pass_spec(spec), **facts))
+
+
+def _lower(run: _Run) -> ModuleOp:
+    """The graph as tx ops, whose inputs are stored as the strides say."""
+    assert isinstance(run.program, Graph)
+    run.module = with_strides(lower(run.program, run.target.has_fma), run.strides)
+    return run.module
+
+
+def _note_machine(run: _Run) -> None:
+    """Costs are those of the target from here on."""
+    run.machine.mark(run.module_now())
+    verify_distinct(run.module_now())
+
+
+def _note_work(run: _Run) -> None:
+    run.work = work_of(function_of(run.module_now()))
+
+
+def _outline(run: _Run) -> ModuleOp:
+    """Kernels as functions of their own, and the plan of the host that launches them."""
+    run.kernels, run.plan = outline(run.module_now())
+    return run.kernels
+
+
+def _emit(run: _Run) -> str:
+    modes = run.options.debug, run.options.check_bounds and not run.on_gpu, run.here and not run.on_gpu
+    run.llvm = emit_llvm(run.kernels or run.module_now(), run.target, *modes)
+    return run.llvm
+
+
+def _ptx(run: _Run) -> str:
+    """The text that the driver compiles, below what the host does."""
+    run.ptx = "".join(f"// {line}\n" for line in str(run.plan).splitlines()) + emit_asm(run.llvm, run.target)
+    return run.ptx
+
+
+def _compile(run: _Run) -> bytes:
+    run.object = compile_llvm(run.completed(run.module_now(), run.llvm, run.work) if run.llvm else "", run.target)
+    return run.object
+
+
+def _fusion_facts(run: _Run) -> dict[str, Any]:
+    return {"has_fma": run.target.has_fma, "locations": run.options.debug}
+
+
+def _units(run: _Run) -> dict[str, Any]:
+    target = run.target
+    return {"units": allowed_units(target.capability, run.options.fastmath, target.features.split(","))}
+
+
+def _rows(run: _Run) -> dict[str, Any]:
+    return {"contractions": "either" if run.on_gpu else "both", "column_major": not run.on_gpu}
+
+
+def _vectors(run: _Run) -> dict[str, Any]:
+    return {"vector_bits": run.target.vector_bits}
+
+
+def _copies_and_units(run: _Run) -> dict[str, Any]:
+    return {"warpgroups": run.target.has_warpgroups, "boxes": run.target.has_box_copies}
+
+
+def on_cpu(run: _Run) -> bool:
+    return not run.on_gpu
+
+
+def on_gpu(run: _Run) -> bool:
+    return run.on_gpu
+
+
+def _makes_object(run: _Run) -> bool:
+    return not run.on_gpu and run.stop_after == "obj"
+
+
+def _shows_assembly(run: _Run) -> bool:
+    """Assembly is for people: an object file does not need it."""
+    return not run.on_gpu and (run.observer.watch.needs_text or run.stop_after == "asm")
+
+
+#: Every line in order.  One that names a stage again goes on with it: the stage is what the last of them leaves.
+PIPELINE: tuple[Rewrite | Translate | Note, ...] = (
+    Translate("graph", "stage", lambda run: run.program),
+    Translate("tensor", "lower", _lower),
+    Rewrite("tensor", ReductionOrderPass),
+    Note("tensor", "machine", _note_machine),
+    Rewrite("canonical", CanonicalizePass),
+    Rewrite("layout", LayoutSwapPass),
+    Rewrite("evals", EvalInsertionPass),
+    Rewrite("fused", TopologicalOrderPass),
+    Rewrite("fused", FusionPass, _fusion_facts),
+    Rewrite("fused", SiblingFusionPass),
+    Rewrite("fused", SelectMmaPass, _units),
+    Rewrite("fused", RowFusionPass, _rows),
+    Rewrite("buffers", BufferizePass),
+    Note("buffers", "work", _note_work, _makes_object),
+    Rewrite("loops", ScheduleCpuPass, _vectors, on_cpu),
+    Rewrite("loops", ScheduleGpuPass, _copies_and_units, on_gpu),
+    Translate("llvm", "outline", _outline, on_gpu),
+    Translate("llvm", "emit", _emit),
+    Translate("ptx", "assemble", _ptx, on_gpu),
+    Translate("asm", "assemble", lambda run: emit_asm(run.llvm, run.target), _shows_assembly),
+    Translate("obj", "compile", _compile, on_cpu),
+)  # fmt: skip
+
+#: The passes by the names that their options are given under, and after which a compilation may stop.
+PASSES: dict[str, type[ModulePass]] = {line.name: line.pass_ for line in PIPELINE if isinstance(line, Rewrite)}
 
 
 def run_stages(
@@ -114,58 +312,41 @@ def run_stages(
 ) -> Stages:
     """Compile a graph, or a module that is at stage `start`, as far as `stop_after`, for a GPU at most to ``ptx``.
 
-    `strides` are those of the graph's tensor inputs at run time (None: packed).  The cost model's `machine` is, where
-    the target is this machine, what was measured of it, else what is usual of its kind.  `replaced` may exchange a
-    pass: tests of the bisector put in one that is wrong.  `completed` may add to the LLVM IR text what only the object
-    needs; it is also told the work (`passes/cost/work.py`).  Code for no named target is for this process, and asks in
-    long loops whether a signal came.  Raises OptionError for unknown stages, passes and pass options.
+    `stop_after` is a stage or a pass.  `strides` are those of the graph's tensor inputs at run time (None: packed).
+    The cost model's `machine` is, where the target is this machine, what was measured of it, else what is usual of its
+    kind.  `replaced` may exchange a pass: tests of the bisector put in one that is wrong.  `completed` may add to the
+    LLVM IR text what only the object needs; it is also told the work (`passes/cost/work.py`).  Code for no named target
+    is for this process, and asks in long loops whether a signal came.  Raises OptionError for unknown stages, passes
+    and pass options.
     """
     options = options or Options.of()
-    here = target is None
-    target = target or _target_of(options)
-    run = _Run(
-        program, start, stop_after, options, PassInstrumentation(watch or InstrumentationOptions.from_knobs()), replaced
+    here, target = target is None, target or _target_of(options)
+    observer = PassInstrumentation(
+        watch or InstrumentationOptions.from_knobs(), program.name if isinstance(program, Graph) else ""
     )
-    machine = machine or machine_of(target)
-
-    if run.reaches("graph"):
-        run.watched("graph", "stage", lambda: program)
-    if run.reaches("tensor"):
-        assert isinstance(program, Graph)
-        in_order = run.chosen(ReductionOrderPass)
-
-        def lowered() -> ModuleOp:
-            module = with_strides(lower(program, target.has_fma), strides)
-            in_order.apply(run.context, module)
-            return module
-
-        run.module = run.watched("tensor", "lower", lowered)
-        machine.mark(run.module)
-        verify_distinct(run.module)
-    run.passes("canonical", CanonicalizePass)
-    run.passes("layout", LayoutSwapPass)
-    run.passes("evals", EvalInsertionPass)
-    units = allowed_units(target.capability, options.fastmath, target.features.split(","))
-    run.passes(
-        "fused", FusionPass, has_fma=target.has_fma, locations=options.debug, matrix_units=units,
-        panels="either" if target.is_gpu else "both", across=not target.is_gpu,
+    run = _Run(
+        program, options, parse_pass_options(options.passes, PASSES), target, machine or machine_of(target), strides,
+        here, observer, stop_after, replaced, completed, program if isinstance(program, ModuleOp) else None,
     )  # fmt: skip
-    run.passes("buffers", BufferizePass)
-    work = work_of(function_of(run.module_now())) if run.reaches("obj") and run.reaches("buffers") else None
-    if target.is_gpu:
-        run.passes("loops", ScheduleGpuPass, warpgroups=target.has_warpgroups, boxes=target.has_box_copies)
-        return run.on_gpu(target)
-    run.passes("loops", ScheduleCpuPass, vector_bits=target.vector_bits)
-    if run.reaches("llvm"):
-        modes = options.debug, options.check_bounds, here
-        run.llvm = run.watched("llvm", "emit", lambda: emit_llvm(run.module_now(), target, *modes))
-    if run.reaches("asm") and (run.wants_text or stop_after == "asm"):
-        run.watched("asm", "assemble", lambda: emit_asm(run.llvm or "", target))
-    if run.reaches("obj"):
-        text = completed(run.module_now(), run.llvm, work) if run.llvm else ""
-        run.object = run.watched("obj", "compile", lambda: compile_llvm(text, target))
+    for line in _lines(start, stop_after, given=run.module is not None):
+        if line.when(run):
+            line(run)
+    observer.finish()
+    records = tuple(observer.records)
+    return Stages(program, run.module, run.llvm or None, run.object, records, run.ptx, run.plan)
 
-    return run.finished()
+
+def _lines(start: str, stop_after: str, *, given: bool) -> Sequence[Rewrite | Translate | Note]:
+    """The lines from a stage, or from behind one that is `given`, to the last of a stage, or to a pass."""
+    order = list(STAGES)
+    first = order.index(check_stage(start)) + given
+    return [line for line in PIPELINE[: line_of(stop_after) + 1] if order.index(line.stage) >= first]
+
+
+def line_of(name: str) -> int:
+    """Where in the pipeline a stage is made, or a pass stands.  OptionError for other names."""
+    check_stage(name, PASSES)
+    return max(i for i, line in enumerate(PIPELINE) if name in (line.stage, line.name))
 
 
 def _target_of(options: Options) -> Target:
@@ -181,83 +362,6 @@ def machine_of(target: Target) -> Machine:
         return Machine.of_gpu(target.capability)
     usual = Machine.of_cpu(target.vector_bits, target.vector_registers, target.cpu)
     return usual.measured(calibrated()) if target.without_amx == native_target() else usual
-
-
-class _Run:
-    """The state of one walk down the staircase."""
-
-    def __init__(
-        self,
-        program: Graph | ModuleOp,
-        start: str,
-        stop_after: str,
-        options: Options,
-        observer: PassInstrumentation,
-        replaced: Callable[[ModulePass], ModulePass],
-    ):
-        order = list(STAGES)
-        first = order.index(check_stage(start)) + (1 if isinstance(program, ModuleOp) else 0)
-        self._wanted = frozenset(order[first : order.index(check_stage(stop_after)) + 1])
-        self._options = parse_pass_options(options.passes)
-        self._replaced = replaced
-        self.observer = observer
-        self.module = program if isinstance(program, ModuleOp) else None
-        self.program, self.debug = program, options.debug
-        self.llvm: str | None = None
-        self.object: bytes | None = None
-        self.ptx: str | None = None
-        self.plan: Plan | None = None
-        self.context = Context()
-        observer.name = getattr(program, "name", "") if isinstance(program, Graph) else ""
-
-    @property
-    def wants_text(self) -> bool:
-        return self.observer.watch.needs_text
-
-    def reaches(self, stage: str) -> bool:
-        return stage in self._wanted
-
-    def module_now(self) -> ModuleOp:
-        assert self.module is not None, "the pipeline starts with a graph or a module"
-        return self.module
-
-    def on_gpu(self, target: Target) -> Stages:
-        """The stages below `loops` for a GPU: kernels, each a function of its own, and the plan of the host."""
-        if self.reaches("llvm"):
-            kernels, self.plan = outline(self.module_now())
-            self.llvm = self.watched("llvm", "emit", lambda: emit_llvm(kernels, target, self.debug))
-        if self.reaches("ptx"):
-            plan = "".join(f"// {line}\n" for line in str(self.plan).splitlines())
-            self.ptx = self.watched("ptx", "assemble", lambda: plan + emit_asm(self.llvm or "", target))
-        return self.finished()
-
-    def finished(self) -> Stages:
-        self.observer.finish()
-        records = tuple(self.observer.records)
-        return Stages(self.program, self.module, self.llvm, self.object, records, self.ptx, self.plan)
-
-    def watched(self, stage: str, name: str, work: Callable[[], T]) -> T:
-        return self.observer.step(stage, name, work)
-
-    def passes(self, stage: str, kind: type[ModulePass], **options: Any) -> None:
-        """Run the pass that makes a stage, with the user's options and, where the user says nothing, these."""
-        if not self.reaches(stage):
-            return
-        module, made = self.module_now(), self.chosen(kind, **options)
-
-        def work() -> ModuleOp:
-            made.apply(self.context, module)
-            return module
-
-        self.watched(stage, str(made.pipeline_pass_spec()), work)
-
-    def chosen(self, kind: type[ModulePass], **options: Any) -> ModulePass:
-        """A pass with the user's options and, where the user says nothing, these."""
-        spec = self._options.get(kind.name)
-        if spec is not None:
-            chosen = spec.normalize_parameter_names().parameters
-            options = {name: value for name, value in options.items() if name not in chosen}
-        return self._replaced(replace(kind() if spec is None else kind.from_pass_spec(spec), **options))
 
 
 def compile_graph(
@@ -393,28 +497,3 @@ def with_strides(module: ModuleOp, strides: Sequence[tuple[Dim, ...] | None]) ->
     more = [d for s in full for d in s if d.symbol is not None and d.symbol.name.startswith("$")]
     function.attributes["tx.symbols"] = dims_attr((*given.data, *(d for d in more if d not in given.data)))
     return module
-
-
-def parse_pass_options(text: str) -> dict[str, ArgSpec]:
-    """Options of passes, ``tx-fuse{rows=false},…``, by pass.  Raises OptionError for what is wrong with them."""
-    try:
-        specs = list(parse_pipeline(text)) if text.strip() else []
-    except ArgSpecParseError as error:
-        raise OptionError(
-            f"{text!r} is no list of passes: write 'pass{{option=value}}', separated by commas"
-        ) from error
-    for spec in specs:
-        if spec.name not in PASSES:
-            near = difflib.get_close_matches(spec.name, PASSES, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"they are {', '.join(PASSES)}"
-            raise OptionError(f"there is no pass {spec.name!r}; {hint}")
-        known = [f.name for f in fields(PASSES[spec.name])]
-        for name in spec.normalize_parameter_names().parameters:
-            if name not in known:
-                listed = ", ".join(known) or "none"
-                raise OptionError(f"pass {spec.name} has no option {name!r}; it has {listed}")
-        try:
-            PASSES[spec.name].from_pass_spec(spec)
-        except (TypeError, ValueError) as error:
-            raise OptionError(f"an option of pass {spec.name} has a value that it does not take: {error}") from error
-    return {spec.name: spec for spec in specs}

@@ -127,7 +127,12 @@ def test_dump_ir_numbers_every_stage(program: Path, tmp_path: Path):
     assert str(tmp_path / "ir") in done.stdout
     found = sorted(p.name for p in (tmp_path / "ir").iterdir())
     assert [name[:2] for name in found] == [f"{i:02}" for i in range(len(found))]
-    assert [name.split("-")[1] for name in found] == list(STAGES)
+    assert list(dict.fromkeys(name.split("-")[1] for name in found)) == list(STAGES)
+    fused = [name[3:] for name in found if "-fused-" in name]
+    for name, expected in zip(
+        fused, ("topological-order", "fuse", "fuse-siblings", "select-mma", "fuse-rows"), strict=True
+    ):
+        assert name.startswith(f"fused-tx-{expected}")
 
 
 def test_print_after_change_says_what_is_unchanged(program: Path):
@@ -147,10 +152,25 @@ def test_time_passes_prints_a_table(program: Path):
 
 def test_pass_options_reach_the_pass(program: Path):
     grouped = compile_(program, "--emit=fused")
-    apart = compile_(program, "--emit=fused", "--passes", "tx-fuse{rows=false}")
+    apart = compile_(program, "--emit=fused", "--passes", "tx-fuse-rows{enabled=false}")
     assert "kernel.rows" in grouped.stdout
     assert apart.returncode == 0, apart.stderr
     assert "kernel.rows" not in apart.stdout
+
+
+def test_a_pass_is_printed_and_stopped_after(program: Path):
+    """Inside a stage, too: nests are there before they are put together in rows."""
+    fused, siblings = (compile_(program, f"--emit={name}").stdout for name in ("tx-fuse-rows", "tx-fuse-siblings"))
+    assert fused == compile_(program, "--emit=fused").stdout
+    assert "kernel.rows" in fused and "kernel.generic" in siblings and "kernel.rows" not in siblings
+    printed = compile_(program, "--stop-after=tx-topological-order", "--print-ir-after-all").stderr
+    assert "fused: tx-topological-order" in printed and "tx-fuse" not in printed
+
+
+def test_an_option_of_an_earlier_version_is_said_to_be_one(program: Path):
+    with pytest.warns(FutureWarning, match=r"tx-fuse\{rows=…\} is a name of an earlier version; write tx-fuse-rows\{"):
+        done = compile_(program, "--emit=fused", "--passes", "tx-fuse{rows=false}")
+    assert done.returncode == 0 and "kernel.rows" not in done.stdout
 
 
 def test_bisect_finds_no_culprit_in_a_right_compiler(program: Path):
@@ -179,7 +199,9 @@ def test_knobs_are_listed():
         (["{program}", "--emit=fused", "--passes", "tx-fus"], "there is no pass 'tx-fus'; did you mean 'tx-fuse'?"),
         (["{program}", "--emit=fused", "--passes", "tx-fuse{row=true}"], "tx-fuse has no option 'row'; it has maps"),
         (["{program}", "--emit=fused", "--passes", "tx-fuse{"], "is no list of passes"),
-        (["{program}", "--emit=fused", "--passes", "tx-fuse{panels=no}"], "tx-fuse has a value that it does not take"),
+        (["{program}", "--passes", "tx-fuse-rows{contractions=no}"], "tx-fuse-rows has a value that it does not take"),
+        (["{program}", "--emit=tx-fuse-rws"], "there is no stage 'tx-fuse-rws'; did you mean 'tx-fuse-rows'?"),
+        (["{program}", "--emit=tx-fuse-rows", "--stop-after=tx-fuse"], "comes after --stop-after=tx-fuse"),
         (["run", "{program}", "--input", "beta=1.0"], "missing input 'x' of softmax"),
         (["run", "{program}", "--input", "bta=1.0"], "did you mean 'beta'?"),
         (["run", "{program}", "--input", "x"], "--input 'x' has no '='"),
@@ -246,7 +268,7 @@ def test_cache_says_what_is_kept_and_why_a_function_is_not(program: Path, tmp_pa
     assert compile_apart("run", program, *inputs, **folder).returncode == 0
     why = compile_("cache", "why", program, **folder).stdout.splitlines()
     assert why == ["rows: miss: nothing is kept for a function of this name", "softmax: hit"]
-    other = compile_("cache", "why", program, "--passes", "tx-fuse{rows=false}", **folder).stdout
+    other = compile_("cache", "why", program, "--passes", "tx-fuse-rows{enabled=false}", **folder).stdout
     assert "softmax: miss: it is kept with another options" in other
     info = compile_("cache", "info", **folder).stdout
     assert f"folder   {folder['TXC_CACHE_DIR']}" in info and "entries  1, " in info and "1 graphs" in info

@@ -14,7 +14,7 @@ from txc.compiler.driver.executable import Executable, GuardFailure
 from txc.compiler.driver.options import OptionError, Options
 from txc.compiler.frontend.trace.graph import Graph
 from txc.compiler.instrumentation import InstrumentationOptions, PassError
-from txc.compiler.pipeline import compile_graph, function_of, run_stages
+from txc.compiler.pipeline import PASSES, PIPELINE, Note, compile_graph, function_of, on_gpu, run_stages
 from txc.compiler.stages import STAGES
 from txc.passes.tensor.canonicalize import CanonicalizePass
 
@@ -36,6 +36,21 @@ def test_stages_are_kept_in_order():
     assert "tx.sum" in stages.text("tensor")
     assert "kernel.generic" in stages.text("fused")
     assert stages.object is not None and len(stages.object) > 500
+
+
+def test_each_line_of_the_pipeline_is_seen():
+    """All rewrites leave a record, in the order of the list: none runs inside another."""
+    records = run_stages(graph_of(ROWS), watch=InstrumentationOptions(keep_text=True)).records
+    lines = [line for line in PIPELINE if not isinstance(line, Note) and line.when is not on_gpu]
+    assert [(r.stage, r.name.partition("{")[0]) for r in records] == [(line.stage, line.name) for line in lines]
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_stop_after_a_pass(name: str):
+    stages = run_stages(graph_of(ROWS), stop_after=name, watch=InstrumentationOptions(keep_text=True))
+    if name != "tx-schedule-gpu":
+        assert stages.records[-1].name.partition("{")[0] == name
+        assert stages.text(name) == stages.records[-1].text
 
 
 def test_stop_after_stops():

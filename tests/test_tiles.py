@@ -213,7 +213,7 @@ def test_machine_code() -> None:
     assert names == ["ldtilecfg", *["tdpbf16ps"] * 4, *["tilestored64"] * 4, "tilerelease"]
     with pytest.raises(EmitError, match="bf16_tile is a matrix unit of processors with amx-bf16"):
         graph = txc.jit(product).graph(a, b)
-        passes = "tx-fuse{matrix-units=bf16_tile}"
+        passes = "tx-select-mma{units=bf16_tile}"
         run_stages(
             graph, Options.of(passes=passes), target=llvm_backend.make_target("", "x86-64-v4"), stop_after="llvm"
         )

@@ -145,7 +145,7 @@ def _parser(running: bool) -> _Parser:
     else:
         add_options(parser)
     parser.add_argument("--device", default="cpu", metavar="cpu[:N]", help="how many threads run it")
-    parser.add_argument("--stop-after", metavar="STAGE", help="compile no further than this stage")
+    parser.add_argument("--stop-after", metavar="STAGE", help="compile no further than this stage or pass")
     parser.add_argument("--dump-ir", metavar="DIR", type=Path, help="write every stage into a folder, numbered")
     parser.add_argument("--print-ir-after-all", action="store_true", help="print the IR after every pass")
     parser.add_argument("--print-ir-after-change", action="store_true", help="only after passes that changed it")
@@ -156,7 +156,9 @@ def _parser(running: bool) -> _Parser:
     parser.add_argument("--verify", action="store_true", help="verify the IR, dominance included, after every pass")
     parser.add_argument("-g", "--debug", action="store_true", help="debug information: which lines code comes from")
     parser.add_argument("--check-bounds", action="store_true", help="an index outside of its buffer is an error")
-    parser.add_argument("--passes", metavar="OPTIONS", default="", help="options of passes: 'tx-fuse{rows=false}'")
+    parser.add_argument(
+        "--passes", metavar="OPTIONS", default="", help="options of passes: 'tx-fuse-rows{enabled=false}'"
+    )
     return parser
 
 
@@ -193,13 +195,20 @@ class _Request:
             generic=given.print_op_generic,
             unbroken=given.print_unbroken,
         )
-        stage = given.emit
-        if stage is not None:
-            stage = forms.get(check_stage(stage, forms), stage)
-        stop = check_stage(given.stop_after or stage or "obj")
-        if stage is not None and list(STAGES).index(stage) > list(STAGES).index(stop):
-            raise OptionError(f"--emit={given.emit} comes after --stop-after={stop}")
-        return _Request(options, watch, stop, stage)
+        return _Request(options, watch, *_emitted_and_last(given.emit, given.stop_after, forms))
+
+
+def _emitted_and_last(emit: str | None, stop_after: str | None, forms: Mapping[str, str]) -> tuple[str, str | None]:
+    """The stage or pass to stop after, and the one to print."""
+    if emit is None and stop_after is None:
+        return "obj", None
+    from ..pipeline import PASSES, line_of
+
+    stage = None if emit is None else forms.get(check_stage(emit, (*forms, *PASSES)), emit)
+    stop = check_stage(stop_after or stage or "obj", PASSES)
+    if stage is not None and line_of(stage) > line_of(stop):
+        raise OptionError(f"--emit={emit} comes after --stop-after={stop}")
+    return stop, stage
 
 
 def _program(path: Path) -> dict[str, Any]:

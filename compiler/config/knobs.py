@@ -234,7 +234,7 @@ CHECK_BOUNDS = _knob(
 )
 PASSES = _knob(
     "TXC_PASSES",
-    "passes with options, e.g. 'tx-fuse{rows=false}'",
+    "passes with options, e.g. 'tx-fuse-rows{enabled=false}'",
     "",
     str,
     "Options for passes of the pipeline, as --passes takes them.",

@@ -148,13 +148,13 @@ SECTIONS = (
         Neighbouring nests over the same points that share an operand read it once. Folds do where they take the same
         elements in one order, and what is exact in any order takes the other's: one nest then has the states of all,
         four at most, and what comes after one fold may use what another gave. Folds of products, scans and folds that
-        say where keep their own loops. Off: `tx-fuse{siblings=false}`.
+        say where keep their own loops. Off: `tx-fuse-siblings{enabled=false}`.
         """,
         """
         def f(x: f32[n, m]) -> (f32[n, m], f32[n, m], f32[n], f32[n]):
             return (x + 1.0, x * x, x.sum([1]), x.maximum([1]))
         """,
-        "fused", "fused", ("fusion",), instead="tx-fuse{siblings=false}",
+        "fused", "fused", ("fusion",), instead="tx-fuse-siblings{enabled=false}",
     ),
     Section(
         "Rows: what nests exchange stays in a cache",
@@ -162,16 +162,16 @@ SECTIONS = (
         Nests that hand each other one row at a time run row by row: the sum of a row is used in that row only,
         so `x` is read from memory once. A sum of all elements needs all rows, and what comes behind it goes over
         whole tensors. As LLVM's time grows faster than a long kernel, a group ends where the next nest would
-        make it too long (`CostModel.fits_kernel`). Off: `tx-fuse{rows=false}`. Rows that one contraction makes and
-        another uses, attention's, take both along, unless `tx-fuse{panels="none"}`, and go by panels of several rows
-        (`passes/schedule/rows/attention_rows.py`); next to one contraction only, reading its other operand for so few
-        rows at a time costs more than the rows' way through memory.
+        make it too long (`CostModel.fits_kernel`). Off: `tx-fuse-rows{enabled=false}`. Rows that one contraction
+        makes and another uses, attention's, take both along, unless `tx-fuse-rows{contractions="none"}`, and go by
+        panels of several rows (`passes/schedule/rows/attention_rows.py`); next to one contraction only, reading its
+        other operand for so few rows at a time costs more than the rows' way through memory.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:
             return x / x.sum([1]).reshape([n, 1]).broadcast([1, m])
         """,
-        "fused", "fused", ("rows",), shown="kernel|func", instead="tx-fuse{rows=false}",
+        "fused", "fused", ("rows",), shown="kernel|func", instead="tx-fuse-rows{enabled=false}",
     ),
     Section(
         "The same along columns: many of them side by side",
@@ -182,13 +182,13 @@ SECTIONS = (
         thread's own. So threads wait for one another once, and nothing that one wrote is read by another. Where the
         second cache does not hold what is handed on of a band, or there are fewer columns than a line for each
         thread, each nest goes over all of them after all (`passes/schedule/rows/fission.py`); that is decided when the
-        loops run. Off: `tx-fuse{across=false}`.
+        loops run. Off: `tx-fuse-rows{column-major=false}`.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:
             return x / x.sum([0]).reshape([1, m]).broadcast([n, 1])
         """,
-        "fused", "fused", ("rows",), shown="kernel|func", instead="tx-fuse{across=false}",
+        "fused", "fused", ("rows",), shown="kernel|func", instead="tx-fuse-rows{column-major=false}",
     ),
     Section(
         "Memory: results are written where they go",

@@ -1,4 +1,4 @@
-// RUN: tx-opt %s --print-unbroken -p tx-fuse | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-topological-order,tx-fuse,tx-fuse-siblings,tx-fuse-rows' | filecheck %s
 
 // Statements about x and about y, written in turns: what is alike comes together, and each pair is one nest.
 // CHECK-LABEL: @in_turns

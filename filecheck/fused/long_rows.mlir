@@ -1,4 +1,4 @@
-// RUN: tx-opt %s --print-unbroken -p tx-fuse | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-fuse,tx-fuse-rows' | filecheck %s
 
 // Twice five powers and the sum of a row: one kernel.
 // CHECK-LABEL: @short

@@ -1,6 +1,6 @@
-// RUN: tx-opt %s --print-unbroken -p tx-fuse | filecheck %s
-// RUN: tx-opt %s --print-unbroken -p 'tx-fuse{rows=false}' | filecheck %s --check-prefix=APART
-// RUN: tx-opt %s --print-unbroken -p 'tx-fuse{across=false}' | filecheck %s --check-prefix=ALONG
+// RUN: tx-opt %s --print-unbroken -p 'tx-fuse,tx-fuse-rows' | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-fuse,tx-fuse-rows{enabled=false}' | filecheck %s --check-prefix=APART
+// RUN: tx-opt %s --print-unbroken -p 'tx-fuse,tx-fuse-rows{column-major=false}' | filecheck %s --check-prefix=ALONG
 
 // A row's sum is used in that row only: both nests go row by row.
 // CHECK-LABEL: @normalise

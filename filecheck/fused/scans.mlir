@@ -1,4 +1,4 @@
-// RUN: tx-opt %s --print-unbroken -p tx-fuse | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-fuse,tx-fuse-rows' | filecheck %s
 
 // A scan is a fold that finishes at every element: maps before it are in its body, maps after it in its finish region,
 // which may read other tensors at the same element.

@@ -1,5 +1,5 @@
-// RUN: tx-opt %s --print-unbroken -p tx-fuse | filecheck %s
-// RUN: tx-opt %s --print-unbroken -p 'tx-fuse{siblings=false}' | filecheck %s --check-prefix=APART
+// RUN: tx-opt %s --print-unbroken -p 'tx-fuse,tx-fuse-siblings' | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-fuse,tx-fuse-siblings{enabled=false}' | filecheck %s --check-prefix=APART
 
 // Two results over one iteration space that share an input: one nest, one pass over memory.
 // CHECK-LABEL: @shared

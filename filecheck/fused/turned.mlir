@@ -1,4 +1,4 @@
-// RUN: tx-opt %s --print-unbroken -p tx-insert-evals,tx-fuse | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-insert-evals,tx-topological-order,tx-fuse,tx-fuse-siblings,tx-fuse-rows' | filecheck %s
 
 // A permutation of a fold's result is the order in which its nest runs, and the maps after it are still its epilogue.
 // CHECK-LABEL: @turned

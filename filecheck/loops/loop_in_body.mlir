@@ -1,4 +1,4 @@
-// RUN: tx-opt %s --print-unbroken -p tx-fuse,tx-bufferize,tx-schedule-cpu | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-fuse,tx-bufferize,tx-schedule-cpu' | filecheck %s
 
 // A loop of a scalar body stays one op, whose condition is each lane's own; the loop around it keeps its lanes.
 // CHECK-LABEL: @divisors

@@ -1,11 +1,9 @@
 """Fusion: named tensor ops become loop nests, one a materialised value (stage `evals` to stage `fused`).
 
 What is materialised was decided before (`tx.eval`, reductions, contractions, stores, results): fusion pulls every
-other map and view into the nests that use it.  Then
-
-* the maps after a reduction or contraction become its `finish` region where they end in one value (an epilogue),
-* neighbouring nests over one iteration space become one nest with several results,
-* nests that share outer iterators and exchange one row at a time become `kernel.rows` (`passes/fusion/row_fusion.py`).
+other map and view into the nests that use it, and the maps after a reduction or contraction become its `finish` region
+where they end in one value (an epilogue).  The passes behind it put nests together: those over one iteration space
+(`sibling_fusion.py`), and those that exchange one row at a time (`row_fusion.py`).
 """
 
 from __future__ import annotations
@@ -30,37 +28,24 @@ from ...dialects.scalar.builder import BodyBuilder
 from ...dialects.scalar.language import Value
 from ...dialects.tx import TxOp
 from ...dialects.types import DTYPES, DType
-from ..cost.model import CostModel
-from ..tensor.tensor_cores import select_mma
 from .epilogue import epilogue_root, turned
 from .nest_builder import NestBuilder, is_inlined
-from .row_fusion import Panels, fuse_rows
-from .sibling_fusion import merge_siblings
-from .topological_order import topological_order
 
 __all__ = ["FusionPass", "fuse"]
 
 
 @dataclass(frozen=True)
 class FusionPass(ModulePass):
-    """tx ops to kernels.  `rows` and `siblings` switch the two kinds of grouping off, `maps` all fusion of maps.
+    """tx ops to kernels.  ``maps=false`` switches all fusion of maps off.
 
     `has_fma` says whether scalar bodies may hold fused multiply-adds: a fact of the target.  With `locations` their ops
-    say which of the user's lines they come from, as debug information needs; a nest has but one line.  `matrix_units`
-    names the matrix units (`dialects.matrix_unit`) whose order contractions may have.  `panels` says where
-    rows may have contractions (`rows.Panels`), which a schedule then takes several rows at a time; `across` whether
-    rows may lie across memory, of which it takes many side by side.
+    say which of the user's lines they come from, as debug information needs; a nest has but one line.
     """
 
     name = "tx-fuse"
     maps: bool = True
-    rows: bool = True
-    siblings: bool = True
     has_fma: bool = True
     locations: bool = False
-    matrix_units: tuple[str, ...] = ()
-    panels: Panels = "both"
-    across: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
@@ -73,7 +58,7 @@ def fuse(function: func.FuncOp, options: FusionPass) -> None:
     new = Block(arg_types=[a.type for a in old.args])
     for before, after in zip(old.args, new.args):
         after.name_hint = before.name_hint
-    scope = _Scope(options, CostModel.of(function), new, dict(zip(old.args, new.args)))
+    scope = _Scope(options, new, dict(zip(old.args, new.args)))
     scope.run(old)
     function.detach_region(function.body)
     function.add_region(Region(new))
@@ -82,25 +67,19 @@ def fuse(function: func.FuncOp, options: FusionPass) -> None:
 class _Scope:
     """One block being rebuilt: `values` maps tx values to the kernel-level tensors that hold them."""
 
-    def __init__(self, options: FusionPass, costs: CostModel, block: Block, values: dict[SSAValue, SSAValue]):
-        self.options, self.costs, self.block, self.values = options, costs, block, values
+    def __init__(self, options: FusionPass, block: Block, values: dict[SSAValue, SSAValue]):
+        self.options, self.block, self.values = options, block, values
         #: Where the epilogues end that folds wait for.
         self.ends: set[SSAValue] = set()
 
     def run(self, old: Block) -> None:
-        for op in topological_order(old):
+        for op in old.ops:
             self._visit(op)
-        if self.options.siblings:
-            merge_siblings(self.block, self.costs)
-        if self.options.matrix_units:
-            select_mma(self.block, self.options.matrix_units)
-        if self.options.rows:
-            fuse_rows(self.block, self.costs, self.options.panels, self.options.across)
 
     def inner(self, old: Block) -> Block:
         """The kernel form of a region's block, which may use outer values."""
         new = Block(arg_types=[a.type for a in old.args])
-        _Scope(self.options, self.costs, new, {**self.values, **dict(zip(old.args, new.args))}).run(old)
+        _Scope(self.options, new, {**self.values, **dict(zip(old.args, new.args))}).run(old)
         return new
 
     def _visit(self, op: Operation) -> None:

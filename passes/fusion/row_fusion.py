@@ -4,9 +4,9 @@ A group is worth making where it holds a reduction along a row: softmax is a max
 whose rows stay in cache, so memory is passed over once.  A contraction stands alone: one row of it at a time
 would read the whole right operand for every row, where tiles of several rows read it once for all of them.
 Where schedules take a panel of several rows at a time, a group may begin with a contraction, whose rows the others use,
-and end with one that uses theirs, as attention does (`Panels`).
+and end with one that uses theirs, as attention does (`Contractions`).
 Where folds go across memory, so that maps would have to go so with them, bands of rows go side by side, by a schedule
-that has such (`across`); else whole tensors are passed over along memory instead.
+that has such (`column_major`); else whole tensors are passed over along memory instead.
 Maps are turned (`interchange.py`) where only the order of their iterators keeps them from going by rows.
 A group has no more nests than make a kernel of reasonable length (`CostModel.fits_kernel`); the next ones make another.
 """
@@ -14,10 +14,14 @@ A group has no more nests than make a kernel of reasonable length (`CostModel.fi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
 
 from ...dialects.dims.dims import Dim
 from ...dialects.dims.index_map import IndexMap
@@ -27,29 +31,54 @@ from ..cost.model import CostModel
 from ..cost.remarks import enabled, remark
 from ..cost.work import bytes_of, operations_of
 from ..schedule.matmul.match import MatmulOperands, match_matmul
+from .blocks import blocks_of
 from .interchange import inverse, read_permutation, shared_leading_dims, turn
 
-__all__ = ["Panels", "fuse_rows", "is_column_major"]
+__all__ = ["RowFusionPass", "is_column_major"]
 
 #: Where contractions may stand in rows: nowhere, at either end, or at both ends and not at one alone.
-Panels = Literal["none", "either", "both"]
+Contractions = Literal["none", "either", "both"]
 
 
-def fuse_rows(block: Block, costs: CostModel, panels: Panels = "none", across: bool = False) -> None:
+@dataclass(frozen=True)
+class RowFusionPass(ModulePass):
+    """Nests that exchange rows to `kernel.rows`; with ``enabled=false`` they stay as they are.
+
+    `contractions` says where rows may have contractions, which a schedule then takes several rows at a time;
+    `column_major` whether rows may lie across memory, of which it takes many side by side.
+    """
+
+    name = "tx-fuse-rows"
+    enabled: bool = True
+    contractions: Contractions = "both"
+    column_major: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.enabled:
+            for function, block in blocks_of(op):
+                fuse_rows(block, CostModel.of(function), self.contractions, self.column_major)
+
+
+def fuse_rows(block: Block, costs: CostModel, contractions: Contractions, column_major: bool) -> None:
     """Group runs of adjacent nests of a block into rows, in place."""
-    group = _Group(costs, panels, across)
+    group = _Group(costs, contractions, column_major)
     for op in list(block.ops):
         factors = match_matmul(op) if isinstance(op, GenericOp) else None
-        if not isinstance(op, GenericOp) or op.outs or _is_chain(op) or (factors is not None and panels == "none"):
+        if (
+            not isinstance(op, GenericOp)
+            or op.outs
+            or _is_chain(op)
+            or (factors is not None and contractions == "none")
+        ):
             group.close()
-            group = _Group(costs, panels, across)
+            group = _Group(costs, contractions, column_major)
             continue
         if factors is not None:
             ends = group.ends_with(op, factors)
             if ends:
                 group.add(op, factors)
             group.close()
-            group = _Group(costs, panels, across)
+            group = _Group(costs, contractions, column_major)
             if not ends:
                 group.add(op, factors)
             continue
@@ -65,12 +94,12 @@ def fuse_rows(block: Block, costs: CostModel, panels: Panels = "none", across: b
             if enabled():
                 _remark(costs, [*group.nests, op], "whole tensors", "a value is needed beyond its row")
             group.close()
-            group = _Group(costs, panels, across)
+            group = _Group(costs, contractions, column_major)
         elif group.nests and not group.has_room_for(op):
             if enabled():
                 _remark(costs, [group.nests[-1], op], "whole tensors", "the kernel would become too long")
             group.close()
-            group = _Group(costs, panels, across)
+            group = _Group(costs, contractions, column_major)
         group.add(op)
     group.close()
 
@@ -83,10 +112,10 @@ class _Group:
     `first` has the factors of a contraction that makes the rows, `last` those of one that uses them.
     """
 
-    def __init__(self, costs: CostModel, panels: Panels, across: bool):
+    def __init__(self, costs: CostModel, contractions: Contractions, column_major: bool):
         self.costs = costs
-        self.panels: Panels = panels
-        self.across = across
+        self.contractions: Contractions = contractions
+        self.column_major = column_major
         self.nests: list[GenericOp] = []
         self.leading: tuple[Dim, ...] = ()
         self.shared = 0
@@ -101,7 +130,7 @@ class _Group:
     @property
     def has_producer_only(self) -> bool:
         """Whether there is a contraction at the first end only, which is not enough."""
-        return self.panels == "both" and self.first is not None and self.last is None
+        return self.contractions == "both" and self.first is not None and self.last is None
 
     @property
     def folds(self) -> bool:
@@ -120,7 +149,7 @@ class _Group:
         """
         before = self.shared_with(op) if self.takes(op) else 0
         most = min(self.shared, op.n_parallel)
-        if before == most or not self.across or self.first is not None or not self.has_room_for(op):
+        if before == most or not self.column_major or self.first is not None or not self.has_room_for(op):
             return None
         maps_only = not any(nest.is_reduction for nest in self.nests)
         for value, index in zip(op.ins, op.maps_in()):
@@ -146,7 +175,7 @@ class _Group:
 
     def _again(self) -> _Group:
         """The same group, its nests turned."""
-        made = _Group(self.costs, self.panels, self.across)
+        made = _Group(self.costs, self.contractions, self.column_major)
         for nest in self.nests:
             made.add(nest)
         made.turned = list(self.turned)
@@ -155,7 +184,7 @@ class _Group:
     def ends_with(self, op: GenericOp, factors: MatmulOperands) -> bool:
         """Whether a contraction uses the rows that others have made, row by row."""
         whole = self.shared_with(op) == self.shared and _goes_along_rows(op, factors, self.shared)
-        same = self.panels == "either" or (self.first is not None and self.first.batch == factors.batch)
+        same = self.contractions == "either" or (self.first is not None and self.first.batch == factors.batch)
         return same and self.folds and self.consumes_from(op) and whole and self.has_room_for(op)
 
     def add(self, op: GenericOp, factors: MatmulOperands | None = None) -> None:
@@ -195,7 +224,7 @@ class _Group:
 
     def without_first(self) -> _Group:
         """The group of the other nests."""
-        rest = _Group(self.costs, self.panels, self.across)
+        rest = _Group(self.costs, self.contractions, self.column_major)
         for nest in self.nests[1:]:
             rest.add(nest)
         return rest
@@ -204,7 +233,7 @@ class _Group:
         """Make a rows op of the nests where that is worth it."""
         if self.has_producer_only:
             return self.without_first().close()
-        if not _close(self.nests, self.shared, self.costs, self.across):
+        if not _close(self.nests, self.shared, self.costs, self.column_major):
             for nest, back in reversed(self.turned):
                 turn(nest, back)
 
@@ -242,7 +271,7 @@ def _remark(costs: CostModel, group: list[GenericOp], chosen: str, why: str) -> 
     remark("rows", "; ".join(kernel_label(nest) for nest in group), chosen, why, choices, group[-1])
 
 
-def _close(group: list[GenericOp], shared: int, costs: CostModel, across: bool) -> bool:
+def _close(group: list[GenericOp], shared: int, costs: CostModel, column_major: bool) -> bool:
     """Make a rows op of the group where a row holds a reduction and every nest is at most one row; whether it is."""
     if len(group) < 2 or shared < 1:
         return False
@@ -251,7 +280,7 @@ def _close(group: list[GenericOp], shared: int, costs: CostModel, across: bool) 
         reason = "no fold along a row"
     elif all(len(nest.extents.data) == shared for nest in group):
         reason = "rows of one element"
-    elif is_column_major(group, shared) and not (across and _go_side_by_side(group)):
+    elif is_column_major(group, shared) and not (column_major and _go_side_by_side(group)):
         reason = "rows lie across memory"
     if enabled():
         _remark(

@@ -8,9 +8,13 @@ order; the nest then has the states of both, and what comes after the later fold
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from typing import TypeAlias
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
 
 from ...dialects.attributes import DimAttr, DimsAttr
 from ...dialects.dims.index_map import IndexMap
@@ -23,8 +27,9 @@ from ..cost.remarks import enabled, remark
 from ..cost.work import bytes_of
 from ..schedule.body import backward_slice
 from ..schedule.matmul.match import match_matmul
+from .blocks import blocks_of
 
-__all__ = ["merge_siblings"]
+__all__ = ["SiblingFusionPass"]
 
 #: What a body computes (`_computed`), and by which op.
 _Known: TypeAlias = dict[Hashable, Operation]
@@ -34,6 +39,19 @@ _Operands: TypeAlias = tuple[Sequence[SSAValue], Sequence[IndexMap]]
 KEPT = ("loc", "layout")
 #: States of merged folds: each takes registers for every vector that folds beside others.
 MOST_STATES = 4
+
+
+@dataclass(frozen=True)
+class SiblingFusionPass(ModulePass):
+    """Nests over one iteration space to one nest; with ``enabled=false`` they stay as they are."""
+
+    name = "tx-fuse-siblings"
+    enabled: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.enabled:
+            for function, block in blocks_of(op):
+                merge_siblings(block, CostModel.of(function))
 
 
 def merge_siblings(block: Block, costs: CostModel) -> None:

@@ -1,4 +1,4 @@
-"""The order in which a block's ops are taken up: each where it is first needed, whatever order they were written in.
+"""Topological order: each op of a block where it is first needed, whatever order they were written in.
 
 Fusion groups neighbours, so neighbours must not depend on how the user ordered independent statements or the operands
 of a sum.  A block is walked from its terminator, operands before what uses them; where several are free, keys that
@@ -10,13 +10,41 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
 
 from ...dialects import tx
 from ...dialects.registry import Map
+from .blocks import blocks_of
 
-__all__ = ["topological_order"]
+__all__ = ["TopologicalOrderPass"]
+
+
+@dataclass(frozen=True)
+class TopologicalOrderPass(ModulePass):
+    """Put the ops of each block into the order of demand, and drop those that nothing needs."""
+
+    name = "tx-topological-order"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for _, block in blocks_of(op):
+            reorder(block, topological_order(block))
+
+
+def reorder(block: Block, order: list[Operation]) -> None:
+    """Make `order` that of a block, in place; its other ops are erased."""
+    needed = set(order)
+    for op in reversed(list(block.ops)):
+        if op not in needed:
+            op.detach()
+            op.erase()
+    for op in order:
+        op.detach()
+        block.add_op(op)
 
 
 def topological_order(block: Block) -> list[Operation]:

@@ -1,12 +1,14 @@
-"""Which contractions matrix units take: their order says so, so that every stage shows it."""
+"""Which contractions matrix units take: their order says so, so that every later stage shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
+from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
 
 from ...dialects import kernel
 from ...dialects.attributes import order_attr, scalar_dtype
@@ -15,8 +17,7 @@ from ...dialects.matrix_units import UNITS, MatrixUnit, unit_of
 from ...dialects.order import Order
 from ..schedule.matmul.match import match_matmul
 
-__all__ = ["FEW", "NarrowOperands", "narrow_operands", "select_mma"]
-
+__all__ = ["FEW", "NarrowOperands", "SelectMmaPass", "narrow_operands"]
 
 #: No more rows or columns than this: packing an operand for tiles costs more than they save.
 FEW = 8
@@ -33,13 +34,21 @@ class NarrowOperands:
         return unit_of(self.types, order)
 
 
-def select_mma(block: Block, names: Collection[str]) -> None:
-    """Give contractions of a block that one of the named units takes its order, in place."""
-    for nest in [op for op in block.ops if isinstance(op, kernel.GenericOp)]:
-        held = narrow_operands(nest)
-        units = [u for u in UNITS if u.name in names and held is not None and u.factors == held.types]
-        if units and not (units[-1].feature and _has_few(nest)):
-            nest.attributes["order"] = order_attr(units[-1].order)
+@dataclass(frozen=True)
+class SelectMmaPass(ModulePass):
+    """Give contractions that one of the `units` takes (names of `dialects.matrix_units`) its order of arithmetic."""
+
+    name = "tx-select-mma"
+    units: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not self.units:
+            return
+        for nest in [nest for nest in op.walk() if isinstance(nest, kernel.GenericOp)]:
+            held = narrow_operands(nest)
+            units = [u for u in UNITS if u.name in self.units and held is not None and u.factors == held.types]
+            if units and not (units[-1].feature and _has_few(nest)):
+                nest.attributes["order"] = order_attr(units[-1].order)
 
 
 def _has_few(nest: kernel.GenericOp) -> bool:

@@ -285,7 +285,7 @@ def test_options_are_part_of_the_key_but_threads_are_not(processes):
     processes.fresh(f)(X)
     processes.fresh(f, threads=1)(X)
     assert processes.compiled == 1
-    processes.fresh(f, passes="tx-fuse{rows=false}")(X)
+    processes.fresh(f, passes="tx-fuse-rows{enabled=false}")(X)
     assert processes.compiled == 2
 
 
@@ -294,8 +294,8 @@ def test_the_nearest_entry_says_what_differs(processes, define, store, monkeypat
     monkeypatch.setattr(type(store), "publish", lambda *_: False)
     for source, options, changed in [
         ("def f(x):\n    return x + 2", {}, "code"),
-        ("def f(x):\n    return x + 1", {"passes": "tx-fuse{rows=false}"}, "options"),
-        ("def f(y):\n    return y + 1", {"passes": "tx-fuse{rows=false}"}, "code, options"),
+        ("def f(x):\n    return x + 1", {"passes": "tx-fuse-rows{enabled=false}"}, "options"),
+        ("def f(y):\n    return y + 1", {"passes": "tx-fuse-rows{enabled=false}"}, "code, options"),
     ]:
         f = processes.fresh(define(source)["f"], **options)
         f(X)

@@ -226,7 +226,7 @@ def test_only_where_it_is_allowed() -> None:
 def test_a_cpu_has_none() -> None:
     half = drawn((8, 8), np.float16)
     with pytest.raises(PassFailedException, match="the order unit<16, fma> is that of a GPU's matrix units"):
-        txc.jit(product, passes="tx-fuse{matrix-units=f16}")(half, half)
+        txc.jit(product, passes="tx-select-mma{units=f16}")(half, half)
 
 
 def test_the_order_is_written_and_read() -> None:

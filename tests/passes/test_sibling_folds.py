@@ -13,7 +13,7 @@ import txc
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
 
-APART = "tx-fuse{siblings=false}"
+APART = "tx-fuse-siblings{enabled=false}"
 
 #: What is one nest, of elements of any type with an order.
 MERGED: dict[str, Function] = {
