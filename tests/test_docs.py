@@ -24,7 +24,7 @@ LINES = {
     "reference/knobs.md": "| `TXC_NUM_THREADS` | a positive integer |",
     "levels.svg": "compiler/frontend/",
     "inside/exp.md": "call <8 x float> @llvm.fma",
-    "inside/tree.md": "| `pipeline.py` | The staircase: every stage of a compilation in order,",
+    "inside/tree.md": "| `pipeline.py` | The pipeline: every rewrite of a compilation in order,",
     "reference/ir.md": "loop.parallel i = 0 to n step 4 on cpu_thread grain 16 {",
     "reference/not-supported.md": "| `np.polymul` | write np.convolve(p, q) |",
     "reference/operations.md": "| `contract` |",
