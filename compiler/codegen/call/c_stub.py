@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ....dialects.dims.dims import Dim
+from ....dialects.dims.dims import Dim, Sym
 from ....dialects.types import DType
 from ...aot.c_signature import STATUS, CArray, CConstant, CScalar, CSignature, CSize
 from ..cpu.dispatch import emit_isa_level
 from ..cpu.function import ARENA, PARALLEL, POOL, THREAD_ARENA, THREAD_STRIDE, THREADS
 from ..emit.module import attributes
-from ..emit.text import Module, llvm_type, quoted
-from ..emit.values.index import IndexWriter
+from ..emit.text import EmitError, IrText, Module, llvm_type, quoted
+from ..emit.values.index import IndexValues
+from ..emit.values.lanes import Lanes
 from ..target.target import Target
 
 __all__ = ["Version", "emit_entry"]
@@ -56,84 +57,85 @@ def emit_entry(signature: CSignature, versions: Sequence[Version]) -> str:
     return f"{module}{attributes(target)}"
 
 
-class _Function(IndexWriter):
+def _undefined(symbol: Sym) -> str:
+    raise EmitError(f"nothing defines the symbol {symbol}")
+
+
+class _Function:
     """One function over the signature's sizes."""
 
     def __init__(self, module: Module, signature: CSignature):
-        super().__init__(module)
+        self.text = IrText(module)
+        self.index = IndexValues(self.text, Lanes(self.text), _undefined)
         self.signature = signature
         self.returns: dict[str, str] = {}
 
     def open(self, sizes: Sequence[CSize]) -> None:
         for size in sizes:
-            self.define(size.symbol, f"%{size.name}")
+            self.index.define(size.symbol, f"%{size.name}")
 
     def close(self, result: str, name: str, parameters: Sequence[str]) -> None:
+        text = self.text
         for status, label in self.returns.items():
-            self.start(label)
-            self.put(f"ret {result} {status}")
-        text = f"define {result} {quoted(name)}({', '.join(parameters)}) #0 {{\nentry:\n{self.lines()}\n}}"
-        self.module.functions.append(text)
+            text.start(label)
+            text.put(f"ret {result} {status}")
+        text.finish(name, result, ", ".join(parameters))
 
     def require(self, condition: str, status: int) -> None:
         """Go on where the i1 holds; else return `status`."""
+        text = self.text
         label = self.returns.setdefault(str(status), f"status{status}")
-        good = self.label("good")
-        self.branch_if(condition, good, label)
-        self.start(good)
+        good = text.label("good")
+        text.branch_if(condition, good, label)
+        text.start(good)
 
     def check_conditions(self, status: int | None = None) -> None:
         """Return the condition's own status, or `status`, where one does not hold."""
         codes = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle"}
         for c in self.signature.conditions:
-            holds = self.ins(f"icmp {codes[c.relation]} i64 {self.index(c.lhs)}, {self.index(c.rhs)}")
+            holds = self.text.ins(f"icmp {codes[c.relation]} i64 {self.index.value(c.lhs)}, {self.index.value(c.rhs)}")
             self.require(holds, c.status if status is None else status)
 
     def thread_count(self) -> str:
         """The threads to use: one where the caller passed NULL."""
-        with_threads, after = self.label("threads"), self.label("counted")
-        before = self.block
-        self.branch_if(self.ins("icmp eq ptr %threads, null"), after, with_threads)
-        self.start(with_threads)
-        given = self.ins(f"load i64, ptr {self.field('%threads', 2)}, align 8")
-        self.branch(after)
-        self.start(after)
-        return self.ins(f"phi i64 [1, %{before}], [{given}, %{with_threads}]")
+        text = self.text
+        with_threads, after = text.label("threads"), text.label("counted")
+        before = text.block
+        text.branch_if(text.ins("icmp eq ptr %threads, null"), after, with_threads)
+        text.start(with_threads)
+        given = text.ins(f"load i64, ptr {self.field('%threads', 2)}, align 8")
+        text.branch(after)
+        text.start(after)
+        return text.ins(f"phi i64 [1, %{before}], [{given}, %{with_threads}]")
 
     def field(self, base: str, number: int) -> str:
-        return self.ins(f"getelementptr {_THREADS}, ptr {base}, i32 0, i32 {number}")
+        return self.text.ins(f"getelementptr {_THREADS}, ptr {base}, i32 0, i32 {number}")
 
     def largest(self, dims: Sequence[Dim]) -> str:
         """The largest of some sizes in bytes, in whole lines."""
-        found = self.index(dims[0])
+        text = self.text
+        found = self.index.value(dims[0])
         for d in dict.fromkeys(dims[1:]):
-            found = self.intrinsic("smax", "i64", "i64", [("i64", found), ("i64", self.index(d))])
-        whole = self.add(found, str(_LINE - 1))
-        return self.ins(f"and i64 {whole}, {-_LINE}") if whole[0] == "%" else str(int(whole) & -_LINE)
+            found = text.intrinsic("smax", "i64", "i64", [("i64", found), ("i64", self.index.value(d))])
+        whole = text.add(found, str(_LINE - 1))
+        return text.ins(f"and i64 {whole}, {-_LINE}") if whole[0] == "%" else str(int(whole) & -_LINE)
 
-
-class _Memory(_Function):
-    """A function that knows how much memory the versions need."""
-
-    def __init__(self, module: Module, signature: CSignature, versions: Sequence[Version]):
-        super().__init__(module, signature)
-        self.versions = versions
-
-    def memory(self, threads: str) -> tuple[str, str, str]:
+    def memory(self, versions: Sequence[Version], threads: str) -> tuple[str, str, str]:
         """Bytes of the arena, bytes from one thread's arena to the next, and bytes of all without alignment."""
-        arena = self.largest([v.arena for v in self.versions])
-        stride = self.largest([v.thread_arena for v in self.versions])
-        return arena, stride, self.add(arena, self.mul(stride, threads))
+        arena = self.largest([v.arena for v in versions])
+        stride = self.largest([v.thread_arena for v in versions])
+        return arena, stride, self.text.add(arena, self.text.mul(stride, threads))
 
 
-class _Call(_Memory):
+class _Call(_Function):
     """The exported function."""
 
     def __init__(self, module: Module, signature: CSignature, versions: Sequence[Version], level: str):
-        super().__init__(module, signature, versions)
-        self.level = level
+        super().__init__(module, signature)
+        self.versions, self.level = versions, level
 
     def emit(self) -> None:
+        text = self.text
         s = self.signature
         self.open(s.integers)
         self.check_conditions()
@@ -141,13 +143,13 @@ class _Call(_Memory):
             self._check_pointer(array)
         threads = self.thread_count()
         self._check_threads(threads)
-        arguments, symbols = self._arguments(), self.alloca("i64", max(1, len(self.versions[0].symbols)))
+        arguments, symbols = self._arguments(), text.alloca("i64", max(1, len(self.versions[0].symbols)))
         runtime = self._runtime(threads)
         for version in self._versions():
             for i, d in enumerate(version.symbols):
-                self.put(f"store i64 {self.index(d)}, ptr {self._slot(symbols, i)}, align 8")
+                text.put(f"store i64 {self.index.value(d)}, ptr {self._slot(symbols, i)}, align 8")
             called = f"call i32 {quoted(version.function)}(ptr {arguments}, ptr {symbols}, ptr {runtime})"
-            self.put(f"ret i32 {self.ins(called)}")
+            text.put(f"ret i32 {text.ins(called)}")
         self.close("i32", s.symbol, self._parameters())
 
     def _parameters(self) -> list[str]:
@@ -157,42 +159,45 @@ class _Call(_Memory):
         return [*given, "ptr %workspace", "ptr %threads"]
 
     def _check_pointer(self, array: CArray) -> None:
-        given = self.ins(f"icmp ne ptr %{array.name}, null")
+        text = self.text
+        given = text.ins(f"icmp ne ptr %{array.name}, null")
         if array.elements.const is None:
-            empty = self.ins(f"icmp eq i64 {self.index(array.elements)}, 0")
-            given = self.ins(f"or i1 {given}, {empty}")
+            empty = text.ins(f"icmp eq i64 {self.index.value(array.elements)}, 0")
+            given = text.ins(f"or i1 {given}, {empty}")
         elif array.elements.const == 0:
             return
         self.require(given, STATUS["TXC_ERROR_NULL"][0])
 
     def _check_threads(self, threads: str) -> None:
         """At least one thread; for several, a function that runs them."""
+        text = self.text
         status = STATUS["TXC_ERROR_THREADS"][0]
-        self.require(self.ins(f"icmp sge i64 {threads}, 1"), status)
-        several, done = self.label("several"), self.label("alone")
-        self.branch_if(self.ins(f"icmp sgt i64 {threads}, 1"), several, done)
-        self.start(several)
-        function = self.ins(f"load ptr, ptr {self.field('%threads', 0)}")
-        self.require(self.ins(f"icmp ne ptr {function}, null"), status)
-        self.branch(done)
-        self.start(done)
+        self.require(text.ins(f"icmp sge i64 {threads}, 1"), status)
+        several, done = text.label("several"), text.label("alone")
+        text.branch_if(text.ins(f"icmp sgt i64 {threads}, 1"), several, done)
+        text.start(several)
+        function = text.ins(f"load ptr, ptr {self.field('%threads', 0)}")
+        self.require(text.ins(f"icmp ne ptr {function}, null"), status)
+        text.branch(done)
+        text.start(done)
 
     def _slot(self, base: str, number: int) -> str:
-        return self.ins(f"getelementptr i8, ptr {base}, i64 {8 * number}") if number else base
+        return self.text.ins(f"getelementptr i8, ptr {base}, i64 {8 * number}") if number else base
 
     def _arguments(self) -> str:
         """The array of pointers; numbers by value get memory of this frame."""
+        text = self.text
         s = self.signature
         given = [a for a in (*s.arguments, *s.results) if not isinstance(a, CSize)]
-        table = self.alloca("i64", max(1, len(given) + len(s.constants)))
+        table = text.alloca("i64", max(1, len(given) + len(s.constants)))
         for constant in s.constants:
-            self.put(f"store ptr {self._constant(constant)}, ptr {self._slot(table, constant.buffer)}, align 8")
+            text.put(f"store ptr {self._constant(constant)}, ptr {self._slot(table, constant.buffer)}, align 8")
         for a in given:
             pointer = f"%{a.name}"
             if isinstance(a, CScalar) and not a.by_address:
-                pointer = self.alloca(_memory_type(a.dtype), 1)
-                self.put(f"store {_memory_type(a.dtype)} %{a.name}, ptr {pointer}")
-            self.put(f"store ptr {pointer}, ptr {self._slot(table, a.buffer)}, align 8")
+                pointer = text.alloca(_memory_type(a.dtype), 1)
+                text.put(f"store {_memory_type(a.dtype)} %{a.name}, ptr {pointer}")
+            text.put(f"store ptr {pointer}, ptr {self._slot(table, a.buffer)}, align 8")
         return table
 
     def _constant(self, constant: CConstant) -> str:
@@ -200,64 +205,71 @@ class _Call(_Memory):
         name = quoted(f"{self.signature.symbol}.{constant.name}")
         text = "".join(f"\\{byte:02X}" for byte in constant.data)
         kind = f"[{len(constant.data)} x i8]"
-        self.module.globals[name] = f'{name} = internal constant {kind} c"{text}", align 64'
+        self.text.module.globals[name] = f'{name} = internal constant {kind} c"{text}", align 64'
         return name
 
     def _runtime(self, threads: str) -> str:
         """The runtime struct: the caller's threads, and the arenas in the workspace."""
-        arena, stride, total = self.memory(threads)
-        runtime = self.alloca("i64", 6)
+        text = self.text
+        arena, stride, total = self.memory(self.versions, threads)
+        runtime = text.alloca("i64", 6)
         if total != "0":
-            needless = self.ins(f"icmp eq i64 {total}, 0")
-            given = self.ins(f"or i1 {needless}, {self.ins('icmp ne ptr %workspace, null')}")
+            needless = text.ins(f"icmp eq i64 {total}, 0")
+            given = text.ins(f"or i1 {needless}, {text.ins('icmp ne ptr %workspace, null')}")
             self.require(given, STATUS["TXC_ERROR_WORKSPACE"][0])
-        address = self.ins("ptrtoint ptr %workspace to i64")
-        skipped = self.ins(f"and i64 {self.ins(f'sub i64 0, {address}')}, {_LINE - 1}")
-        base = self.ins(f"getelementptr i8, ptr %workspace, i64 {skipped}")
-        thread_arena = self.ins(f"getelementptr i8, ptr {base}, i64 {arena}")
+        address = text.ins("ptrtoint ptr %workspace to i64")
+        skipped = text.ins(f"and i64 {text.ins(f'sub i64 0, {address}')}, {_LINE - 1}")
+        base = text.ins(f"getelementptr i8, ptr %workspace, i64 {skipped}")
+        thread_arena = text.ins(f"getelementptr i8, ptr {base}, i64 {arena}")
         # Without a txc_threads, its fields are read from the runtime struct itself, and never used.
-        source = self.ins(f"select i1 {self.ins('icmp eq ptr %threads, null')}, ptr {runtime}, ptr %threads")
-        self.put(f"store {_THREADS} zeroinitializer, ptr {runtime}")
-        function = self.ins(f"load ptr, ptr {source}")
-        pool = self.ins(f"load ptr, ptr {self.field(source, 1)}")
+        source = text.ins(f"select i1 {text.ins('icmp eq ptr %threads, null')}, ptr {runtime}, ptr %threads")
+        text.put(f"store {_THREADS} zeroinitializer, ptr {runtime}")
+        function = text.ins(f"load ptr, ptr {source}")
+        pool = text.ins(f"load ptr, ptr {self.field(source, 1)}")
         for offset, kind, value in (
             (PARALLEL, "ptr", function), (POOL, "ptr", pool), (THREADS, "i64", threads), (ARENA, "ptr", base),
             (THREAD_ARENA, "ptr", thread_arena), (THREAD_STRIDE, "i64", stride),
         ):  # fmt: skip
-            self.put(f"store {kind} {value}, ptr {self._slot(runtime, offset // 8)}, align 8")
+            text.put(f"store {kind} {value}, ptr {self._slot(runtime, offset // 8)}, align 8")
         return runtime
 
     def _versions(self) -> Iterator[Version]:
         """Each version, most demanding first, with the writer where the processor can run it and none before it."""
+        text = self.text
         if not self.level:
             yield self.versions[0]
             return
-        level = self.ins(f"call i32 {quoted(self.level)}()")
+        level = text.ins(f"call i32 {quoted(self.level)}()")
         for number, version in reversed(list(enumerate(self.versions, 1))):
-            runs, below = self.label("runs"), self.label("below")
-            self.branch_if(self.ins(f"icmp sge i32 {level}, {number}"), runs, below)
-            self.start(runs)
+            runs, below = text.label("runs"), text.label("below")
+            text.branch_if(text.ins(f"icmp sge i32 {level}, {number}"), runs, below)
+            text.start(runs)
             yield version
-            self.start(below)
-        self.put(f"ret i32 {STATUS['TXC_ERROR_CPU'][0]}")
+            text.start(below)
+        text.put(f"ret i32 {STATUS['TXC_ERROR_CPU'][0]}")
 
 
-class _Workspace(_Memory):
+class _Workspace(_Function):
     """``size_t f_workspace(sizes, threads)``: what the arenas need, and room to align them."""
 
+    def __init__(self, module: Module, signature: CSignature, versions: Sequence[Version]):
+        super().__init__(module, signature)
+        self.versions = versions
+
     def emit(self) -> None:
+        text = self.text
         s = self.signature
         self.open(s.shape_sizes)
         self.check_conditions(0)
         threads = self.thread_count()
-        total = self.memory(threads)[2]
+        total = self.memory(self.versions, threads)[2]
         if total != "0":
-            some = self.ins(f"icmp sgt i64 {total}, 0")
-            total = self.ins(f"select i1 {some}, i64 {self.add(total, str(_LINE - 1))}, i64 0")
-        size = f"i{self.target.pointer_bits}"
+            some = text.ins(f"icmp sgt i64 {total}, 0")
+            total = text.ins(f"select i1 {some}, i64 {text.add(total, str(_LINE - 1))}, i64 0")
+        size = f"i{text.target.pointer_bits}"
         if size != "i64":
-            total = self.ins(f"trunc i64 {total} to {size}")
-        self.put(f"ret {size} {total}")
+            total = text.ins(f"trunc i64 {total} to {size}")
+        text.put(f"ret {size} {total}")
         parameters = [f"i64 %{size.name}" for size in s.shape_sizes]
         self.close(size, f"{s.symbol}_workspace", [*parameters, "ptr %threads"])
 
@@ -270,13 +282,14 @@ class _Shape(_Function):
         self.result = result
 
     def emit(self) -> None:
+        text = self.text
         s = self.signature
         self.open(s.shape_sizes)
         self.check_conditions()
         for i, d in enumerate(self.result.dims):
-            at = self.ins(f"getelementptr i64, ptr %shape, i64 {i}")
-            self.put(f"store i64 {self.index(d)}, ptr {at}, align 8")
-        self.put("ret i32 0")
+            at = text.ins(f"getelementptr i64, ptr %shape, i64 {i}")
+            text.put(f"store i64 {self.index.value(d)}, ptr {at}, align 8")
+        text.put("ret i32 0")
         parameters = [f"i64 %{size.name}" for size in s.shape_sizes]
         self.close("i32", f"{s.symbol}_{self.result.name}_shape", [*parameters, "ptr %shape"])
 

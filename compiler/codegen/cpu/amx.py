@@ -35,7 +35,7 @@ def amx_matmul(writer: CpuFunction, op: AmxOp) -> None:
     Where each tile meets several others there is time to have the next iteration's ready, a few lines after each
     product; asked for at once they would be in the way of the tiles that are needed now.
     """
-    if not writer.target.has(op.unit.feature):
+    if not writer.text.target.has(op.unit.feature):
         raise EmitError(f"{op.unit.name} is a matrix unit of processors with {op.unit.feature}")
     _set_up(writer)
     rows, columns = op.tiles
@@ -64,9 +64,9 @@ def amx_matmul(writer: CpuFunction, op: AmxOp) -> None:
 
     lower, upper = op.lower.data, op.upper.data
     bound = upper if lower.nonneg else None
-    writer.counted(op.symbol, writer.index(lower), writer.index(upper), "1", products, bound=bound)
+    writer.counted(op.symbol, writer.index.value(lower), writer.index.value(upper), "1", products, bound=bound)
     for r, c, number in sums:
-        at = writer.pointer(writer.buffer(op.sums), "float", dim((r * columns * TILE + c) * TILE))
+        at = writer.index.pointer(writer.buffer(op.sums), "float", dim((r * columns * TILE + c) * TILE))
         _call(writer, "tilestored64", f"i8 {number}, ptr {at}, i64 {columns * ROW}")
 
 
@@ -83,16 +83,16 @@ def _set_up(writer: CpuFunction) -> None:
     # The layout that the manual gives: palette 1; bytes of a row of each tile from byte 16 on, rows from byte 48 on.
     palette = bytes([1, *[0] * 15, *[ROW, 0] * TILES, *[0] * 16, *[TILE] * TILES, *[0] * 8])
     text = "".join(f"\\{byte:02X}" for byte in palette)
-    writer.module.globals["tiles"] = f'@tiles = private unnamed_addr constant [64 x i8] c"{text}", align 64'
-    writer.declare("llvm.x86.ldtilecfg", "void", ["ptr"])
-    writer.scopes[0].prelude.append("  call void @llvm.x86.ldtilecfg(ptr @tiles)")
+    writer.text.module.globals["tiles"] = f'@tiles = private unnamed_addr constant [64 x i8] c"{text}", align 64'
+    writer.text.declare("llvm.x86.ldtilecfg", "void", ["ptr"])
+    writer.text.entry.append("  call void @llvm.x86.ldtilecfg(ptr @tiles)")
 
 
 def _load(writer: CpuFunction, op: AmxOp, buffer: SSAValue, at: tuple[Dim, ...], number: int) -> None:
     """A tile of a buffer to the register of a number."""
     info = _info(buffer)
     index = (*at, *(dim(0) for _ in range(info.rank - len(at))))
-    if writer.module.checked:
+    if writer.text.module.checked:
         check_index(writer, op, buffer, index, None)
     _call(writer, "tileloadd64", f"i8 {number}, ptr {_place(writer, buffer, index)}, i64 {ROW}")
 
@@ -105,13 +105,13 @@ def _lines_ahead(writer: CpuFunction, op: AmxOp) -> list[str]:
         index = [e.substitute({op.symbol: sym(op.iv.data) + 1}) for e in at.data]
         start = _place(writer, buffer, (*index, *(dim(0) for _ in range(info.rank - len(index)))))
         size = prod(d.const or 0 for d in info.dims[len(index) :]) * info.dtype.bytes
-        lines += [writer.ins(f"getelementptr i8, ptr {start}, i64 {offset}") for offset in range(0, size, ROW)]
+        lines += [writer.text.ins(f"getelementptr i8, ptr {start}, i64 {offset}") for offset in range(0, size, ROW)]
     return lines
 
 
 def _place(writer: CpuFunction, buffer: SSAValue, index: tuple[Dim, ...]) -> str:
     info = _info(buffer)
-    return writer.pointer(writer.buffer(buffer), storage_type(info.dtype), writer.address(info, index))
+    return writer.index.pointer(writer.buffer(buffer), storage_type(info.dtype), writer.index.address(info, index))
 
 
 def _info(buffer: SSAValue) -> BufferInfo:
@@ -121,5 +121,5 @@ def _info(buffer: SSAValue) -> BufferInfo:
 
 def _call(writer: CpuFunction, name: str, arguments: str) -> None:
     full = f"llvm.x86.{name}"
-    writer.declare(full, "void", [a.split()[0] for a in arguments.split(", ") if a])
-    writer.put(f"call void @{full}({arguments})")
+    writer.text.declare(full, "void", [a.split()[0] for a in arguments.split(", ") if a])
+    writer.text.put(f"call void @{full}({arguments})")

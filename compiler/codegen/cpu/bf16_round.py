@@ -15,7 +15,7 @@ from ....dialects.types import DTYPES
 from ..emit.values.registers import VectorValue
 
 if TYPE_CHECKING:
-    from ..emit.values.scalar import ScalarWriter
+    from ..emit.values.scalar import ScalarBodies
 
 __all__ = ["rounded_to_bf16"]
 
@@ -26,52 +26,54 @@ _WIDTHS = (8, 16)
 _DENORMAL = 0x20
 
 
-def rounded_to_bf16(writer: ScalarWriter, x: VectorValue) -> VectorValue | None:
+def rounded_to_bf16(scalars: ScalarBodies, x: VectorValue) -> VectorValue | None:
     """The f32s as bf16; None where the target, or vectors of this length, have no instruction for it."""
-    target = writer.target
+    target = scalars.text.target
     if x.width not in (*_WIDTHS, 2 * _WIDTHS[-1]) or not (target.has("avx512bf16") and target.has("avx512vl")):
         return None
-    b = writer.builder
-    fast = writer.apply((x,), BF16, lambda width, r: _rounded(writer, width, r))
-    below = writer.apply((x,), BOOL, lambda width, r: _below(writer, width, r))
+    b = scalars.builder
+    fast = scalars.lanes.apply((x,), BF16, lambda width, r: _rounded(scalars, width, r))
+    below = scalars.lanes.apply((x,), BOOL, lambda width, r: _below(scalars, width, r))
     return b.rare(
-        Value(b, below, BOOL), lambda: Value(b, writer.cast_by_conversion(x, BF16), BF16), Value(b, fast, BF16)
+        Value(b, below, BOOL), lambda: Value(b, scalars.cast_by_conversion(x, BF16), BF16), Value(b, fast, BF16)
     ).ref
 
 
-def _rounded(writer: ScalarWriter, width: int, register: str) -> str:
+def _rounded(scalars: ScalarBodies, width: int, register: str) -> str:
+    text = scalars.text
+
     def one(width: int, register: str) -> str:
         name = f"llvm.x86.avx512bf16.cvtneps2bf16.{32 * width}"
-        writer.declare(name, f"<{width} x bfloat>", [f"<{width} x float>"])
-        made = writer.ins(f"call <{width} x bfloat> @{name}(<{width} x float> {register})")
-        return writer.to("bitcast", width, made, "bfloat", "i16")
+        text.declare(name, f"<{width} x bfloat>", [f"<{width} x float>"])
+        made = text.ins(f"call <{width} x bfloat> @{name}(<{width} x float> {register})")
+        return text.to("bitcast", width, made, "bfloat", "i16")
 
-    return _by_halves(writer, width, register, "i16", one)
+    return _by_halves(scalars, width, register, "i16", one)
 
 
-def _below(writer: ScalarWriter, width: int, register: str) -> str:
+def _below(scalars: ScalarBodies, width: int, register: str) -> str:
     """Which lanes are below the normal numbers, and no zeros."""
 
     def one(width: int, register: str) -> str:
         name = f"llvm.x86.avx512.fpclass.ps.{32 * width}"
-        writer.declare(name, f"<{width} x i1>", [f"<{width} x float>", "i32"])
-        return writer.ins(f"call <{width} x i1> @{name}(<{width} x float> {register}, i32 {_DENORMAL})")
+        scalars.text.declare(name, f"<{width} x i1>", [f"<{width} x float>", "i32"])
+        return scalars.text.ins(f"call <{width} x i1> @{name}(<{width} x float> {register}, i32 {_DENORMAL})")
 
-    return _by_halves(writer, width, register, "i1", one)
+    return _by_halves(scalars, width, register, "i1", one)
 
 
-def _by_halves(writer: ScalarWriter, width: int, register: str, scalar: str, one: Callable[[int, str], str]) -> str:
+def _by_halves(scalars: ScalarBodies, width: int, register: str, scalar: str, one: Callable[[int, str], str]) -> str:
     """What `one` gives of a vector of f32, or of its halves where it takes none so long."""
     if width in _WIDTHS:
         return one(width, register)
     half = width // 2
     low, high = (
-        one(half, _shuffled(writer, width, "float", register, "poison", range(first, first + half)))
+        one(half, _shuffled(scalars, width, "float", register, "poison", range(first, first + half)))
         for first in (0, half)
     )
-    return _shuffled(writer, half, scalar, low, high, range(width))
+    return _shuffled(scalars, half, scalar, low, high, range(width))
 
 
-def _shuffled(writer: ScalarWriter, width: int, scalar: str, a: str, b: str, order: range) -> str:
+def _shuffled(scalars: ScalarBodies, width: int, scalar: str, a: str, b: str, order: range) -> str:
     ty, places = f"<{width} x {scalar}>", ", ".join(f"i32 {i}" for i in order)
-    return writer.ins(f"shufflevector {ty} {a}, {ty} {b}, <{len(order)} x i32> <{places}>")
+    return scalars.text.ins(f"shufflevector {ty} {a}, {ty} {b}, <{len(order)} x i32> <{places}>")

@@ -63,9 +63,10 @@ class CpuFunction(FunctionWriter):
 
     def _field(self, base: str, offset: int, type_: str) -> str:
         """A field of a struct, loaded at the function's entry."""
-        entry = self.scopes[0].prelude
-        at = self.ins(f"getelementptr i8, ptr {base}, i64 {offset}", entry) if offset else base
-        return self.ins(f"load {type_}, ptr {at}, align 8", entry)
+        text = self.text
+        entry = text.entry
+        at = text.ins(f"getelementptr i8, ptr {base}, i64 {offset}", entry) if offset else base
+        return text.ins(f"load {type_}, ptr {at}, align 8", entry)
 
     def capture(self, key: Any, type_: str, outside: Any) -> str:
         """A value of the parent, passed through the context."""
@@ -89,7 +90,7 @@ class CpuFunction(FunctionWriter):
     def unknown_symbol(self, symbol: Sym) -> str:
         if self.parent is not None:
             parent = self.parent
-            return self.capture(symbol, "i64", lambda: parent.symbol(symbol)[0])
+            return self.capture(symbol, "i64", lambda: parent.index.symbol(symbol)[0])
         if symbol not in self.function_symbols:
             raise EmitError(f"nothing defines the symbol {symbol}")
         return self._field("%symbols", 8 * self.function_symbols[symbol], "i64")
@@ -117,20 +118,21 @@ class CpuFunction(FunctionWriter):
         return found
 
     def allocate(self, op: AllocOp) -> None:
+        text = self.text
         if _is_number(op):
-            self.buffers[op.result] = self.alloca(storage_type(buffer_info(op).dtype))
+            self.buffers[op.result] = text.alloca(storage_type(buffer_info(op).dtype))
             return
         if op.scope.data == "arena":
             base, offset = self.runtime(ARENA, "ptr"), op.offset.data
         else:
-            entry = self.scopes[0].prelude
+            entry = text.entry
             base, offset = self.runtime(THREAD_ARENA, "ptr"), op.offset.data
             if self.parent is not None:
-                moved = self.ins(f"mul i64 %worker, {self.runtime(THREAD_STRIDE, 'i64')}", entry)
-                base = self.ins(f"getelementptr i8, ptr {base}, i64 {moved}", entry)
-        if self.module.checked and op.scope.data in self.arenas:
+                moved = text.ins(f"mul i64 %worker, {self.runtime(THREAD_STRIDE, 'i64')}", entry)
+                base = text.ins(f"getelementptr i8, ptr {base}, i64 {moved}", entry)
+        if text.module.checked and op.scope.data in self.arenas:
             check_temporary(self, op, self.arenas[op.scope.data])
-        self.buffers[op.result] = self.pointer(base, "i8", offset)
+        self.buffers[op.result] = self.index.pointer(base, "i8", offset)
 
     def other(self, op: Operation) -> None:
         if isinstance(op, ClockOp):
@@ -146,53 +148,55 @@ class CpuFunction(FunctionWriter):
 
     def clock(self, op: ClockOp) -> None:
         """The C library's clock: cycle counters count at rates of their own, and some processors guard theirs."""
-        number = MONOTONIC_APPLE if "apple" in self.target.triple else MONOTONIC
-        self.declare("clock_gettime", "i32", ["i32", "ptr"])
-        now = self.alloca("i64", 2)
-        self.ins(f"call i32 @clock_gettime(i32 {number}, ptr {now})")
-        seconds = self.ins(f"load i64, ptr {now}, align 8")
-        rest = self.ins(f"load i64, ptr {self.ins(f'getelementptr i64, ptr {now}, i64 1')}, align 8")
-        total = self.add(self.mul(seconds, "1000000000"), rest)
-        at = self.ins(f"getelementptr i64, ptr {self.buffer(op.buffer)}, i64 {op.slot.value.data}")
-        self.put(f"store i64 {total}, ptr {at}, align 8")
+        text = self.text
+        number = MONOTONIC_APPLE if "apple" in text.target.triple else MONOTONIC
+        text.declare("clock_gettime", "i32", ["i32", "ptr"])
+        now = text.alloca("i64", 2)
+        text.ins(f"call i32 @clock_gettime(i32 {number}, ptr {now})")
+        seconds = text.ins(f"load i64, ptr {now}, align 8")
+        rest = text.ins(f"load i64, ptr {text.ins(f'getelementptr i64, ptr {now}, i64 1')}, align 8")
+        total = text.add(text.mul(seconds, "1000000000"), rest)
+        at = text.ins(f"getelementptr i64, ptr {self.buffer(op.buffer)}, i64 {op.slot.value.data}")
+        text.put(f"store i64 {total}, ptr {at}, align 8")
 
     # Parallel loops
 
     def parallel(self, op: ParallelOp) -> None:
+        text = self.text
         if op.kind.data != "cpu_thread":
-            raise EmitError(f"loop.parallel of kind {op.kind.data} is for a GPU; this target is {self.target.triple}")
+            raise EmitError(f"loop.parallel of kind {op.kind.data} is for a GPU; this target is {text.target.triple}")
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
         bound = upper if lower.nonneg else None
-        if self.parent is not None or self.lanes:
+        if self.parent is not None or self.lanes.axes:
             self.counted(
-                op.symbol, self.index(lower), self.index(upper), self.index(step),
-                lambda _: self.polled(op.block), bound=bound, strip=self.strip(op.block),
-                multiple=gcd(self.multiple(lower), self.multiple(step)),
+                op.symbol, self.index.value(lower), self.index.value(upper), self.index.value(step),
+                lambda _: self.polled(op.block), bound=bound, strip=self.polling.strip(op),
+                multiple=gcd(self.index.multiple(lower), self.index.multiple(step)),
             )  # fmt: skip
             return
-        start, end, stride = self.index(lower), self.index(upper), self.index(step)
-        trip = self._ceil_div(self._smax(self.sub(end, start), "0"), stride)
-        each, longer, chunks = self._chunks(trip, self._smax(self.index(op.grain.data), "1"))
+        start, end, stride = self.index.value(lower), self.index.value(upper), self.index.value(step)
+        trip = self._ceil_div(self._smax(text.sub(end, start), "0"), stride)
+        each, longer, chunks = self._chunks(trip, self._smax(self.index.value(op.grain.data), "1"))
 
         child = self._outline(op, start, end, each, longer, bound)
         context = self._context(child)
-        many, direct, after = self.label("parallel"), self.label("direct"), self.label("joined")
-        self.branch_if(self.ins(f"icmp sgt i64 {chunks}, 1"), many, direct)
-        self.start(many)
+        many, direct, after = text.label("parallel"), text.label("direct"), text.label("joined")
+        text.branch_if(text.ins(f"icmp sgt i64 {chunks}, 1"), many, direct)
+        text.start(many)
         function, pool, threads = self.runtime(PARALLEL, "ptr"), self.runtime(POOL, "ptr"), self.runtime(THREADS, "i64")
-        self.put(
+        text.put(
             f"call void {function}(ptr {pool}, ptr {quoted(child.name)}, ptr {context}, i64 {chunks}, i64 {threads})"
         )
-        self.branch(after)
-        self.start(direct)
-        self.put(f"call void {quoted(child.name)}(ptr {context}, i64 0, i64 0)")
-        self.branch(after)
-        self.start(after)
+        text.branch(after)
+        text.start(direct)
+        text.put(f"call void {quoted(child.name)}(ptr {context}, i64 0, i64 0)")
+        text.branch(after)
+        text.start(after)
         self._leave_after(child)
 
     def for_loop(self, op: ForOp) -> None:
         """A loop; one that is apart is a call."""
-        if op.apart is None or self.lanes:
+        if op.apart is None or self.lanes.axes:
             super().for_loop(op)
             return
         child = self._child(op)
@@ -200,24 +204,25 @@ class CpuFunction(FunctionWriter):
         child.end("ret void")
         child.finish("internal void", CHUNK)
         context, worker = self._context(child), "%worker" if self.parent is not None else "0"
-        self.put(f"call void {quoted(child.name)}(ptr {context}, i64 0, i64 {worker})")
+        self.text.put(f"call void {quoted(child.name)}(ptr {context}, i64 0, i64 {worker})")
         self._leave_after(child)
 
     def _child(self, op: ForOp | ParallelOp) -> CpuFunction:
         """A function inside this one, for a loop."""
-        child = CpuFunction(self.module, self.module.unique(f"{self.name}.{op.symbol.name}"), self)
-        child.can_poll = self.can_poll
-        child.bounds, child.multiples = dict(self.bounds), dict(self.multiples)
-        if self.module.debug is not None:
+        text = self.text
+        child = CpuFunction(text.module, text.module.unique(f"{self.name}.{op.symbol.name}"), self)
+        child.index.bounds, child.index.multiples = dict(self.index.bounds), dict(self.index.multiples)
+        if text.module.debug is not None:
             child.place(op)
         return child
 
     def _context(self, child: CpuFunction) -> str:
         """Memory with what a child takes from here."""
-        context = self.alloca("i64", max(1, len(child.captured)))
+        text = self.text
+        context = text.alloca("i64", max(1, len(child.captured)))
         for i, (type_, value) in enumerate(child.captured):
-            at = self.ins(f"getelementptr i64, ptr {context}, i64 {i}") if i else context
-            self.put(f"store {type_} {value}, ptr {at}, align 8")
+            at = text.ins(f"getelementptr i64, ptr {context}, i64 {i}") if i else context
+            text.put(f"store {type_} {value}, ptr {at}, align 8")
         return context
 
     def _chunks(self, trip: str, grain: str) -> tuple[str, str, str]:
@@ -227,37 +232,39 @@ class CpuFunction(FunctionWriter):
         thread works.  The longer ones come first.  What one thread does alone is asked before, so that small calls
         divide nothing.
         """
+        text = self.text
         threads = self.runtime(THREADS, "i64")
-        alone = self.ins(f"icmp sle i64 {threads}, 1")
-        alone = self.ins(f"or i1 {alone}, {self.ins(f'icmp ule i64 {trip}, {grain}')}")
-        shared, ready, before = self.label("shared"), self.label("ready"), self.block
-        self.branch_if(alone, ready, shared)
-        self.start(shared)
-        wanted = [("i64", self.mul(threads, str(CHUNKS_PER_THREAD))), ("i64", self._ceil_div(trip, grain))]
-        most = self.intrinsic("smin", "i64", "i64", wanted)
-        even = self.sub(most, self.ins(f"urem i64 {most}, {threads}"))
-        few = self.ins(f"icmp ult i64 {most}, {threads}")
-        chunks = self.ins(f"select i1 {few}, i64 {most}, i64 {even}")
-        each = self.ins(f"udiv i64 {trip}, {chunks}")
-        longer = self.sub(trip, self.mul(each, chunks))
-        self.branch(ready)
-        self.start(ready)
+        alone = text.ins(f"icmp sle i64 {threads}, 1")
+        alone = text.ins(f"or i1 {alone}, {text.ins(f'icmp ule i64 {trip}, {grain}')}")
+        shared, ready, before = text.label("shared"), text.label("ready"), text.block
+        text.branch_if(alone, ready, shared)
+        text.start(shared)
+        wanted = [("i64", text.mul(threads, str(CHUNKS_PER_THREAD))), ("i64", self._ceil_div(trip, grain))]
+        most = text.intrinsic("smin", "i64", "i64", wanted)
+        even = text.sub(most, text.ins(f"urem i64 {most}, {threads}"))
+        few = text.ins(f"icmp ult i64 {most}, {threads}")
+        chunks = text.ins(f"select i1 {few}, i64 {most}, i64 {even}")
+        each = text.ins(f"udiv i64 {trip}, {chunks}")
+        longer = text.sub(trip, text.mul(each, chunks))
+        text.branch(ready)
+        text.start(ready)
         each, longer, chunks = (
-            self.ins(f"phi i64 [{one}, %{before}], [{several}, %{shared}]")
+            text.ins(f"phi i64 [{one}, %{before}], [{several}, %{shared}]")
             for one, several in ((trip, each), ("0", longer), ("1", chunks))
         )
         return each, longer, chunks
 
     def _ceil_div(self, a: str, b: str) -> str:
         """``a / b`` rounded up, of a non-negative and a positive number."""
+        text = self.text
         if b == "1":
             return a
-        return self.ins(f"udiv i64 {self.sub(self.add(a, b), '1')}, {b}")
+        return text.ins(f"udiv i64 {text.sub(text.add(a, b), '1')}, {b}")
 
     def _smax(self, a: str, b: str) -> str:
         if a[0] != "%" and b[0] != "%":
             return str(max(int(a), int(b)))
-        return self.intrinsic("smax", "i64", "i64", [("i64", a), ("i64", b)])
+        return self.text.intrinsic("smax", "i64", "i64", [("i64", a), ("i64", b)])
 
     def _outline(
         self, op: ParallelOp, start: str, end: str, each: str, longer: str, bound: Dim | None
@@ -268,15 +275,16 @@ class CpuFunction(FunctionWriter):
         last = child.capture("end", "i64", lambda: end)
         fewest = child.capture("each", "i64", lambda: each)
         more = child.capture("longer", "i64", lambda: longer)
-        stride = child.index(op.step.data)
-        before = child.intrinsic("smin", "i64", "i64", [("i64", "%chunk"), ("i64", more)])
-        begin = child.add(first, child.mul(child.add(child.mul("%chunk", fewest), before), stride))
-        is_longer = child.ins(f"zext i1 {child.ins(f'icmp slt i64 %chunk, {more}')} to i64")
-        limit = child.add(begin, child.mul(child.add(fewest, is_longer), stride))
-        stop = child.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", last)])
+        stride = child.index.value(op.step.data)
+        before = child.text.intrinsic("smin", "i64", "i64", [("i64", "%chunk"), ("i64", more)])
+        begin = child.text.add(first, child.text.mul(child.text.add(child.text.mul("%chunk", fewest), before), stride))
+        is_longer = child.text.ins(f"zext i1 {child.text.ins(f'icmp slt i64 %chunk, {more}')} to i64")
+        limit = child.text.add(begin, child.text.mul(child.text.add(fewest, is_longer), stride))
+        stop = child.text.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", last)])
         child.counted(
-            op.symbol, begin, stop, stride, lambda _: child.polled(op.block), bound=bound, strip=child.strip(op.block),
-            multiple=gcd(self.multiple(op.lower.data), self.multiple(op.step.data)),
+            op.symbol, begin, stop, stride, lambda _: child.polled(op.block), bound=bound,
+            strip=child.polling.strip(op),
+            multiple=gcd(self.index.multiple(op.lower.data), self.index.multiple(op.step.data)),
         )  # fmt: skip
         child.end("ret void")
         child.finish("internal void", CHUNK)
@@ -289,22 +297,23 @@ class CpuFunction(FunctionWriter):
 
     def leave(self) -> None:
         self.checks = True
-        self.branch(self._early())
+        self.text.branch(self._early())
 
     def _early(self) -> str:
-        self._exit = self._exit or self.label("leave")
+        self._exit = self._exit or self.text.label("leave")
         return self._exit
 
     def poll(self) -> None:
+        text = self.text
         self.polls = True
         pair = self.runtime(SIGNALS, "ptr")
-        word = self.ins(f"load atomic i64, ptr {pair} monotonic, align 8")
-        ask, on = self.label("ask"), self.label("on")
-        self.branch_if(self.ins(f"icmp ne i64 {word}, 0"), ask, on)
-        self.start(ask)
-        resolve = self.ins(f"load ptr, ptr {self.ins(f'getelementptr i8, ptr {pair}, i64 8')}, align 8")
-        self.branch_if(self.ins(f"call i1 {resolve}(ptr {pair})"), self._early(), on)
-        self.start(on)
+        word = text.ins(f"load atomic i64, ptr {pair} monotonic, align 8")
+        ask, on = text.label("ask"), text.label("on")
+        text.branch_if(text.ins(f"icmp ne i64 {word}, 0"), ask, on)
+        text.start(ask)
+        resolve = text.ins(f"load ptr, ptr {text.ins(f'getelementptr i8, ptr {pair}, i64 8')}, align 8")
+        text.branch_if(text.ins(f"call i1 {resolve}(ptr {pair})"), self._early(), on)
+        text.start(on)
 
     def _leave_after(self, child: CpuFunction) -> None:
         """End the function where one that it called, once or for chunks, ended before its end."""
@@ -315,21 +324,23 @@ class CpuFunction(FunctionWriter):
 
     def _leave_where_noted(self) -> None:
         """End the function where a chunk of a parallel loop ended for the sake of an index."""
-        noted = self.ins(f"load atomic ptr, ptr {self.bounds_record()} monotonic, align 8")
-        leaving, after = self.label("noted"), self.label("fine")
-        self.branch_if(self.ins(f"icmp ne ptr {noted}, null"), leaving, after)
-        self.start(leaving)
+        text = self.text
+        noted = text.ins(f"load atomic ptr, ptr {self.bounds_record()} monotonic, align 8")
+        leaving, after = text.label("noted"), text.label("fine")
+        text.branch_if(text.ins(f"icmp ne ptr {noted}, null"), leaving, after)
+        text.start(leaving)
         self.leave()
-        self.start(after)
+        text.start(after)
 
     def end(self, usual: str, early: str = "") -> None:
         """The function's last blocks: its end, and that of one that leaves early."""
+        text = self.text
         self._give_back()
-        self.put(usual)
+        text.put(usual)
         if self._exit:
-            self.start(self._exit)
+            text.start(self._exit)
             self._give_back()
-            self.put(early or usual)
+            text.put(early or usual)
 
     def _give_back(self) -> None:
         self.fence()
@@ -338,11 +349,10 @@ class CpuFunction(FunctionWriter):
     def fence(self) -> None:
         """Stores past the caches are ordered by nothing else."""
         if self.streamed:
-            self.declare("llvm.x86.sse.sfence", "void", [])
-            self.put("call void @llvm.x86.sse.sfence()")
+            self.text.declare("llvm.x86.sse.sfence", "void", [])
+            self.text.put("call void @llvm.x86.sse.sfence()")
 
     def emit(self, op: func.FuncOp) -> None:
-        self.can_poll = self.module.polled
         self.function_symbols.update((s, i) for i, s in enumerate(symbols_of(op)))
         for i, argument in enumerate(op.body.block.args):
             if not isinstance(argument.type, BufferType):

@@ -19,7 +19,7 @@ from ..emit.text import llvm_type
 from ..emit.values.registers import VectorAxis, VectorValue
 
 if TYPE_CHECKING:
-    from ..emit.values.scalar import ScalarWriter
+    from ..emit.values.scalar import ScalarBodies
 
 __all__ = ["newton_sqrt", "stepped_root"]
 
@@ -31,20 +31,20 @@ _STEPS = {32: 1, 64: 2}
 _LEAST = {32: -96, 64: -960}
 
 
-def newton_sqrt(writer: ScalarWriter, x: VectorValue, every: int) -> VectorValue:
+def newton_sqrt(scalars: ScalarBodies, x: VectorValue, every: int) -> VectorValue:
     """The roots of f32s or f64s: one of `every` registers by steps where the target and the vectors have estimates.
 
     What neither the divider nor the other ports have time for alone they do together.  Of several lane dims, and of
     fewer registers, all go by steps.
     """
-    if x.width * x.dtype.bits != _BITS or not writer.target.has("avx512f"):
-        return _divided(writer, x)
+    if x.width * x.dtype.bits != _BITS or not scalars.text.target.has("avx512f"):
+        return _divided(scalars, x)
     if every == 1 or len(x.lanes) != 1 or len(x.regs) < every:
-        return _stepped(writer, x)
+        return _stepped(scalars, x)
     numbers = range(len(x.regs))
     stepped, divided = numbers[::every], [n for n in numbers if n % every]
-    found = dict(zip(stepped, _stepped(writer, _some(x, stepped)).regs, strict=True))
-    found.update(zip(divided, _divided(writer, _some(x, divided)).regs, strict=True))
+    found = dict(zip(stepped, _stepped(scalars, _some(x, stepped)).regs, strict=True))
+    found.update(zip(divided, _divided(scalars, _some(x, divided)).regs, strict=True))
     return VectorValue(x.lanes, [found[n] for n in numbers], x.dtype)
 
 
@@ -55,13 +55,13 @@ def _some(x: VectorValue, numbers: Sequence[int]) -> VectorValue:
     return VectorValue((part,), [x.regs[n] for n in numbers], x.dtype)
 
 
-def _divided(writer: ScalarWriter, x: VectorValue) -> VectorValue:
-    return writer.primitive("sqrt", [x], x.dtype)
+def _divided(scalars: ScalarBodies, x: VectorValue) -> VectorValue:
+    return scalars.primitive("sqrt", [x], x.dtype)
 
 
-def _stepped(writer: ScalarWriter, x: VectorValue) -> VectorValue:
-    b, value = writer.builder, Value(writer.builder, x, x.dtype)
-    return b.rare(_is_apart(b, value), lambda: b.sqrt(value), stepped_root(b, value, _estimate(writer, value))).ref
+def _stepped(scalars: ScalarBodies, x: VectorValue) -> VectorValue:
+    b, value = scalars.builder, Value(scalars.builder, x, x.dtype)
+    return b.rare(_is_apart(b, value), lambda: b.sqrt(value), stepped_root(b, value, _estimate(scalars, value))).ref
 
 
 def _is_apart(b: ScalarBuilder, x: Value) -> Value:
@@ -80,13 +80,13 @@ def stepped_root(b: ScalarBuilder, x: Value, estimate: Value) -> Value:
     return b.fma(b.fma(-root, root, x), half, root)
 
 
-def _estimate(writer: ScalarWriter, x: Value) -> Value:
+def _estimate(scalars: ScalarBodies, x: Value) -> Value:
     width, bits = x.ref.width, x.dtype.bits
     name, vector = f"llvm.x86.avx512.rsqrt14.p{'s' if bits == 32 else 'd'}.512", f"<{width} x {llvm_type(x.dtype)}>"
     mask = f"i{width}"
-    writer.declare(name, vector, [vector, vector, mask])
+    scalars.text.declare(name, vector, [vector, vector, mask])
 
     def one(_: int, register: str) -> str:
-        return writer.ins(f"call {vector} @{name}({vector} {register}, {vector} zeroinitializer, {mask} -1)")
+        return scalars.text.ins(f"call {vector} @{name}({vector} {register}, {vector} zeroinitializer, {mask} -1)")
 
-    return Value(x.b, writer.apply((x.ref,), x.dtype, one), x.dtype)
+    return Value(x.b, scalars.lanes.apply((x.ref,), x.dtype, one), x.dtype)

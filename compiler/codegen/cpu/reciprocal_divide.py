@@ -9,10 +9,11 @@ underflow, for zeros, and for what is not finite, the divider is asked as always
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.scalar.float_bits import format_of
 from ....dialects.scalar.hints import RECIPROCAL
@@ -20,8 +21,7 @@ from ....dialects.scalar.language import ScalarBuilder, Value
 from ..emit.values.registers import VectorValue
 
 if TYPE_CHECKING:
-    from ..emit.loops.loops import LoopWriter
-    from ..emit.values.scalar import ScalarWriter
+    from ..emit.values.scalar import ScalarBodies
 
 __all__ = ["Inverse", "divide_by_reciprocal", "inverse_of", "inverses_before"]
 
@@ -51,31 +51,33 @@ def inverse_of(b: ScalarBuilder, divisor: Value) -> Inverse:
     return Inverse(divisor, inverse, rest, _is_apart(b, divisor, _DIVISOR))
 
 
-def inverses_before(writer: LoopWriter, block: Block) -> dict[str, Inverse]:
+def inverses_before(
+    scalars: ScalarBodies, value: Callable[[SSAValue], VectorValue], block: Block
+) -> dict[str, Inverse]:
     """The inverses that the body of a loop needs of numbers that are known before it, by their registers."""
     found: dict[str, Inverse] = {}
     for op in block.ops:
         owner = op.operands[1].owner if RECIPROCAL in op.attributes else None
         if isinstance(owner, Operation) and owner.parent is not block:
-            divisor = writer.value(op.operands[1])
-            if _has_inverse(writer, divisor):
-                found[divisor.regs[0]] = inverse_of(writer.builder, Value(writer.builder, divisor, divisor.dtype))
+            divisor = value(op.operands[1])
+            if _has_inverse(scalars, divisor):
+                found[divisor.regs[0]] = inverse_of(scalars.builder, Value(scalars.builder, divisor, divisor.dtype))
     return found
 
 
-def divide_by_reciprocal(writer: ScalarWriter, x: VectorValue, divisor: VectorValue) -> VectorValue | None:
+def divide_by_reciprocal(scalars: ScalarBodies, x: VectorValue, divisor: VectorValue) -> VectorValue | None:
     """The quotients of a vector of f64s by a number; None of others, or where the target has no fused product."""
-    if x.width == 1 or not _has_inverse(writer, divisor):
+    if x.width == 1 or not _has_inverse(scalars, divisor):
         return None
-    b, dividend = writer.builder, Value(writer.builder, x, x.dtype)
-    known = writer.inverses.get(divisor.regs[0]) or inverse_of(b, Value(b, divisor, divisor.dtype))
-    apart = _inside(writer, _is_apart(b, dividend, _DIVIDEND) | known.apart)
+    b, dividend = scalars.builder, Value(scalars.builder, x, x.dtype)
+    known = scalars.inverses.get(divisor.regs[0]) or inverse_of(b, Value(b, divisor, divisor.dtype))
+    apart = _inside(scalars, _is_apart(b, dividend, _DIVIDEND) | known.apart)
     return b.rare(apart, lambda: dividend / known.divisor, known.quotient(b, dividend)).ref
 
 
-def _has_inverse(writer: ScalarWriter, divisor: VectorValue) -> bool:
+def _has_inverse(scalars: ScalarBodies, divisor: VectorValue) -> bool:
     """Whether a divisor is one number, of a type and on a target that have this way."""
-    return not divisor.lanes and divisor.dtype.bits == 64 and writer.target.has_fma
+    return not divisor.lanes and divisor.dtype.bits == 64 and scalars.text.target.has_fma
 
 
 def _is_apart(b: ScalarBuilder, x: Value, most: int) -> Value:
@@ -85,11 +87,11 @@ def _is_apart(b: ScalarBuilder, x: Value, most: int) -> Value:
     return b.bitcast(abs(x), form.unsigned) - low >= high - low
 
 
-def _inside(writer: ScalarWriter, condition: Value) -> Value:
+def _inside(scalars: ScalarBodies, condition: Value) -> Value:
     """A condition in the lanes of an incomplete vector that count; the others may have zeros."""
     reg = condition.ref
-    inside = writer.lanes_inside(reg.width)
+    inside = scalars.lanes.inside_of(reg.width)
     if inside is None:
         return condition
-    regs = [writer.ins(f"and {writer.mask_type(reg.width)} {r}, {inside}") for r in reg.regs]
+    regs = [scalars.text.ins(f"and {reg.type} {r}, {inside}") for r in reg.regs]
     return Value(condition.b, VectorValue(reg.lanes, regs, reg.dtype), condition.dtype)

@@ -14,7 +14,7 @@ from ..emit.values.registers import VectorValue
 from ..target.target import Target
 
 if TYPE_CHECKING:
-    from ..emit.values.scalar import ScalarWriter
+    from ..emit.values.scalar import ScalarBodies
 
 __all__ = ["has_vscalef", "scaled_by_powers"]
 
@@ -27,15 +27,15 @@ def has_vscalef(target: Target, x: VectorValue) -> bool:
     return x.dtype.bits >= 32 and (bits == 512 or (bits in (128, 256) and target.has("avx512vl")))
 
 
-def scaled_by_powers(writer: ScalarWriter, p: VectorValue, n: VectorValue) -> VectorValue:
+def scaled_by_powers(scalars: ScalarBodies, p: VectorValue, n: VectorValue) -> VectorValue:
     """``p * 2**n`` of registers that have the instruction."""
     bits, vector = p.width * p.dtype.bits, vector_type(p.width, llvm_type(p.dtype))
     name = f"llvm.x86.avx512.mask.scalef.{'ps' if p.dtype.bits == 32 else 'pd'}.{bits}"
     mask = f"i{max(8, p.width)}"
     # A whole vector has one argument more: how to round, here as is set.
     rounding = ["i32"] if bits == 512 else []
-    writer.declare(name, vector, [vector, vector, vector, mask, *rounding])
+    scalars.text.declare(name, vector, [vector, vector, vector, mask, *rounding])
     rest = "".join([f"{vector} zeroinitializer, {mask} -1", *(f", {r} 4" for r in rounding)])
-    return writer.apply(
-        (p, n), p.dtype, lambda _, a, b: writer.ins(f"call {vector} @{name}({vector} {a}, {vector} {b}, {rest})")
+    return scalars.lanes.apply(
+        (p, n), p.dtype, lambda _, a, b: scalars.text.ins(f"call {vector} @{name}({vector} {a}, {vector} {b}, {rest})")
     )

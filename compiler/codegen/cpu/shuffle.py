@@ -16,14 +16,14 @@ __all__ = ["shuffle_lanes"]
 
 def shuffle_lanes(writer: CpuFunction, op: ShuffleOp) -> None:
     """A shuffle for each copy: a group of iterations is what a register holds."""
-    lane = next((lane for lane in writer.lanes if lane.symbol == op.symbol), None)
-    if lane is None or lane.width != len(op.numbers) or writer.mask is not None:
+    lane = next((lane for lane in writer.lanes.axes if lane.symbol == op.symbol), None)
+    if lane is None or lane.width != len(op.numbers) or writer.lanes.mask is not None:
         raise EmitError(f"a shuffle of lanes of {op.symbol}, which is not in whole vectors of {len(op.numbers)}")
     first, second = (writer.value(v) for v in op.operands)
     lanes = union(((lane,), first.lanes, second.lanes))
     scalar = llvm_type(first.dtype)
     regs = [
-        writer.shuffled(vector_type(lane.width, scalar), a, b, op.numbers)
-        for a, b in zip(writer.spread(first, lanes), writer.spread(second, lanes))
+        writer.text.shuffle(vector_type(lane.width, scalar), a, b, op.numbers)
+        for a, b in zip(writer.lanes.spread(first, lanes), writer.lanes.spread(second, lanes))
     ]
     writer.values[op.result] = VectorValue(lanes, regs, first.dtype)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
 from ....dialects.attributes import BufferInfo, BufferType, DimsAttr
 from ....dialects.dims.dims import Sym
 from ....dialects.loop import AllocOp
-from ....dialects.registry import Map
-from ....dialects.scalar.language import Value
-from ....dialects.types import DType
 from ..target.target import object_name
 from .loops.partition import PartitionWriter
-from .text import EmitError, Module, llvm_type, quoted, vector_type
-from .values.registers import VectorAxis, VectorValue
+from .text import EmitError, Module, quoted
 
 __all__ = ["FunctionWriter", "buffer_info", "symbols_of"]
 
@@ -33,25 +27,13 @@ class FunctionWriter(PartitionWriter):
         """The whole function."""
         raise NotImplementedError
 
-    def define_map(self, name: str, decl: type[Map], kinds: Sequence[DType], result: DType, width: int) -> None:
-        child = type(self)(self.module, name)
-        child.outlines = True
-        lanes = (VectorAxis(Sym("lane"), width, 1, 0),) if width > 1 else ()
-        operands = [VectorValue(lanes, [f"%x{i}"], k) for i, k in enumerate(kinds)]
-        found = decl.build(child.builder, *(Value(child.builder, o, o.dtype) for o in operands)).ref
-        (value,) = child.spread(found, lanes)
-        ty = vector_type(width, llvm_type(result))
-        child.put(f"ret {ty} {child.lit(value, width, llvm_type(result))}")
-        parameters = ", ".join(f"{vector_type(width, llvm_type(k))} %x{i}" for i, k in enumerate(kinds))
-        child.finish(f"internal {ty}", parameters)
-
     def finish(self, result: str, parameters: str, attributes: str = "", group: str = "#0") -> None:
         """Hand the function's text to the module."""
-        debug = self.module.debug
-        parts = (self.allocas, self.root)
-        body, suffix = (self.lines(), "") if debug is None else debug.body(object_name(self.name), parts)
+        debug = self.text.module.debug
+        parts = (self.text.allocas, self.text.root)
+        body, suffix = (self.text.lines(), "") if debug is None else debug.body(object_name(self.name), parts)
         text = f"define {result} {quoted(self.name)}({parameters}) {attributes}{group}{suffix} {{\nentry:\n{body}\n}}"
-        self.module.functions.append(text)
+        self.text.module.functions.append(text)
 
 
 def buffer_info(op: AllocOp) -> BufferInfo:

@@ -12,6 +12,7 @@ thousand instructions between two.  So
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 
 from xdsl.dialects import scf
@@ -19,8 +20,10 @@ from xdsl.ir import Block, Operation
 
 from ....dialects.dims.analysis import limits
 from ....dialects.loop import ForOp, MergeOp, ParallelOp, PartitionOp, ReduceOp, ScanOp, WhileOp
+from .text import IrText
+from .values.lanes import Lanes
 
-__all__ = ["OFTEN", "STRIP", "Lengths"]
+__all__ = ["OFTEN", "STRIP", "Polling"]
 
 #: Instructions between two polls, at least.
 OFTEN = 1 << 10
@@ -30,7 +33,7 @@ STRIP = 1 << 19
 _ELEMENTARY = 25
 
 
-class Lengths:
+class _Lengths:
     """Rough counts of the instructions of blocks, each of which is counted once, however deep it lies in others."""
 
     def __init__(self) -> None:
@@ -61,3 +64,51 @@ class Lengths:
         if inside:  # a branch
             return max(inside)
         return _ELEMENTARY if op.name.startswith(("math.", "kernel.")) else 1
+
+
+class Polling:
+    """The polls of one function: `poll` writes one, which leaves the function if that is asked for.  None: no polls."""
+
+    def __init__(self, text: IrText, lanes: Lanes, poll: Callable[[], None] | None):
+        self.text, self.lanes, self._poll = text, lanes, poll
+        self._lengths = _Lengths()
+
+    def poll(self) -> None:
+        assert self._poll is not None, "only where `strip`, `every` or `each` ask for polls"
+        self._poll()
+
+    def each(self, block: Block) -> bool:
+        """Whether each iteration of that block polls: if it is long."""
+        return self._poll is not None and not self.lanes.axes and self._lengths.of(block) >= OFTEN
+
+    def strip(self, op: ForOp | ParallelOp) -> int:
+        """How many iterations of a loop go between two polls; 0: each polls, or none does."""
+        if self._poll is None or self.lanes.axes:
+            return 0
+        length = self._lengths.of(op.block)
+        return int(STRIP // length) if length < OFTEN else 0
+
+    def strip_if_long(self, op: ForOp) -> int:
+        """`strip`, or 0 where all iterations together are no longer than one."""
+        return self.strip(op) if self._poll is not None and self._lengths.of_loop(op) > STRIP else 0
+
+    def every(self, *blocks: Block) -> int:
+        """After so many iterations a ``while`` of these blocks polls; 0: never."""
+        return max(1, int(OFTEN // sum(map(self._lengths.of, blocks)))) if self._poll is not None else 0
+
+    def at_last(self, every: int) -> tuple[str, str]:
+        """Poll in a loop's body if this is the last of so many steps.
+
+        How many are left in this step and in the next, the names of a phi at the loop's head.
+        """
+        text = self.text
+        left, fewer = text.fresh(), text.fresh()
+        before, polling, on = text.block, text.label("poll"), text.label("go")
+        text.put(f"{fewer} = sub i64 {left}, 1")
+        text.branch_if(text.ins(f"icmp eq i64 {fewer}, 0"), polling, on)
+        text.start(polling)
+        self.poll()
+        polled = text.block
+        text.branch(on)
+        text.start(on)
+        return left, text.ins(f"phi i64 [{fewer}, %{before}], [{every}, %{polled}]")

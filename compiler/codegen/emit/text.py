@@ -14,7 +14,7 @@ from ....dialects.types import DType
 from ..target.target import Target, object_name
 from .debug_info import DebugInfo
 
-__all__ = ["ONCE", "EmitError", "IrText", "Module", "llvm_type", "quoted", "vector_type"]
+__all__ = ["ONCE", "EmitError", "IrText", "Module", "lit", "llvm_type", "mangled", "quoted", "vector_type"]
 
 #: The attribute group of functions that run once a call and have no loops; others have ``#0``.
 ONCE = "#1"
@@ -77,16 +77,25 @@ def vector_type(width: int, scalar: str) -> str:
     return f"<{width} x {scalar}>" if width > 1 else scalar
 
 
+def lit(value: str, width: int, scalar: str) -> str:
+    """A register as it is, a constant's text in every lane."""
+    return value if width == 1 or value[0] in "%s<z" else f"splat ({scalar} {value})"
+
+
 class IrText:
     """Appends instructions to the current place of a function."""
 
     def __init__(self, module: Module):
         self.module = module
         self.target = module.target
-        self.root: list[Any] = []
+        #: What is computed once, when the function begins.
+        self.entry: list[Any] = []
+        self.root: list[Any] = [self.entry]
         self.out: list[Any] = self.root
         self.allocas: list[Any] = []
         self.block = "entry"
+        #: Registers that hold less than their type has bits, because of a mask.
+        self.below_width: set[str] = set()
         self._count = 0
 
     def fresh(self) -> str:
@@ -134,6 +143,40 @@ class IrText:
         given = ", ".join(f"{t} {v}" for t, v in arguments)
         return self.ins(f"call {result} @{full}({given})")
 
+    # Instructions on registers of `width` elements, constants given as numbers
+
+    def op(self, text: str, width: int, scalar: str, *operands: str) -> str:
+        """``text <width x scalar> operands``."""
+        if width == 1:
+            return self.ins(f"{text} {scalar} {', '.join(operands)}")
+        given = ", ".join([o if o[0] == "%" else lit(o, width, scalar) for o in operands])
+        return self.ins(f"{text} <{width} x {scalar}> {given}")
+
+    def to(self, text: str, width: int, value: str, from_: str, to: str) -> str:
+        """A conversion instruction: ``text <W x from_> value to <W x to>``."""
+        value = lit(value, width, from_)
+        return self.ins(f"{text} {vector_type(width, from_)} {value} to {vector_type(width, to)}")
+
+    def choose(self, width: int, condition: str, scalar: str, a: str, b: str) -> str:
+        ty, a, b = vector_type(width, scalar), lit(a, width, scalar), lit(b, width, scalar)
+        return self.ins(f"select {vector_type(width, 'i1')} {condition}, {ty} {a}, {ty} {b}")
+
+    def call(self, name: str, width: int, scalar: str, *operands: str) -> str:
+        """An intrinsic whose operands and result have one type."""
+        ty = vector_type(width, scalar)
+        return self.intrinsic(name, ty, ty, [(ty, lit(x, width, scalar)) for x in operands])
+
+    def abs(self, value: str, width: int, scalar: str) -> str:
+        ty = vector_type(width, scalar)
+        return self.intrinsic("abs", ty, ty, [(ty, lit(value, width, scalar)), ("i1", "false")])
+
+    def shuffle(self, ty: str, a: str, b: str, numbers: Sequence[int]) -> str:
+        """Lanes of two registers of a vector type, numbered through both."""
+        width, _, scalar = ty[1:-1].partition(" x ")
+        a, b = (x if x == "poison" else lit(x, int(width), scalar) for x in (a, b))
+        order = "<" + ", ".join(f"i32 {k}" for k in numbers) + ">"
+        return self.ins(f"shufflevector {ty} {a}, {ty} {b}, <{len(numbers)} x i32> {order}")
+
     def lines(self) -> str:
         flat: list[str] = []
 
@@ -148,6 +191,13 @@ class IrText:
         visit(self.root)
         return "\n".join(flat)
 
+    def finish(self, name: str, result: str, parameters: str, attributes: str = "", group: str = "#0") -> None:
+        """Hand the text to the module, as the function of that name."""
+        debug = self.module.debug
+        body, suffix = (self.lines(), "") if debug is None else debug.body(object_name(name), (self.allocas, self.root))
+        text = f"define {result} {quoted(name)}({parameters}) {attributes}{group}{suffix} {{\nentry:\n{body}\n}}"
+        self.module.functions.append(text)
+
     # Integer arithmetic on i64 strings, folding what is known.
 
     def add(self, a: str, b: str, out: list[Any] | None = None) -> str:
@@ -157,6 +207,12 @@ class IrText:
             return a
         folded = _fold(a, b, lambda x, y: x + y)
         return folded if folded is not None else self.ins(f"add nsw i64 {a}, {b}", out)
+
+    def whole(self, trip: str, step: int) -> str:
+        """The largest multiple of `step` not above `trip` (which may be negative: then no more than it)."""
+        if step & (step - 1) == 0:
+            return self.ins(f"and i64 {trip}, {-step}")
+        return self.sub(trip, self.ins(f"srem i64 {trip}, {step}"))
 
     def sub(self, a: str, b: str, out: list[Any] | None = None) -> str:
         if b == "0":

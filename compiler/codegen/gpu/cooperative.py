@@ -32,10 +32,11 @@ class TeamWriter(FunctionWriter):
 
     def special(self, name: str) -> str:
         """A coordinate of this thread, or the size of its grid, along x."""
+        text = self.text
         full = f"llvm.nvvm.read.ptx.sreg.{name}.x"
-        self.declare(full, "i32", [])
-        prelude = self.scopes[0].prelude
-        return self.ins(f"zext i32 {self.ins(f'call i32 @{full}()', prelude)} to i64", prelude)
+        text.declare(full, "i32", [])
+        prelude = text.entry
+        return text.ins(f"zext i32 {text.ins(f'call i32 @{full}()', prelude)} to i64", prelude)
 
     def thread_number(self) -> str:
         """This thread's number in its team."""
@@ -48,7 +49,7 @@ class TeamWriter(FunctionWriter):
         if self._thread is None:
             self._thread = self.special("tid")
         if self._lane is None:
-            self._lane = self.ins(f"and i64 {self._thread}, {WARP - 1}", self.scopes[0].prelude)
+            self._lane = self.text.ins(f"and i64 {self._thread}, {WARP - 1}", self.text.entry)
         return self._lane
 
     def warp_number(self) -> str:
@@ -56,7 +57,7 @@ class TeamWriter(FunctionWriter):
         if self._thread is None:
             self._thread = self.special("tid")
         if self._warp is None:
-            self._warp = self.ins(f"lshr i64 {self._thread}, {WARP.bit_length() - 1}", self.scopes[0].prelude)
+            self._warp = self.text.ins(f"lshr i64 {self._thread}, {WARP.bit_length() - 1}", self.text.entry)
         return self._warp
 
     _thread: str | None = None
@@ -65,12 +66,13 @@ class TeamWriter(FunctionWriter):
 
     def barrier(self) -> None:
         """All threads of the team wait for each other."""
+        text = self.text
         if self.team == "warp":
-            self.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
-            self.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
+            text.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
+            text.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
         else:
-            self.declare("llvm.nvvm.barrier0", "void", [])
-            self.put("call void @llvm.nvvm.barrier0()")
+            text.declare("llvm.nvvm.barrier0", "void", [])
+            text.put("call void @llvm.nvvm.barrier0()")
 
     # Values of other threads of the warp
 
@@ -83,36 +85,38 @@ class TeamWriter(FunctionWriter):
         return [VectorValue((), [self._shuffled_word("idx", x, "0")], x.dtype) for x in values]
 
     def _shuffled_word(self, mode: str, x: VectorValue, which: str) -> str:
+        text = self.text
         scalar = llvm_type(x.dtype)
-        (value,) = self.constants(x)
+        (value,) = x.operands()
         bits = {"float": 32, "double": 64}.get(scalar) or int(scalar[1:])
         if scalar in ("float", "double"):
-            value = self.ins(f"bitcast {scalar} {value} to i{bits}")
+            value = text.ins(f"bitcast {scalar} {value} to i{bits}")
         if bits < 32:
-            value = self.ins(f"zext {scalar} {value} to i32")
+            value = text.ins(f"zext {scalar} {value} to i32")
         if bits <= 32:
             moved = self._shuffle(mode, value, which)
         else:
-            low = self._shuffle(mode, self.ins(f"trunc i64 {value} to i32"), which)
-            high = self._shuffle(mode, self.ins(f"trunc i64 {self.ins(f'lshr i64 {value}, 32')} to i32"), which)
-            high = self.ins(f"shl i64 {self.ins(f'zext i32 {high} to i64')}, 32")
-            moved = self.ins(f"or i64 {self.ins(f'zext i32 {low} to i64')}, {high}")
+            low = self._shuffle(mode, text.ins(f"trunc i64 {value} to i32"), which)
+            high = self._shuffle(mode, text.ins(f"trunc i64 {text.ins(f'lshr i64 {value}, 32')} to i32"), which)
+            high = text.ins(f"shl i64 {text.ins(f'zext i32 {high} to i64')}, 32")
+            moved = text.ins(f"or i64 {text.ins(f'zext i32 {low} to i64')}, {high}")
         if bits < 32:
-            return self.ins(f"trunc i32 {moved} to {scalar}")
-        return self.ins(f"bitcast i{bits} {moved} to {scalar}") if scalar in ("float", "double") else moved
+            return text.ins(f"trunc i32 {moved} to {scalar}")
+        return text.ins(f"bitcast i{bits} {moved} to {scalar}") if scalar in ("float", "double") else moved
 
     def _shuffle(self, mode: str, value: str, which: str) -> str:
         full = f"llvm.nvvm.shfl.sync.{mode}.i32"
-        self.declare(full, "i32", ["i32", "i32", "i32", "i32"])
-        return self.ins(f"call i32 @{full}(i32 -1, i32 {value}, i32 {which}, i32 {WARP - 1})")
+        self.text.declare(full, "i32", ["i32", "i32", "i32", "i32"])
+        return self.text.ins(f"call i32 @{full}(i32 -1, i32 {value}, i32 {which}, i32 {WARP - 1})")
 
     # Memory of the block
 
     def shared(self, offset: Dim) -> str:
         """A pointer into the block's memory."""
+        text = self.text
         if not self._shared:
-            self.module.globals.setdefault("shared", SHARED.format(align=16))
-            self._shared = self.ins("addrspacecast ptr addrspace(3) @shared to ptr", self.scopes[0].prelude)
-        return self.pointer(self._shared, "i8", offset)
+            text.module.globals.setdefault("shared", SHARED.format(align=16))
+            self._shared = text.ins("addrspacecast ptr addrspace(3) @shared to ptr", text.entry)
+        return self.index.pointer(self._shared, "i8", offset)
 
     _shared: str = ""

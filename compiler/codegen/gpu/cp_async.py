@@ -16,43 +16,45 @@ class AsyncWriter(CooperativeWriter):
     """Adds copies, groups of them, and waiting for all but some groups."""
 
     def async_copy(self, op: AsyncCopyOp) -> None:
-        if self.lanes:
+        text = self.text
+        if self.lanes.axes:
             raise EmitError("a copy beside its thread in a loop of lanes")
         source: BufferInfo = op.source.type.data  # type: ignore[union-attr]
         target: BufferInfo = op.target.type.data  # type: ignore[union-attr]
         storage, size = storage_type(source.dtype), op.bytes
-        base, offset = self.buffer(op.source), self.address(source, op.index.data)
-        to, place = self.buffer(op.target), self.address(target, op.to.data)
+        base, offset = self.buffer(op.source), self.index.address(source, op.index.data)
+        to, place = self.buffer(op.target), self.index.address(target, op.to.data)
         for where, pointer, at in (("from", base, offset), ("to", to, place)):
             if self.row_alignment(pointer, storage, at) % size:
                 raise EmitError(f"a copy of {size} bytes {where} element {at}, which is not known to be aligned")
-        far = self.ins(f"addrspacecast ptr {self.pointer(base, storage, offset)} to ptr addrspace(1)")
-        near = self.ins(f"addrspacecast ptr {self.pointer(to, storage, place)} to ptr addrspace(3)")
+        far = text.ins(f"addrspacecast ptr {self.index.pointer(base, storage, offset)} to ptr addrspace(1)")
+        near = text.ins(f"addrspacecast ptr {self.index.pointer(to, storage, place)} to ptr addrspace(3)")
         arguments = [("ptr addrspace(3)", near), ("ptr addrspace(1)", far)]
         name = f"llvm.nvvm.cp.async.{'cg' if size == 16 else 'ca'}.shared.global.{size}"
         if (some := self._bytes_read(op.guard_exprs, size)) is not None:
             name, arguments = f"{name}.s", [*arguments, ("i32", some)]
-        self.declare(name, "void", [ty for ty, _ in arguments])
-        self.put(f"call void @{name}({', '.join(f'{ty} {value}' for ty, value in arguments)})")
+        text.declare(name, "void", [ty for ty, _ in arguments])
+        text.put(f"call void @{name}({', '.join(f'{ty} {value}' for ty, value in arguments)})")
 
     def _bytes_read(self, guards: tuple[Dim, ...], size: int) -> str | None:
         """All of them, or none where a guard is negative, and then zeros come."""
+        text = self.text
         least: str | None = None
         for guard in guards:
             if not guard.nonneg:
-                value = self.index(guard)
-                least = value if least is None else self.ins(f"call i64 @llvm.smin.i64(i64 {least}, i64 {value})")
-                self.declare("llvm.smin.i64", "i64", ["i64", "i64"])
+                value = self.index.value(guard)
+                least = value if least is None else text.ins(f"call i64 @llvm.smin.i64(i64 {least}, i64 {value})")
+                text.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         if least is None:
             return None
-        return self.ins(f"select i1 {self.ins(f'icmp sge i64 {least}, 0')}, i32 {size}, i32 0")
+        return text.ins(f"select i1 {text.ins(f'icmp sge i64 {least}, 0')}, i32 {size}, i32 0")
 
     def end_group(self) -> None:
         """What this thread has begun to copy since the last group ended is one more."""
-        self.declare("llvm.nvvm.cp.async.commit.group", "void", [])
-        self.put("call void @llvm.nvvm.cp.async.commit.group()")
+        self.text.declare("llvm.nvvm.cp.async.commit.group", "void", [])
+        self.text.put("call void @llvm.nvvm.cp.async.commit.group()")
 
     def wait_for_groups(self, newest: int) -> None:
         """Until all groups of this thread but the newest have arrived."""
-        self.declare("llvm.nvvm.cp.async.wait.group", "void", ["i32"])
-        self.put(f"call void @llvm.nvvm.cp.async.wait.group(i32 {newest})")
+        self.text.declare("llvm.nvvm.cp.async.wait.group", "void", ["i32"])
+        self.text.put(f"call void @llvm.nvvm.cp.async.wait.group(i32 {newest})")

@@ -66,6 +66,7 @@ class GpuKernel(WarpgroupWriter):
         self._tensor_maps: dict[SSAValue, str] = {}
 
     def emit(self, op: func.FuncOp) -> None:
+        text = self.text
         parameters = []
         stored = {inner.buffer for inner in op.walk() if isinstance(inner, StoreOp)}
         for i, argument in enumerate(op.body.block.args):
@@ -76,15 +77,15 @@ class GpuKernel(WarpgroupWriter):
             assert isinstance(argument.type, BufferType)
             only_read = "" if argument in stored else " readonly"
             parameters.append(f"ptr addrspace(1) noalias{only_read} %a{i}")
-            base = self.ins(f"addrspacecast ptr addrspace(1) %a{i} to ptr", self.scopes[0].prelude)
+            base = text.ins(f"addrspacecast ptr addrspace(1) %a{i} to ptr", text.entry)
             self.buffers[argument] = base
             if not all(s.nonneg for s in argument.type.data.strides):
                 self._turned.add(base)
         for i, symbol in enumerate(symbols_of(op)):
             parameters.append(f"i64 %s{i}")
-            self.symbols[symbol] = (f"%s{i}", 0)
+            self.index.symbols[symbol] = (f"%s{i}", 0)
         self.region(op.body.block)
-        self.put("ret void")
+        text.put("ret void")
         threads = {p.n_threads for p in op.walk() if isinstance(p, ParallelOp) and p.kind.data == "gpu_block"}
         bounds = ""
         if threads:
@@ -127,17 +128,18 @@ class GpuKernel(WarpgroupWriter):
         elif kind == "gpu_thread":
             self._spread(op, self.thread_number(), self.team_size)
         else:
-            raise EmitError(f"loop.parallel of kind {kind} is for a CPU; this target is {self.target.triple}")
+            raise EmitError(f"loop.parallel of kind {kind} is for a CPU; this target is {self.text.target.triple}")
 
     def _blocks_of_grid(self, op: ParallelOp) -> None:
+        text = self.text
         self.threads, self.together = op.n_threads, True
         folds = [inner for inner in op.walk() if isinstance(inner, ReduceOp | MmaOp)]
         self.handed = op.shared_bytes - sum(fold.block_bytes(self.threads) for fold in folds)
         for zero in op.zeros.data if op.zeros is not None else ():
             self._learn(zero)
         number, count = self.special("ctaid"), self.special("nctaid")
-        step = self.index(op.step.data)
-        first = self.add(self.index(op.lower.data), self.mul(number, step))
+        step = self.index.value(op.step.data)
+        first = text.add(self.index.value(op.lower.data), text.mul(number, step))
         bound = op.upper.data if op.lower.data.nonneg else None
         self._know(op)
         shares = any(isinstance(inner, AllocOp | BarrierOp) or _is_shared(inner) for inner in op.walk())
@@ -148,15 +150,16 @@ class GpuKernel(WarpgroupWriter):
                 self.barrier()
             return []
 
-        self.counted(op.symbol, first, self.index(op.upper.data), self.mul(count, step), body, bound=bound)
+        self.counted(op.symbol, first, self.index.value(op.upper.data), text.mul(count, step), body, bound=bound)
         self.together = False
 
     def _spread(self, op: ParallelOp, number: str, count: int) -> None:
         """The iterations spread over `count` threads or warps, of which this is `number`."""
+        text = self.text
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
         bound = upper if lower.nonneg else None
         self._know(op)
-        first = self.add(self.index(lower), self.mul(number, self.index(step)))
+        first = text.add(self.index.value(lower), text.mul(number, self.index.value(step)))
         extent, stride = (upper - lower).const, step.const
 
         def body(_: list[VectorValue]) -> list[VectorValue]:
@@ -175,17 +178,17 @@ class GpuKernel(WarpgroupWriter):
         elif any(isinstance(inner, BarrierOp) for inner in op.walk()) and op.kind.data == "gpu_thread":
             raise EmitError(f"a barrier in a loop that not all {count} threads run once")
         elif once:
-            inside, after = self.label("some"), self.label("done")
-            self.branch_if(self.ins(f"icmp slt i64 {first}, {self.index(upper)}"), inside, after)
-            self.start(inside)
-            self.frames.append({})
+            inside, after = text.label("some"), text.label("done")
+            text.branch_if(text.ins(f"icmp slt i64 {first}, {self.index.value(upper)}"), inside, after)
+            text.start(inside)
+            self.lanes.frames.append({})
             self.counted(op.symbol, first, "0", "1", body, trips=1, bound=bound)
-            self.frames.pop()
-            self.branch(after)
-            self.start(after)
+            self.lanes.frames.pop()
+            text.branch(after)
+            text.start(after)
         else:
-            by = self.mul(str(count), self.index(step))
-            self.counted(op.symbol, first, self.index(upper), by, body, bound=bound)
+            by = text.mul(str(count), self.index.value(step))
+            self.counted(op.symbol, first, self.index.value(upper), by, body, bound=bound)
 
     def other(self, op: Operation) -> None:
         if isinstance(op, BarrierOp):
@@ -203,17 +206,18 @@ class GpuKernel(WarpgroupWriter):
             super().other(op)
 
     def store(self, op: StoreOp, value: VectorValue) -> None:
+        text = self.text
         if not self.together:
             super().store(op, value)
             return
-        inside, after = self.label("one"), self.label("done")
-        self.branch_if(self.ins(f"icmp eq i64 {self.thread_number()}, 0"), inside, after)
-        self.start(inside)
-        self.frames.append({})
+        inside, after = text.label("one"), text.label("done")
+        text.branch_if(text.ins(f"icmp eq i64 {self.thread_number()}, 0"), inside, after)
+        text.start(inside)
+        self.lanes.frames.append({})
         super().store(op, value)
-        self.frames.pop()
-        self.branch(after)
-        self.start(after)
+        self.lanes.frames.pop()
+        text.branch(after)
+        text.start(after)
 
     # What vectors of memory are aligned to
 
@@ -267,19 +271,22 @@ class GpuKernel(WarpgroupWriter):
     # Places that are there or not
 
     def store_where(self, condition: str | None, pointer: str, write: Callable[[str], None]) -> None:
+        text = self.text
         if condition is None:
             write(pointer)
             return
-        inside, after = self.label("where"), self.label("done")
-        self.branch_if(condition, inside, after)
-        self.start(inside)
-        self.frames.append({})
+        inside, after = text.label("where"), text.label("done")
+        text.branch_if(condition, inside, after)
+        text.start(inside)
+        self.lanes.frames.append({})
         write(pointer)
-        self.frames.pop()
-        self.branch(after)
-        self.start(after)
+        self.lanes.frames.pop()
+        text.branch(after)
+        text.start(after)
 
     def _or_zeros(self, condition: str, pointer: str) -> str:
         zeros = "@zeros = private addrspace(1) constant [64 x i8] zeroinitializer, align 64"
-        self.module.globals["zeros"] = zeros
-        return self.ins(f"select i1 {condition}, ptr {pointer}, ptr addrspacecast (ptr addrspace(1) @zeros to ptr)")
+        self.text.module.globals["zeros"] = zeros
+        return self.text.ins(
+            f"select i1 {condition}, ptr {pointer}, ptr addrspacecast (ptr addrspace(1) @zeros to ptr)"
+        )

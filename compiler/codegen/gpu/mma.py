@@ -53,12 +53,13 @@ class MatrixWriter(BulkWriter):
 
     def matrix_fold(self, op: MmaOp) -> None:
         """By warps, each its tile of the sums."""
+        text = self.text
         down, across = op.warps
         if down * across * 32 != self.threads or down & (down - 1):
             raise EmitError(f"a matrix fold of {down} by {across} warps in a block of {self.threads} threads")
         warp, (tile_rows, tile_columns) = self.warp_number(), op.tile
-        row = self.mul(self.ins(f"and i64 {warp}, {down - 1}"), str(tile_rows))
-        column = self.mul(self.ins(f"lshr i64 {warp}, {down.bit_length() - 1}"), str(tile_columns))
+        row = text.mul(text.ins(f"and i64 {warp}, {down - 1}"), str(tile_rows))
+        column = text.mul(text.ins(f"lshr i64 {warp}, {down.bit_length() - 1}"), str(tile_columns))
         left = self._operand(op.left, op.pieces[0], row, tile_rows)
         right = self._operand(op.right, op.pieces[1], column, tile_columns)
 
@@ -72,39 +73,41 @@ class MatrixWriter(BulkWriter):
 
     def _operand(self, buffer: SSAValue, piece: Piece, base: str, size: int) -> _Operand:
         """What a warp needs of `size` rows (columns) from `base` on."""
+        text = self.text
         unit, lane = piece.unit, self.lane_number()
         if unit.granule * unit.element.bytes > 16:
-            group, member = self.ins(f"lshr i64 {lane}, 2"), self.ins(f"and i64 {lane}, 3")
-            line = self.mul(self.add(base, group), str(LINE))
-            within = self.mul(member, str(unit.element.bytes))
+            group, member = text.ins(f"lshr i64 {lane}, 2"), text.ins(f"and i64 {lane}, 3")
+            line = text.mul(text.add(base, group), str(LINE))
+            within = text.mul(member, str(unit.element.bytes))
             granules = piece.shape[2]
-            places = [self.ins(f"xor i64 {self.ins(f'and i64 {group}, {granules - 1}')}, {g}") for g in range(granules)]
+            places = [text.ins(f"xor i64 {text.ins(f'and i64 {group}, {granules - 1}')}, {g}") for g in range(granules)]
             size_of = unit.granule * unit.element.bytes
-            offsets = [self.add(self.add(line, within), self.mul(p, str(size_of))) for p in places]
+            offsets = [text.add(text.add(line, within), text.mul(p, str(size_of))) for p in places]
             return _Operand(buffer, piece, tuple(offsets))
         # Of the four matrices of an ldmatrix lane 8·q + r is for row r: q % 2 are octets beside, q / 2 along K.
-        row = self.ins(f"and i64 {lane}, 7")
-        beside = self.ins(f"and i64 {self.ins(f'lshr i64 {lane}, 3')}, 1")
-        along = self.ins(f"lshr i64 {lane}, 4")
+        row = text.ins(f"and i64 {lane}, 7")
+        beside = text.ins(f"and i64 {text.ins(f'lshr i64 {lane}, 3')}, 1")
+        along = text.ins(f"lshr i64 {lane}, 4")
         offsets: list[str] = []
         if not piece.turned:
-            octet = self.add(base, self.add(self.mul(beside, str(OCTET)), row))
-            first = self.mul(octet, str(LINE))
+            octet = text.add(base, text.add(text.mul(beside, str(OCTET)), row))
+            first = text.mul(octet, str(LINE))
             for granule in range(piece.shape[2]):
-                place = self.ins(f"xor i64 {self.ins(f'xor i64 {along}, {row}')}, {granule}")
-                offsets.append(self.add(first, self.mul(place, "16")))
+                place = text.ins(f"xor i64 {text.ins(f'xor i64 {along}, {row}')}, {granule}")
+                offsets.append(text.add(first, text.mul(place, "16")))
             return _Operand(buffer, piece, tuple(offsets))
-        first = self.mul(self.add(self.mul(along, str(OCTET)), row), str(LINE))
+        first = text.mul(text.add(text.mul(along, str(OCTET)), row), str(LINE))
         for start in range(0, size, LOADED):
-            here = self.add(base, str(start))
-            panel = self.mul(self.ins(f"lshr i64 {here}, {unit.line.bit_length() - 1}"), str(unit.line * LINE))
-            granule = self.ins(f"lshr i64 {self.ins(f'and i64 {here}, {unit.line - 1}')}, {OCTET.bit_length() - 1}")
-            place = self.ins(f"xor i64 {self.add(granule, beside)}, {row}")
-            offsets.append(self.add(self.add(panel, first), self.mul(place, "16")))
+            here = text.add(base, str(start))
+            panel = text.mul(text.ins(f"lshr i64 {here}, {unit.line.bit_length() - 1}"), str(unit.line * LINE))
+            granule = text.ins(f"lshr i64 {text.ins(f'and i64 {here}, {unit.line - 1}')}, {OCTET.bit_length() - 1}")
+            place = text.ins(f"xor i64 {text.add(granule, beside)}, {row}")
+            offsets.append(text.add(text.add(panel, first), text.mul(place, "16")))
         return _Operand(buffer, piece, tuple(offsets))
 
     def _fragments(self, operand: _Operand, base: str, size: int, granule: int) -> list[list[str]]:
         """By 8 rows (columns) a register for each granule of the unit's depth, from `granule` on."""
+        text = self.text
         unit = operand.piece.unit
         count = unit.depth // unit.granule
         if unit.granule * unit.element.bytes > 16:
@@ -112,34 +115,35 @@ class MatrixWriter(BulkWriter):
 
             def element(octet: int, number: int) -> str:
                 pointer = self._moved(base, *operand.at(octet, number))
-                return self.ins(f"load {scalar}, ptr addrspace(3) {pointer}, align {unit.element.bytes}")
+                return text.ins(f"load {scalar}, ptr addrspace(3) {pointer}, align {unit.element.bytes}")
 
             return [[element(o, granule + k) for k in range(count)] for o in range(size // OCTET)]
         found: list[list[str]] = []
         for octet in range(0, size // OCTET, LOADED // OCTET):
             pointer = self._moved(base, *operand.at(octet, granule))
             name = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{'.trans' if operand.piece.turned else ''}.b16.p3"
-            self.declare(name, FOUR, ["ptr addrspace(3)"])
-            regs = self.parts(self.ins(f"call {FOUR} @{name}(ptr addrspace(3) {pointer})"), FOUR)
+            text.declare(name, FOUR, ["ptr addrspace(3)"])
+            regs = self.parts(text.ins(f"call {FOUR} @{name}(ptr addrspace(3) {pointer})"), FOUR)
             regs = [self._converted(r, unit) for r in regs]
             found += [[regs[0], regs[2]], [regs[1], regs[3]]]
         return found
 
     def _converted(self, word: str, unit: MatrixUnit) -> str:
         """A register in the unit's format."""
+        text = self.text
         if not unit.convert:
             return word
-        self.declare(unit.convert, "i32", ["float"])
-        return self.ins(f"call i32 @{unit.convert}(float {self.ins(f'bitcast i32 {word} to float')})")
+        text.declare(unit.convert, "i32", ["float"])
+        return text.ins(f"call i32 @{unit.convert}(float {text.ins(f'bitcast i32 {word} to float')})")
 
     def _moved(self, base: str, offset: str, more: int) -> str:
-        pointer = self.ins(f"getelementptr i8, ptr addrspace(3) {base}, i64 {offset}")
-        return self.ins(f"getelementptr i8, ptr addrspace(3) {pointer}, i64 {more}") if more else pointer
+        pointer = self.text.ins(f"getelementptr i8, ptr addrspace(3) {base}, i64 {offset}")
+        return self.text.ins(f"getelementptr i8, ptr addrspace(3) {pointer}, i64 {more}") if more else pointer
 
     def piece_pointer(self, buffer: SSAValue, piece: Piece, slot: str) -> str:
         """Where the piece of that number begins in block memory."""
-        near = self.ins(f"addrspacecast ptr {self.buffer(buffer)} to ptr addrspace(3)")
-        return self._moved(near, self.mul(slot, str(piece.bytes)), 0)
+        near = self.text.ins(f"addrspacecast ptr {self.buffer(buffer)} to ptr addrspace(3)")
+        return self._moved(near, self.text.mul(slot, str(piece.bytes)), 0)
 
     # Products and sums
 
@@ -173,27 +177,28 @@ class MatrixWriter(BulkWriter):
         letters = [f"={unit.registers}"] * len(c) + [letter] * (len(a) + len(b)) + [unit.registers] * len(c)
         given = ", ".join([*(f"{word} {x}" for x in (*a, *b)), *(f"{scalar} {x}" for x in c)])
         kind = f"{{ {', '.join([scalar] * len(c))} }}"
-        return self.parts(self.ins(f'call {kind} asm "{text}", "{",".join(letters)}"({given}) convergent'), kind)
+        return self.parts(self.text.ins(f'call {kind} asm "{text}", "{",".join(letters)}"({given}) convergent'), kind)
 
     def parts(self, made: str, kind: str) -> list[str]:
         """The elements of a struct of that type."""
-        return [self.ins(f"extractvalue {kind} {made}, {i}") for i in range(kind.count(",") + 1)]
+        return [self.text.ins(f"extractvalue {kind} {made}, {i}") for i in range(kind.count(",") + 1)]
 
     def store_sums(self, op: MmaOp, row: str, column: str, sums: Sequence[str]) -> None:
         """From the registers of a warp, whose tile begins there, to block memory, for all threads of the block."""
+        text = self.text
         info, across, lane = _info(op.sums), op.tile[1] // OCTET, self.lane_number()
         pitch, scalar = info.dims[-1].const, llvm_type(info.dtype)
         assert pitch is not None
-        down = self.add(row, self.ins(f"lshr i64 {lane}, 2"))
-        along = self.add(column, self.mul(self.ins(f"and i64 {lane}, 3"), "2"))
-        first = self.add(self.mul(down, str(pitch)), along)
-        base = self.ins(f"getelementptr {scalar}, ptr {self.buffer(op.sums)}, i64 {first}")
+        down = text.add(row, text.ins(f"lshr i64 {lane}, 2"))
+        along = text.add(column, text.mul(text.ins(f"and i64 {lane}, 3"), "2"))
+        first = text.add(text.mul(down, str(pitch)), along)
+        base = text.ins(f"getelementptr {scalar}, ptr {self.buffer(op.sums)}, i64 {first}")
         for number in range(0, len(sums), 2):
             i, j = divmod(number // 2, across)
-            pair = self.ins(f"insertelement <2 x {scalar}> poison, {scalar} {sums[number]}, i64 0")
-            pair = self.ins(f"insertelement <2 x {scalar}> {pair}, {scalar} {sums[number + 1]}, i64 1")
-            pointer = self.ins(f"getelementptr {scalar}, ptr {base}, i64 {(i * pitch + j) * OCTET}")
-            self.put(f"store <2 x {scalar}> {pair}, ptr {pointer}, align {2 * info.dtype.bytes}")
+            pair = text.ins(f"insertelement <2 x {scalar}> poison, {scalar} {sums[number]}, i64 0")
+            pair = text.ins(f"insertelement <2 x {scalar}> {pair}, {scalar} {sums[number + 1]}, i64 1")
+            pointer = text.ins(f"getelementptr {scalar}, ptr {base}, i64 {(i * pitch + j) * OCTET}")
+            text.put(f"store <2 x {scalar}> {pair}, ptr {pointer}, align {2 * info.dtype.bytes}")
         self.barrier()
 
 

@@ -26,7 +26,7 @@ class PipelineWriter(AsyncWriter):
         """
         copies = any(isinstance(inner, AsyncCopyOp) for inner in op.walk())
         ahead, line = op.n_stages - 1 - running, op.unit.line
-        upper, sums = self.index(op.upper.data), DTYPES[op.unit.sums]
+        upper, sums = self.index.value(op.upper.data), DTYPES[op.unit.sums]
 
         def body(carried: list[VectorValue]) -> list[VectorValue]:
             if copies:
@@ -34,13 +34,13 @@ class PipelineWriter(AsyncWriter):
             if running:
                 self.show_to_units()
             self.barrier()
-            at, slot = self.symbol(now)[0], self.index(op.slot.substitute({op.symbol: dim(now.name)}))
-            found = [self.constants(r)[0] for r in carried]
+            at, slot = self.index.symbol(now)[0], self.index.value(op.slot.substitute({op.symbol: dim(now.name)}))
+            found = [r.operands()[0] for r in carried]
             if not running:
-                self._fill(op, self.add(at, str(ahead * line)), upper, copies)
+                self._fill(op, self.text.add(at, str(ahead * line)), upper, copies)
             found = multiply(slot, found)
             if running:
-                self._fill(op, self.add(at, str(ahead * line)), upper, copies)
+                self._fill(op, self.text.add(at, str(ahead * line)), upper, copies)
                 self.wait_for_products(running)
             return [VectorValue((), [r], sums) for r in found]
 
@@ -52,12 +52,13 @@ class PipelineWriter(AsyncWriter):
         if running:
             self.wait_for_products(0)
         self.barrier()
-        return [self.constants(r)[0] for r in found]
+        return [r.operands()[0] for r in found]
 
     def _fill(self, op: MmaOp, at: str, upper: str, copies: bool) -> None:
         """The pieces of the iteration at `at`, where there is one; a group of copies either way."""
-        self.declare("llvm.smin.i64", "i64", ["i64", "i64"])
-        end = self.ins(f"call i64 @llvm.smin.i64(i64 {self.add(at, '1')}, i64 {upper})")
+        text = self.text
+        text.declare("llvm.smin.i64", "i64", ["i64", "i64"])
+        end = text.ins(f"call i64 @llvm.smin.i64(i64 {text.add(at, '1')}, i64 {upper})")
 
         def region(_: list[VectorValue]) -> list[VectorValue]:
             self.region(op.block)

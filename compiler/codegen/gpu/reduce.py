@@ -19,7 +19,7 @@ from ..emit.loops.reduce import Fold, number_of
 from ..emit.memory.access import storage_type
 from ..emit.text import EmitError
 from ..emit.values.primitives import literal
-from ..emit.values.registers import VectorAxis, VectorValue
+from ..emit.values.registers import VectorAxis, VectorValue, dtype_of
 from .cooperative import WARP, TeamWriter
 
 __all__ = ["CooperativeWriter"]
@@ -37,14 +37,14 @@ class CooperativeWriter(TeamWriter):
         if op.cooperative is None:
             super().reduce(op)
             return
-        if not self.together or self.lanes:
+        if not self.together or self.lanes.axes:
             raise EmitError("a cooperative fold where not all threads are, or inside lanes")
         order = op.order.data
-        dtypes = [self.dtype_of(out.type) for out in op.outs]
+        dtypes = [dtype_of(out.type) for out in op.outs]
         identity = [literal(number_of(a), d) for a, d in zip(op.identity.data, dtypes, strict=True)]
         fold = Fold(op, dtypes, identity, (), 1, order.lanes)
         extent = (op.upper.data - op.lower.data).const
-        start, end = self.index(op.lower.data), self.index(op.upper.data)
+        start, end = self.index.value(op.lower.data), self.index.value(op.upper.data)
         if order.kind == "free":
             total = self._free(fold, start, end)
         elif order.kind == "tree":
@@ -62,12 +62,13 @@ class CooperativeWriter(TeamWriter):
 
     def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[VectorValue]:
         """One thread's fold in order, with several elements in flight."""
+        text = self.text
         copies = self._in_flight(fold, 1, ALONE)
-        if fold.lanes > 1 or self.lanes or copies == 1 or fold.position is not None:
+        if fold.lanes > 1 or self.lanes.axes or copies == 1 or fold.position is not None:
             return super()._block(fold, start, end, extent)
         symbol, bound = fold.op.symbol, self._bound(fold.op)
         lane = self._lane_of(fold, copies, 1)
-        whole = self.add(start, self.whole(self.sub(end, start), copies))
+        whole = text.add(start, text.whole(text.sub(end, start), copies))
         stopped, totals = self.counted(
             symbol, start, whole, str(copies), lambda c: self._steps_of(fold, c, lane, None, None),
             self._start(fold, ()), bound=bound,
@@ -81,14 +82,15 @@ class CooperativeWriter(TeamWriter):
 
     def _free(self, fold: Fold, start: str, end: str) -> list[VectorValue]:
         """Each thread takes every so-many-th element."""
+        text = self.text
         size, number = self.team_size, self.thread_number()
         copies = self._in_flight(fold, 1)
         lane = self._lane_of(fold, copies, size)
         totals = self._start(fold, () if lane is None else (lane,))
-        first = self.add(start, number)
+        first = text.add(start, number)
         symbol, bound = fold.op.symbol, self._bound(fold.op)
         step = size * copies
-        last = self.sub(end, str(step - size))
+        last = text.sub(end, str(step - size))
         stopped, totals = self.counted(
             symbol, first, last, str(step), lambda c: self.accumulate(fold, c, lane), totals, bound=bound
         )
@@ -96,45 +98,46 @@ class CooperativeWriter(TeamWriter):
         _, totals = self.counted(
             symbol, stopped, end, str(size), lambda c: self.accumulate(fold, c, None), totals, bound=bound
         )
-        count = self.intrinsic("smin", "i64", "i64", [("i64", self.sub(end, start)), ("i64", str(size))])
+        count = text.intrinsic("smin", "i64", "i64", [("i64", text.sub(end, start)), ("i64", str(size))])
         return self._across(fold, totals, 1, count)
 
     # Trees
 
     def _team_run(self, fold: Fold, start: str, end: str, whole: bool) -> list[VectorValue]:
         """One of the order's blocks for each group of threads, all combined: elements from `start` to `end`."""
+        text = self.text
         order = fold.op.order.data
         threads = min(order.lanes, WARP)
         number = self.thread_number()
-        group = self.ins(f"lshr i64 {number}, {threads.bit_length() - 1}")
-        place = self.ins(f"and i64 {number}, {threads - 1}")
-        here = self.add(start, self.mul(group, str(order.block)))
-        below = self.add(here, str(order.block))
+        group = text.ins(f"lshr i64 {number}, {threads.bit_length() - 1}")
+        place = text.ins(f"and i64 {number}, {threads - 1}")
+        here = text.add(start, text.mul(group, str(order.block)))
+        below = text.add(here, str(order.block))
         copies = order.lanes // threads
         if whole:
             totals = self._whole_block(fold, here, below, place, copies, threads)
         else:
-            all_there, some, after = self.label("whole"), self.label("rest"), self.label("block")
-            self.branch_if(self.ins(f"icmp sle i64 {below}, {end}"), all_there, some)
-            self.frames.append({})
-            self.start(all_there)
+            all_there, some, after = text.label("whole"), text.label("rest"), text.label("block")
+            text.branch_if(text.ins(f"icmp sle i64 {below}, {end}"), all_there, some)
+            self.lanes.frames.append({})
+            text.start(all_there)
             a = self._whole_block(fold, here, below, place, copies, threads)
-            from_a = self.block
-            self.branch(after)
-            self.frames[-1] = {}
-            self.start(some)
+            from_a = text.block
+            text.branch(after)
+            self.lanes.frames[-1] = {}
+            text.start(some)
             b = self._part_of_block(fold, here, end, place, copies, threads)
-            from_b = self.block
-            self.branch(after)
-            self.frames.pop()
-            self.start(after)
+            from_b = text.block
+            text.branch(after)
+            self.lanes.frames.pop()
+            text.start(after)
             totals = self.join(a, from_a, b, from_b)
         totals = self._halved(fold, totals, copies)
         step = threads
         while step > 1:
             step //= 2
             totals = self._merge_values_of(fold, totals, self.from_above(totals, step))
-        blocks = self.ins(f"ashr i64 {self.add(self.sub(end, start), str(order.block - 1))}, "
+        blocks = text.ins(f"ashr i64 {text.add(text.sub(end, start), str(order.block - 1))}, "
                           f"{order.block.bit_length() - 1}")  # fmt: skip
         return self._across(fold, totals, threads, blocks)
 
@@ -148,7 +151,7 @@ class CooperativeWriter(TeamWriter):
         totals = self._start(fold, () if kept is None else (kept,))
         span = order.lanes * steps
         _, totals = self.counted(
-            symbol, self.add(here, place), below, str(span), lambda c: self._steps_of(fold, c, lane, kept, None),
+            symbol, self.text.add(here, place), below, str(span), lambda c: self._steps_of(fold, c, lane, kept, None),
             totals, trips=order.block // span, bound=self._bound(fold.op),
         )  # fmt: skip
         return totals
@@ -157,26 +160,27 @@ class CooperativeWriter(TeamWriter):
         self, fold: Fold, here: str, end: str, place: str, copies: int, threads: int
     ) -> list[VectorValue]:
         """A block that is not whole, or not there at all: elements beyond it repeat the last, and are not folded."""
+        text = self.text
         order, symbol = fold.op.order.data, fold.op.symbol
         steps = min(self._in_flight(fold, copies) // copies, order.block // order.lanes) or 1
         kept = self._lane_of(fold, copies, threads)
         totals = self._start(fold, () if kept is None else (kept,))
 
         def step(carried: list[VectorValue]) -> list[VectorValue]:
-            first, last = self.symbols[symbol][0], self.sub(end, "1")
+            first, last = self.index.symbols[symbol][0], text.sub(end, "1")
             starts, there = [symbol], ["true"]
             for copy in range(1, copies * steps):
-                moved = self.add(first, str(copy * threads))
-                there.append(self.ins(f"icmp sle i64 {moved}, {last}"))
-                held = self.intrinsic("smin", "i64", "i64", [("i64", moved), ("i64", last)])
+                moved = text.add(first, str(copy * threads))
+                there.append(text.ins(f"icmp sle i64 {moved}, {last}"))
+                held = text.intrinsic("smin", "i64", "i64", [("i64", moved), ("i64", last)])
                 starts.append(Sym(f"{symbol.name}~{copy}"))
-                self.push_scope()
-                self.define(starts[-1], held)
+                self.index.push_scope()
+                self.index.define(starts[-1], held)
             lane = self._lane_of(fold, copies * steps, threads, starts)
             return self._steps_of(fold, carried, lane, kept, there)
 
         _, totals = self.counted(
-            symbol, self.add(here, place), end, str(order.lanes * steps), step, totals, bound=self._bound(fold.op)
+            symbol, text.add(here, place), end, str(order.lanes * steps), step, totals, bound=self._bound(fold.op)
         )
         return totals
 
@@ -191,21 +195,21 @@ class CooperativeWriter(TeamWriter):
         """Elements of all steps at once, then folded step after step; only those that are `there` (None: all)."""
         if lane is None:
             return self.accumulate(fold, totals, None)
-        outside = self.lanes
-        self.lanes = (*outside, lane)
+        outside = self.lanes.axes
+        self.lanes.axes = (*outside, lane)
         element = self.region(fold.op.body.block)
-        columns = [list(self.spread(VectorValue(e.lanes, self.constants(e), e.dtype), (lane,))) for e in element]
+        columns = [list(self.lanes.spread(e.spelled(), (lane,))) for e in element]
         copies = kept.copies if kept is not None else 1
         lanes = (kept,) if kept is not None else ()
-        self.lanes = (*outside, *lanes)
+        self.lanes.axes = (*outside, *lanes)
         for first in range(0, lane.copies, copies):
             step = [VectorValue(lanes, c[first : first + copies], e.dtype) for c, e in zip(columns, element)]
             new = self.fold_in(fold, totals, step)
             if there is not None:
                 asked = VectorValue(lanes, there[first : first + copies], DTYPES["bool"])
-                new = [self.select_regs(asked, n, t) for n, t in zip(new, totals)]
+                new = [self.lanes.select(asked, n, t) for n, t in zip(new, totals)]
             totals = new
-        self.lanes = outside
+        self.lanes.axes = outside
         return totals
 
     # Combining
@@ -219,66 +223,68 @@ class CooperativeWriter(TeamWriter):
 
     def _lane_of(self, fold: Fold, copies: int, stride: int, starts: Sequence[Sym] = ()) -> VectorAxis | None:
         """The lane dim of so many elements of a thread."""
-        return VectorAxis(fold.op.symbol, 1, copies, len(self.lanes), starts, stride) if copies > 1 else None
+        return VectorAxis(fold.op.symbol, 1, copies, len(self.lanes.axes), starts, stride) if copies > 1 else None
 
     def _halved(self, fold: Fold, totals: list[VectorValue], copies: int) -> list[VectorValue]:
         """A thread's own lanes, combined by halves."""
-        regs = [list(self.constants(t)) for t in totals]
+        regs = [t.operands() for t in totals]
         while copies > 1:
             copies //= 2
             lane = self._lane_of(fold, copies, 1)
             lanes = () if lane is None else (lane,)
             older = [VectorValue(lanes, r[:copies], d) for r, d in zip(regs, fold.dtypes)]
             newer = [VectorValue(lanes, r[copies:], d) for r, d in zip(regs, fold.dtypes)]
-            self.lanes = lanes
+            self.lanes.axes = lanes
             merged = self.merge(fold, older, newer)
-            regs = [list(self.constants(VectorValue(lanes, self.spread(m, lanes), m.dtype))) for m in merged]
-            self.lanes = ()
+            regs = [m.operands() for m in self.lanes.spread_all(merged, lanes)]
+            self.lanes.axes = ()
         return [VectorValue((), r, d) for r, d in zip(regs, fold.dtypes)]
 
     def _merge_values_of(
         self, fold: Fold, older: Sequence[VectorValue], newer: Sequence[VectorValue]
     ) -> list[VectorValue]:
         merged = self.merge(fold, older, newer)
-        return [VectorValue((), list(self.constants(m)), m.dtype) for m in merged]
+        return [VectorValue((), m.operands(), m.dtype) for m in merged]
 
     def _tree(self, fold: Fold, values: list[VectorValue], distance: int, count: str) -> list[VectorValue]:
         """The values of every `distance`-th thread of a warp, of which `count` are there, in its first thread."""
-        number, step = self.ins(f"lshr i64 {self.lane_number()}, {distance.bit_length() - 1}"), 1
+        text = self.text
+        number, step = text.ins(f"lshr i64 {self.lane_number()}, {distance.bit_length() - 1}"), 1
         while step * distance < WARP:
             newer = self.from_above(values, step * distance)
-            there = self.ins(f"icmp slt i64 {self.add(number, str(step))}, {count}")
+            there = text.ins(f"icmp slt i64 {text.add(number, str(step))}, {count}")
             merged = self._merge_values_of(fold, values, newer)
-            values = [self.select_regs(VectorValue((), [there], DTYPES["bool"]), m, v) for m, v in zip(merged, values)]
+            values = [self.lanes.select(VectorValue((), [there], DTYPES["bool"]), m, v) for m, v in zip(merged, values)]
             step *= 2
         return values
 
     def _across(self, fold: Fold, values: list[VectorValue], distance: int, count: str) -> list[VectorValue]:
         """The values of every `distance`-th thread of the team, `count` of them, combined; in all threads."""
+        text = self.text
         if self.team_size <= WARP:
             return self.from_first(self._tree(fold, values, distance, count))
         each = WARP // distance
         warps = self.threads // WARP
-        begun = self.mul(self.warp_number(), str(each))
-        values = self._tree(fold, values, distance, self.sub(count, begun))
+        begun = text.mul(self.warp_number(), str(each))
+        values = self._tree(fold, values, distance, text.sub(count, begun))
         memory = self._memory_of_warps(fold)
         lane = self.lane_number()
 
         def places(number: str) -> list[str]:
             return [
-                self.ins(f"getelementptr {storage_type(d)}, ptr {m}, i64 {number}") for m, d in zip(memory, fold.dtypes)
+                text.ins(f"getelementptr {storage_type(d)}, ptr {m}, i64 {number}") for m, d in zip(memory, fold.dtypes)
             ]
 
         def put(at: str) -> None:
             for pointer, value in zip(places(self.warp_number()), values):
-                self.put_state(pointer, self.constants(value)[0], value.dtype, 1)
+                self.put_state(pointer, value.operands()[0], value.dtype, 1)
 
-        self.store_where(self.ins(f"icmp eq i64 {lane}, 0"), "", put)
+        self.store_where(text.ins(f"icmp eq i64 {lane}, 0"), "", put)
         self.barrier()
-        mine = self.ins(f"and i64 {lane}, {warps - 1}")
+        mine = text.ins(f"and i64 {lane}, {warps - 1}")
         parts = [VectorValue((), [self.get_state(p, d, 1)], d) for p, d in zip(places(mine), fold.dtypes)]
         self.barrier()
-        filled = count if each == 1 else self.ins(f"ashr i64 {self.add(count, str(each - 1))}, {each.bit_length() - 1}")
+        filled = count if each == 1 else text.ins(f"ashr i64 {text.add(count, str(each - 1))}, {each.bit_length() - 1}")
         return self.from_first(self._tree(fold, parts, 1, filled))
 
     def _memory_of_warps(self, fold: Fold) -> list[str]:

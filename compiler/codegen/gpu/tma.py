@@ -30,23 +30,24 @@ class BulkWriter(PipelineWriter):
 
     def bulk_pipeline(self, op: MmaOp, count: int, multiply: Callable[[str, list[str]], list[str]]) -> list[str]:
         """As `pipeline`; the products of one piece still run when `multiply` is next called."""
-        line, upper, sums = op.unit.line, self.index(op.upper.data), DTYPES[op.unit.sums]
+        text = self.text
+        line, upper, sums = op.unit.line, self.index.value(op.upper.data), DTYPES[op.unit.sums]
         now = Sym(f"{op.iv.data}.now")
         self._mbarriers = self._initialised(op)
         for stage in range(op.n_stages - 1):
             self._ask(op, str(stage * line), upper, first=True)
 
         def body(carried: list[VectorValue]) -> list[VectorValue]:
-            at, here = self.symbol(now)[0], {op.symbol: dim(now.name)}
-            slot = self.index(op.slot.substitute(here))
-            self._wait(self._full(slot), self.index(_turn(op).substitute(here) % 2))
-            found = multiply(slot, [self.constants(r)[0] for r in carried])
+            at, here = self.index.symbol(now)[0], {op.symbol: dim(now.name)}
+            slot = self.index.value(op.slot.substitute(here))
+            self._wait(self._full(slot), self.index.value(_turn(op).substitute(here) % 2))
+            found = multiply(slot, [r.operands()[0] for r in carried])
             self.wait_for_products(1)
             self._release(op, at, here)
-            self._ask(op, self.add(at, str((op.n_stages - 1) * line)), upper)
+            self._ask(op, text.add(at, str((op.n_stages - 1) * line)), upper)
             # The thread that asks may have been away; what four warps do together all threads of a warp do at once.
-            self.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
-            self.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
+            text.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
+            text.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
             return [VectorValue((), [r], sums) for r in found]
 
         zeros = [VectorValue((), ["0.0" if sums.is_float else "0"], sums) for _ in range(count)]
@@ -54,17 +55,17 @@ class BulkWriter(PipelineWriter):
         self.wait_for_products(0)
         self.barrier()
         self._by_first_thread(lambda: self._each_mbarrier(op, "inval", ""))
-        return [self.constants(r)[0] for r in found]
+        return [r.operands()[0] for r in found]
 
     def bulk_copy(self, op: BulkCopyOp) -> None:
         """Of the thread at this place; its bytes count where `_arrivals` says."""
         assert isinstance(op.target.type, BufferType)
         info, dims = op.target.type.data, len(op.at.data)
-        place = self.address(info, (*op.to.data, dim(0), dim(0), dim(0)))
-        pointer = self.pointer(self.buffer(op.target), storage_type(info.dtype), place)
-        to = self.ins(f"addrspacecast ptr {pointer} to ptr addrspace(3)")
+        place = self.index.address(info, (*op.to.data, dim(0), dim(0), dim(0)))
+        pointer = self.index.pointer(self.buffer(op.target), storage_type(info.dtype), place)
+        to = self.text.ins(f"addrspacecast ptr {pointer} to ptr addrspace(3)")
         # The manual counts dims from the contiguous one on.
-        at = [self.ins(f"trunc i64 {self.index(place)} to i32") for place in reversed(op.at.data)]
+        at = [self.text.ins(f"trunc i64 {self.index.value(place)} to i32") for place in reversed(op.at.data)]
         places = ", ".join(f"${2 + i}" for i in range(dims))
         text = (
             f"cp.async.bulk.tensor.{dims}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
@@ -73,7 +74,7 @@ class BulkWriter(PipelineWriter):
         given = [f"ptr addrspace(3) {to}", f"ptr {self.tensor_map(op.tensor)}", *(f"i32 {a}" for a in at)]
         letters = ",".join(["l", "l", *["r"] * dims, "l"])
         given.append(f"ptr addrspace(3) {self._arrivals}")
-        self.put(f'call void asm sideeffect "{text}", "{letters},~{{memory}}"({", ".join(given)})')
+        self.text.put(f'call void asm sideeffect "{text}", "{letters},~{{memory}}"({", ".join(given)})')
 
     def tensor_map(self, tensor: SSAValue) -> str:
         """A pointer to a tensor map."""
@@ -91,12 +92,14 @@ class BulkWriter(PipelineWriter):
             raise EmitError(f"warps that release pieces, in a block of {self.threads} threads")
         first = self.handed
         self.handed = first + op.block_bytes(self.threads)
-        base = self.ins(f"addrspacecast ptr {self.shared(first)} to ptr addrspace(3)")
+        base = self.text.ins(f"addrspacecast ptr {self.shared(first)} to ptr addrspace(3)")
         self._mbarriers = base
 
         def start() -> None:
             for tensor in dict.fromkeys(copy.tensor for copy in op.bulk_copies):
-                self.put(f'call void asm sideeffect "prefetch.tensormap [$0];", "l"(ptr {self.tensor_map(tensor)})')
+                self.text.put(
+                    f'call void asm sideeffect "prefetch.tensormap [$0];", "l"(ptr {self.tensor_map(tensor)})'
+                )
             self._each_mbarrier(op, "init", ", $1")
 
         self._by_first_thread(start)
@@ -112,29 +115,31 @@ class BulkWriter(PipelineWriter):
             given = f", i32 {arrivals}" if operand else ""
             pointer = self._mbarrier(str(number))
             text, letters = f"mbarrier.{action}.shared::cta.b64 [$0]{operand};", "l,r" if operand else "l"
-            self.put(f'call void asm sideeffect "{text}", "{letters},~{{memory}}"(ptr addrspace(3) {pointer}{given})')
+            self.text.put(
+                f'call void asm sideeffect "{text}", "{letters},~{{memory}}"(ptr addrspace(3) {pointer}{given})'
+            )
 
     def _mbarrier(self, number: str) -> str:
-        offset = self.mul(number, str(MBARRIER))
-        return self.ins(f"getelementptr i8, ptr addrspace(3) {self._mbarriers}, i64 {offset}")
+        offset = self.text.mul(number, str(MBARRIER))
+        return self.text.ins(f"getelementptr i8, ptr addrspace(3) {self._mbarriers}, i64 {offset}")
 
     def _full(self, slot: str) -> str:
         return self._mbarrier(slot)
 
     def _empty(self, op: MmaOp, slot: str) -> str:
-        return self._mbarrier(self.add(slot, str(op.n_stages)))
+        return self._mbarrier(self.text.add(slot, str(op.n_stages)))
 
     def _wait(self, mbarrier: str, parity: str) -> None:
         """Until the phase of that parity is over."""
-        parity = self.ins(f"trunc i64 {parity} to i32")
-        again, done = self.label("wait"), self.label("done")
-        self.branch(again)
-        self.start(again)
+        parity = self.text.ins(f"trunc i64 {parity} to i32")
+        again, done = self.text.label("wait"), self.text.label("done")
+        self.text.branch(again)
+        self.text.start(again)
         text = "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [$1], $2; selp.u32 $0, 1, 0, p; }"
         given = f"ptr addrspace(3) {mbarrier}, i32 {parity}"
-        over = self.ins(f'call i32 asm sideeffect "{text}", "=r,l,r,~{{memory}}"({given})')
-        self.branch_if(self.ins(f"icmp ne i32 {over}, 0"), done, again)
-        self.start(done)
+        over = self.text.ins(f'call i32 asm sideeffect "{text}", "=r,l,r,~{{memory}}"({given})')
+        self.text.branch_if(self.text.ins(f"icmp ne i32 {over}, 0"), done, again)
+        self.text.start(done)
 
     # Who does what
 
@@ -143,18 +148,18 @@ class BulkWriter(PipelineWriter):
 
         It waits until they are no longer needed that lie there, if this is not the `first` time.
         """
-        some = self.ins(f"icmp slt i64 {at}, {upper}")
-        mine = self.ins(f"and i1 {self._is_first_thread()}, {some}")
+        some = self.text.ins(f"icmp slt i64 {at}, {upper}")
+        mine = self.text.ins(f"and i1 {self._is_first_thread()}, {some}")
 
         def region(_: list[VectorValue]) -> list[VectorValue]:
-            slot = self.index(op.slot)
+            slot = self.index.value(op.slot)
             if not first:
-                self._wait(self._empty(op, slot), self.index((_turn(op) + 1) % 2))
+                self._wait(self._empty(op, slot), self.index.value((_turn(op) + 1) % 2))
             self._arrivals = self._full(slot)
             expected = sum(copy.bytes for copy in op.bulk_copies)
             text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
             given = f"ptr addrspace(3) {self._arrivals}, i32 {expected}"
-            self.put(f'call void asm sideeffect "{text}", "l,r,~{{memory}}"({given})')
+            self.text.put(f'call void asm sideeffect "{text}", "l,r,~{{memory}}"({given})')
             self.region(op.block)
             return []
 
@@ -166,18 +171,18 @@ class BulkWriter(PipelineWriter):
     def _release(self, op: MmaOp, at: str, here: dict[Sym, Dim]) -> None:
         """One thread of each warp says that the products of the iteration before the one at `at` are made."""
         behind = (dim(op.iv.data) // op.unit.line + (op.n_stages - 1)) % op.n_stages
-        first = self.ins(f"icmp eq i64 {self.lane_number()}, 0")
-        some = self.ins(f"icmp ne i64 {at}, 0")
+        first = self.text.ins(f"icmp eq i64 {self.lane_number()}, 0")
+        some = self.text.ins(f"icmp ne i64 {at}, 0")
 
         def arrive(_: str) -> None:
-            empty = self._empty(op, self.index(behind.substitute(here)))
+            empty = self._empty(op, self.index.value(behind.substitute(here)))
             text = "mbarrier.arrive.shared::cta.b64 _, [$0];"
-            self.put(f'call void asm sideeffect "{text}", "l,~{{memory}}"(ptr addrspace(3) {empty})')
+            self.text.put(f'call void asm sideeffect "{text}", "l,~{{memory}}"(ptr addrspace(3) {empty})')
 
-        self.store_where(self.ins(f"and i1 {first}, {some}"), "", arrive)
+        self.store_where(self.text.ins(f"and i1 {first}, {some}"), "", arrive)
 
     def _is_first_thread(self) -> str:
-        return self.ins(f"icmp eq i64 {self.thread_number()}, 0")
+        return self.text.ins(f"icmp eq i64 {self.thread_number()}, 0")
 
     def _by_first_thread(self, do: Callable[[], None]) -> None:
         self.store_where(self._is_first_thread(), "", lambda _: do())

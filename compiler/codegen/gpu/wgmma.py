@@ -28,16 +28,17 @@ class WarpgroupWriter(MatrixWriter):
     """Adds folds of warp groups."""
 
     def matrix_fold(self, op: MmaOp) -> None:
-        if not self.together or self.lanes or self.team != "block":
+        text = self.text
+        if not self.together or self.lanes.axes or self.team != "block":
             raise EmitError("a matrix fold where not all threads of the block are")
         if op.warpgroup is None:
             super().matrix_fold(op)
             return
         if op.warps[0] * 32 != self.threads:
             raise EmitError(f"a matrix fold of {op.shape[0]} rows in a block of {self.threads} threads")
-        self.module.globals["shared"] = SHARED.format(align=OCTET * LINE)  # granules are exchanged by their address
+        text.module.globals["shared"] = SHARED.format(align=OCTET * LINE)  # granules are exchanged by their address
         warp = self.warp_number()
-        group = self.mul(self.ins(f"lshr i64 {warp}, 2"), str(op.GROUP_ROWS * LINE))
+        group = text.mul(text.ins(f"lshr i64 {warp}, 2"), str(op.GROUP_ROWS * LINE))
 
         def multiply(slot: str, regs: list[str]) -> list[str]:
             left, right = (
@@ -54,19 +55,20 @@ class WarpgroupWriter(MatrixWriter):
         sums = self.bulk_pipeline(op, count, multiply) if op.bulk_copies else self.pipeline(op, count, multiply, 1)
         # A thread has of each 8 columns two of row g, then two of row g + 8; they are stored one row after the other.
         halves = [sums[4 * j + 2 * half : 4 * j + 2 * half + 2] for half in range(2) for j in range(len(sums) // 4)]
-        self.store_sums(op, self.mul(warp, "16"), "0", [x for pair in halves for x in pair])
+        self.store_sums(op, text.mul(warp, "16"), "0", [x for pair in halves for x in pair])
 
     def _descriptor(self, buffer: SSAValue, piece: Piece, slot: str, own: str) -> str:
         """Of the piece of that number from byte `own` on."""
+        text = self.text
         pointer = self.piece_pointer(buffer, piece, slot)
-        address = self.add(self.ins(f"ptrtoint ptr addrspace(3) {pointer} to i64"), own)
-        units = self.ins(f"lshr i64 {self.ins(f'and i64 {address}, {(1 << 18) - 1}')}, 4")
+        address = text.add(text.ins(f"ptrtoint ptr addrspace(3) {pointer} to i64"), own)
+        units = text.ins(f"lshr i64 {text.ins(f'and i64 {address}, {(1 << 18) - 1}')}, 4")
         leading = piece.shape[1] * LINE // 16 if piece.turned else 1
-        return self.ins(f"or i64 {units}, {SWIZZLED | STRIDE | leading << 16}")
+        return text.ins(f"or i64 {units}, {SWIZZLED | STRIDE | leading << 16}")
 
     def _along(self, descriptor: str, piece: Piece, k: int) -> str:
         """The descriptor `k` elements further along K: that many lines, or bytes of a line."""
-        return self.add(descriptor, str(k * (LINE if piece.turned else piece.unit.element.bytes) // 16))
+        return self.text.add(descriptor, str(k * (LINE if piece.turned else piece.unit.element.bytes) // 16))
 
     def _begin(self, op: MmaOp, descriptors: Sequence[str], sums: Sequence[str]) -> list[str]:
         """The products of one depth of the unit, added to the sums."""
@@ -82,15 +84,15 @@ class WarpgroupWriter(MatrixWriter):
         kind = f"{{ {', '.join([scalar] * count)} }}"
         letters = ",".join([f"={unit.registers}"] * count + ["l", "l"] + [str(i) for i in range(count)])
         given = ", ".join([*(f"i64 {d}" for d in descriptors), *(f"{scalar} {x}" for x in sums)])
-        made = self.ins(f'call {kind} asm sideeffect "{text}", "{letters},~{{memory}}"({given}) convergent')
+        made = self.text.ins(f'call {kind} asm sideeffect "{text}", "{letters},~{{memory}}"({given}) convergent')
         return self.parts(made, kind)
 
     def _aligned(self, action: str, operand: str) -> None:
         text = f"wgmma.{action}.sync.aligned{operand};"
-        self.put(f'call void asm sideeffect "{text}", "~{{memory}}"() convergent')
+        self.text.put(f'call void asm sideeffect "{text}", "~{{memory}}"() convergent')
 
     def show_to_units(self) -> None:
-        self.put('call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"() convergent')
+        self.text.put('call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"() convergent')
 
     def wait_for_products(self, newest: int) -> None:
         self._aligned("wait_group", f" {newest}")

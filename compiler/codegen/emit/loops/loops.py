@@ -35,8 +35,7 @@ from .....dialects.types import DTYPES
 from ...cpu.reciprocal_divide import inverses_before
 from ..debug_info import Place
 from ..memory.access import MemoryWriter
-from ..polling import OFTEN, STRIP, Lengths
-from ..text import EmitError, llvm_type, vector_type
+from ..text import EmitError
 from ..values.registers import ComplexReg, VectorAxis, VectorValue, union
 
 __all__ = ["LoopWriter", "emitted_cost"]
@@ -63,7 +62,6 @@ class LoopWriter(MemoryWriter):
         self.values: dict[SSAValue, VectorValue] = {}
         self._bound_here: list[Sym] = []
         self._place: Place | None = None
-        self._lengths = Lengths()
         self._handlers: dict[type[Operation], Callable[[Any], None]] = {
             LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, ScanOp: self.scan,
             IndexOp: self._index, PrefetchOp: self.prefetch,
@@ -99,24 +97,19 @@ class LoopWriter(MemoryWriter):
 
     def polled(self, block: Block, arguments: Sequence[VectorValue] = ()) -> list[VectorValue]:
         """`region` of an iteration, which begins with a poll if it is long."""
-        if self.can_poll and not self.lanes and self._lengths.of(block) >= OFTEN:
-            self.poll()
+        if self.polling.each(block):
+            self.polling.poll()
         return self.region(block, arguments)
-
-    def strip(self, block: Block) -> int:
-        """How many iterations of that block go between two polls; 0: each polls, or none does."""
-        length = self._lengths.of(block)
-        return int(STRIP // length) if self.can_poll and not self.lanes and length < OFTEN else 0
 
     def region(self, block: Block, arguments: Sequence[VectorValue] = ()) -> list[VectorValue]:
         """Emit a block's operations; the registers that it yields."""
         for argument, reg in zip(block.args, arguments):
             self.values[argument] = reg
-        scopes, bound = len(self.scopes), self._bound_here
+        scopes, bound = len(self.index.scopes), self._bound_here
         self._bound_here = []
         result: list[VectorValue] = []
         values, handlers = self.values, self._handlers
-        debug, place = self.module.debug is not None, self._place
+        debug, place = self.text.module.debug is not None, self._place
         for op in block.ops:
             if debug:
                 self.place(op)
@@ -126,15 +119,15 @@ class LoopWriter(MemoryWriter):
             elif isinstance(op, YieldOp | scf.YieldOp | scf.ConditionOp):
                 result = [self.value(v) for v in op.operands]
             elif op.name.startswith(("arith.", "math.")):
-                values[op.results[0]] = self.arithmetic(op, [self.value(o) for o in op.operands])
+                values[op.results[0]] = self.scalars.arithmetic(op, [self.value(o) for o in op.operands])
             elif op.name.startswith("complex."):
                 values[op.results[0]] = _complex_part(op, [self.value(o) for o in op.operands])
             else:
                 self.other(op)
-        del self.scopes[scopes:]
+        del self.index.scopes[scopes:]
         for symbol in self._bound_here:
-            self.symbols.pop(symbol, None)
-            self.varying_symbols.pop(symbol, None)
+            self.index.symbols.pop(symbol, None)
+            self.index.varying_symbols.pop(symbol, None)
         self._bound_here = bound
         self._go_to(place)
         return result
@@ -147,7 +140,7 @@ class LoopWriter(MemoryWriter):
 
     def _go_to(self, place: Place | None) -> None:
         if place is not None and place != self._place:
-            self.out.append(place)
+            self.text.out.append(place)
             self._place = place
 
     def other(self, op: Operation) -> None:
@@ -160,38 +153,38 @@ class LoopWriter(MemoryWriter):
         self.store(op, self.value(op.value))
 
     def _index(self, op: IndexOp) -> None:
-        self.values[op.result] = self.varying(op.expr.data)
+        self.values[op.result] = self.index.varying(op.expr.data)
 
     def _call_op(self, op: CallOp) -> None:
-        self.values[op.result] = self.arithmetic(op, [self.value(o) for o in op.operands])
+        self.values[op.result] = self.scalars.arithmetic(op, [self.value(o) for o in op.operands])
 
     def _while_in_lanes(self, op: scf.WhileOp) -> None:
         first = [self.value(v) for v in op.operands]
         lanes = union([*(r.lanes for r in first), *self._lanes_within(op)])
-        wide = self.spread_all(first, lanes)
+        wide = self.lanes.spread_all(first, lanes)
 
         def before(carried: list[VectorValue]) -> tuple[VectorValue, list[VectorValue]]:
             more, *passed = self.region(op.before_region.block, carried)
             return more, passed
 
-        every = self._polls_every(op.before_region.block, op.after_region.block)
-        passed = self.masked_while(wide, before, lambda regs: self.region(op.after_region.block, regs), every)
+        every = self.polling.every(op.before_region.block, op.after_region.block)
+        passed = self.scalars.masked_while(wide, before, lambda regs: self.region(op.after_region.block, regs), every)
         self.values.update(zip(op.results, passed))
 
     def _lanes_within(self, op: scf.WhileOp) -> Iterator[tuple[VectorAxis, ...]]:
         """The lane dims of what a loop takes from outside."""
         for inner in op.walk():
             if isinstance(inner, IndexOp | LoadOp):
-                yield self.lanes
+                yield self.lanes.axes
             yield from (self.value(v).lanes for v in inner.operands if not op.is_ancestor(v.owner))
 
     def _bind(self, op: BindOp) -> None:
         symbol, value = Sym(op.symbol.data), self.value(op.value)
         if value.uniform:
-            self.push_scope()
-            self.define(symbol, value.regs[0])
+            self.index.push_scope()
+            self.index.define(symbol, value.regs[0])
         else:
-            self.varying_symbols[symbol] = value
+            self.index.varying_symbols[symbol] = value
         self._bound_here.append(symbol)
 
     # Loops
@@ -217,65 +210,66 @@ class LoopWriter(MemoryWriter):
         `trips` is their number where known; `bound` the iterator's upper bound if the lower is not negative, `multiple`
         a number that divides the iterator.  After each `strip` of iterations it polls, unless that is 0.
         """
-        saved = self.symbols.get(symbol), self.bounds.get(symbol), self.multiples.get(symbol)
+        text = self.text
+        saved = self.index.symbols.get(symbol), self.index.bounds.get(symbol), self.index.multiples.get(symbol)
         if trips == 0:
             return lower, list(inits)
         strip = strip if trips is None or trips > strip else 0
         stop = first_stop = self._strip_end(lower, upper, step, strip) if strip else upper
-        before, first = self.block, list(inits)
+        before, first = text.block, list(inits)
         phis: list[Any] = []
-        loop, after = self.label("loop"), self.label("done")
+        loop, after = text.label("loop"), text.label("done")
         iv, carried = lower, first
         if trips != 1:
             if trips is None:
-                self.branch_if(self.ins(f"icmp slt i64 {lower}, {upper}"), loop, after)
+                text.branch_if(text.ins(f"icmp slt i64 {lower}, {upper}"), loop, after)
             else:
-                self.branch(loop)
-            self.start(loop)
-            iv = self.fresh()
-            stop = self.fresh() if strip else upper
-            carried = [VectorValue(r.lanes, [self.fresh() for _ in r.regs], r.dtype) for r in first]
-            self.out.append(phis)
-        depth = len(self.scopes)
-        self.push_scope()
-        self.frames.append({})
-        self.define(symbol, iv)
+                text.branch(loop)
+            text.start(loop)
+            iv = text.fresh()
+            stop = text.fresh() if strip else upper
+            carried = [VectorValue(r.lanes, [text.fresh() for _ in r.regs], r.dtype) for r in first]
+            text.out.append(phis)
+        depth = len(self.index.scopes)
+        self.index.push_scope()
+        self.lanes.frames.append({})
+        self.index.define(symbol, iv)
         if bound is not None:
-            self.bounds[symbol] = bound
+            self.index.bounds[symbol] = bound
         else:
-            self.bounds.pop(symbol, None)
-        self.multiples[symbol] = multiple
+            self.index.bounds.pop(symbol, None)
+        self.index.multiples[symbol] = multiple
         given = body(carried)
-        last = [VectorValue(c.lanes, self.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
-        self.frames.pop()
-        del self.scopes[depth:]
+        last = [VectorValue(c.lanes, self.lanes.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
+        self.lanes.frames.pop()
+        del self.index.scopes[depth:]
         self._restore(symbol, *saved)
         if trips == 1:
-            return self.add(lower, step), last
-        next_ = self.ins(f"add nsw i64 {iv}, {step}")
-        latch = self.block
-        more = self.ins(f"icmp slt i64 {next_}, {stop}")
+            return text.add(lower, step), last
+        next_ = text.ins(f"add nsw i64 {iv}, {step}")
+        latch = text.block
+        more = text.ins(f"icmp slt i64 {next_}, {stop}")
         if until:
-            more = self.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {more}")
+            more = text.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {more}")
         entries, end_of_loop = [latch], latch
         if strip:
-            end_of_loop, polling = self.label("strip"), self.label("poll")
-            self.branch_if(more, loop, end_of_loop)
-            self.start(end_of_loop)
-            rest = self.ins(f"icmp slt i64 {next_}, {upper}")
+            end_of_loop, polling = text.label("strip"), text.label("poll")
+            text.branch_if(more, loop, end_of_loop)
+            text.start(end_of_loop)
+            rest = text.ins(f"icmp slt i64 {next_}, {upper}")
             if until:
-                rest = self.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {rest}")
-            self.branch_if(rest, polling, after)
-            self.start(polling)
-            self.poll()
+                rest = text.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {rest}")
+            text.branch_if(rest, polling, after)
+            text.start(polling)
+            self.polling.poll()
             next_stop = self._strip_end(next_, upper, step, strip)
-            entries.append(self.block)
+            entries.append(text.block)
             phis.append(
-                f"  {stop} = phi i64 [{first_stop}, %{before}], [{stop}, %{latch}], [{next_stop}, %{self.block}]"
+                f"  {stop} = phi i64 [{first_stop}, %{before}], [{stop}, %{latch}], [{next_stop}, %{text.block}]"
             )
-            self.branch(loop)
+            text.branch(loop)
         else:
-            self.branch_if(more, loop, after)
+            text.branch_if(more, loop, after)
 
         def phi(name: str, type_: str, start: str, end: str) -> None:
             later = "".join(f", [{end}, %{entry}]" for entry in entries)
@@ -283,41 +277,35 @@ class LoopWriter(MemoryWriter):
 
         phi(iv, "i64", lower, next_)
         for c, start, end in zip(carried, first, last):
-            for name, s, e in zip(c.regs, self.constants(start), self.constants(end)):
-                phi(name, self.register_type(c), s, e)
-        self.start(after)
+            for name, s, e in zip(c.regs, start.operands(), end.operands()):
+                phi(name, c.type, s, e)
+        text.start(after)
         if trips is not None:
             return next_, last
-        stopped = self.ins(f"phi i64 [{lower}, %{before}], [{next_}, %{end_of_loop}]")
+        stopped = text.ins(f"phi i64 [{lower}, %{before}], [{next_}, %{end_of_loop}]")
         return stopped, self.join(first, before, last, end_of_loop)
 
     def _strip_end(self, start: str, upper: str, step: str, strip: int) -> str:
         """Where a strip ends that begins at `start`.  It may wrap, in which case strips are shorter."""
-        ahead = self.mul(step, str(strip))
-        return self.intrinsic("smin", "i64", "i64", [("i64", self.ins(f"add i64 {start}, {ahead}")), ("i64", upper)])
+        text = self.text
+        ahead = text.mul(step, str(strip))
+        return text.intrinsic("smin", "i64", "i64", [("i64", text.ins(f"add i64 {start}, {ahead}")), ("i64", upper)])
 
     def join(self, a: Sequence[VectorValue], from_a: str, b: Sequence[VectorValue], from_b: str) -> list[VectorValue]:
         """Phis of registers of the same form, at the start of a block with two predecessors."""
         result = []
         for x, y in zip(a, b):
-            ty = self.register_type(x)
-            pairs = zip(self.constants(x), self.constants(y))
+            ty = x.type
+            pairs = zip(x.operands(), y.operands())
             result.append(
                 VectorValue(
-                    x.lanes, [self.ins(f"phi {ty} [{p}, %{from_a}], [{q}, %{from_b}]") for p, q in pairs], x.dtype
+                    x.lanes, [self.text.ins(f"phi {ty} [{p}, %{from_a}], [{q}, %{from_b}]") for p, q in pairs], x.dtype
                 )
             )
         return result
 
-    def register_type(self, reg: VectorValue) -> str:
-        return vector_type(reg.width, llvm_type(reg.dtype))
-
-    def constants(self, reg: VectorValue) -> list[str]:
-        """Its registers as operands, constants spelled for its width."""
-        return [self.lit(r, reg.width, llvm_type(reg.dtype)) for r in reg.regs]
-
     def _restore(self, symbol: Sym, value: tuple[str, int] | None, bound: Dim | None, multiple: int | None) -> None:
-        for table, old in ((self.symbols, value), (self.bounds, bound), (self.multiples, multiple)):
+        for table, old in ((self.index.symbols, value), (self.index.bounds, bound), (self.index.multiples, multiple)):
             if old is None:
                 table.pop(symbol, None)  # type: ignore[arg-type]
             else:
@@ -327,20 +315,20 @@ class LoopWriter(MemoryWriter):
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
         bound = upper if lower.nonneg else None
         if op.lanes > 1 and not self._needs_order(op.block, lanes_beside=True):
-            vector = op.vector.value.data if self.vector is None else 1
+            vector = op.vector.value.data if self.lanes.vector is None else 1
             if vector * op.unroll.value.data > 1:
-                self.inverses = inverses_before(self, op.block)
+                self.scalars.inverses = inverses_before(self.scalars, self.value, op.block)
                 self._lanes_loop(op, vector, op.unroll.value.data, bound)
-                self.inverses = {}
+                self.scalars.inverses = {}
                 return
         extent = (upper - lower).const
         trips = None if extent is None or step.const is None else max(0, -(-extent // step.const))
-        inits = self.spread_all(map(self.value, op.inits), self.lanes)
+        inits = self.lanes.spread_all(map(self.value, op.inits), self.lanes.axes)
         _, outs = self.counted(
-            op.symbol, self.index(lower), self.index(upper), self.index(step),
+            op.symbol, self.index.value(lower), self.index.value(upper), self.index.value(step),
             lambda carried: self.polled(op.block, carried), inits, trips=trips if op.until is None else None,
-            bound=bound, multiple=gcd(self.multiple(lower), self.multiple(step)), until=op.until is not None,
-            strip=0 if self._lengths.of_loop(op) <= STRIP else self.strip(op.block),
+            bound=bound, multiple=gcd(self.index.multiple(lower), self.index.multiple(step)),
+            until=op.until is not None, strip=self.polling.strip_if_long(op),
         )  # fmt: skip
         self.values.update(zip(op.outs, outs))
 
@@ -367,6 +355,7 @@ class LoopWriter(MemoryWriter):
 
     def _lanes_loop(self, op: ForOp, width: int, unroll: int, bound: Dim | None) -> None:
         """A main loop of ``width * unroll`` iterations at once, then a masked or a scalar remainder."""
+        text = self.text
         lower, upper, symbol = op.lower.data, op.upper.data, op.symbol
         extent = (upper - lower).const
         if extent is not None:
@@ -375,29 +364,29 @@ class LoopWriter(MemoryWriter):
             self._one_step(op, most, bound)
             return
         full = width * unroll
-        masked = width > 1 and self.target.has_masks and self._maskable(op.block)
-        depth = len(self.lanes)
+        masked = width > 1 and text.target.has_masks and self._maskable(op.block)
+        depth = len(self.lanes.axes)
         few = extent is None and (most := constant_bound(upper - lower)) is not None and most < 2 * width
         if masked and unroll == 1 and (few or ((extent is None or extent % width) and self._worth_one_copy(op))):
             trips = None if extent is None else -(-extent // width)
             self._under_mask(
-                op, self.index(lower), VectorAxis(symbol, width, 1, depth), trips, bound, whole_too=not few
+                op, self.index.value(lower), VectorAxis(symbol, width, 1, depth), trips, bound, whole_too=not few
             )
             return
         if extent is not None and not masked and extent < width:
             width = unroll = full = 1
-        start, end = self.index(lower), self.index(upper)
+        start, end = self.index.value(lower), self.index.value(upper)
         main_trips = None if extent is None else max(0, extent) // full
         if extent is None:
-            trip = self.index(upper - lower)
-            main_end = self.add(start, self.whole(trip, full))
+            trip = self.index.value(upper - lower)
+            main_end = text.add(start, text.whole(trip, full))
         else:
-            main_end = self.add(start, str(max(0, extent) // full * full))
+            main_end = text.add(start, str(max(0, extent) // full * full))
 
         def body(lane: VectorAxis | None) -> Callable[[list[VectorValue]], list[VectorValue]]:
             return lambda _: self._in_lanes(op, lane)
 
-        multiple = gcd(self.multiple(lower), full)
+        multiple = gcd(self.index.multiple(lower), full)
         stopped, _ = self.counted(
             symbol, start, main_end, str(full), body(VectorAxis(symbol, width, unroll, depth)), trips=main_trips,
             bound=bound, multiple=multiple,
@@ -411,7 +400,7 @@ class LoopWriter(MemoryWriter):
         for fewer in [n for n in (self._some(op, unroll, masked), 1 if masked and short else 0) if n]:
             if fewer * width < full:
                 full = fewer * width
-                some_end = self.add(stopped, self.whole(self.sub(end, stopped), full))
+                some_end = text.add(stopped, text.whole(text.sub(end, stopped), full))
                 trips = None if left is None else left // full
                 stopped, _ = self.counted(
                     symbol, stopped, some_end, str(full), body(VectorAxis(symbol, width, fewer, depth)), trips=trips,
@@ -420,7 +409,7 @@ class LoopWriter(MemoryWriter):
                 left = None if left is None else left % full
         if full == 1 or left == 0:
             return
-        if 1 < width < full and not self.lanes and self._folds(op):
+        if 1 < width < full and not self.lanes.axes and self._folds(op):
             least = ALONE * width + 1 if masked else width
             if left is None or left >= least:
                 lane = VectorAxis(symbol, width, full // width, depth)
@@ -434,23 +423,23 @@ class LoopWriter(MemoryWriter):
         lane = VectorAxis(symbol, width, 1, depth)
         if full == width and rest is None:
             # At most one more step: no loop.
-            inside, after = self.label("tail"), self.label("done")
-            self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
-            self.start(inside)
+            inside, after = text.label("tail"), text.label("done")
+            text.branch_if(text.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
+            text.start(inside)
             self._under_mask(op, stopped, lane, 1, bound)
-            self.branch(after)
-            self.start(after)
+            text.branch(after)
+            text.start(after)
             return
         # Where a body is long, as a tile of sums is, the vectors left over matter.
         self._under_mask(op, stopped, lane, rest, bound, whole_too=full > width)
 
     def _in_lanes(self, op: ForOp, lane: VectorAxis | None) -> list[VectorValue]:
         """The body, in the lanes around and one more."""
-        outside = self.lanes
+        outside = self.lanes.axes
         if lane is not None:
-            self.lanes = (*outside, lane)
+            self.lanes.axes = (*outside, lane)
         self.region(op.block)
-        self.lanes = outside
+        self.lanes.axes = outside
         return []
 
     def _under_mask(
@@ -460,14 +449,14 @@ class LoopWriter(MemoryWriter):
 
         One body then serves both, which differ in their stores.
         """
-        end = self.index(op.upper.data)
+        end = self.index.value(op.upper.data)
 
         def body(_: list[VectorValue]) -> list[VectorValue]:
-            left = self.sub(end, self.symbols[op.symbol][0])
-            self.mask, self.rest = self.lanes_below(left, lane.width), left if whole_too else None
-            self.left = left
+            left = self.text.sub(end, self.index.symbols[op.symbol][0])
+            self.lanes.mask, self.lanes.rest = self.lanes.below(left, lane.width), left if whole_too else None
+            self.lanes.left = left
             self._in_lanes(op, lane)
-            self.mask = self.rest = self.left = None
+            self.lanes.mask = self.lanes.rest = self.lanes.left = None
             return []
 
         self.counted(op.symbol, first, end, str(lane.width), body, trips=trips, bound=bound)
@@ -483,7 +472,7 @@ class LoopWriter(MemoryWriter):
         """
         if unroll >= MANY_COPIES:
             return unroll // 4
-        return unroll // 2 if masked and self._folds(op) and self.lanes and unroll >= WIDE_TILE else 0
+        return unroll // 2 if masked and self._folds(op) and self.lanes.axes and unroll >= WIDE_TILE else 0
 
     def _folds(self, op: ForOp) -> bool:
         """Whether each iteration is a fold, whose steps wait for one another."""
@@ -497,11 +486,12 @@ class LoopWriter(MemoryWriter):
         `left` iterations, if that is known, and fewer than the lanes; fewer than `least` are left to others.  Copies
         that are left over do the last vector before `end`, in step with the copy before, as in `_one_step`.
         """
+        text = self.text
         width, copies, stop = lane.width, lane.copies if left is None else -(-left // lane.width), end
         if left is None:
-            enough = self.ins(f"icmp sge i64 {self.sub(end, first)}, {least}")
-            stop = self.ins(f"select i1 {enough}, i64 {end}, i64 {first}")
-        self._in_step(op, first, stop, self.sub(end, str(width)), width, copies, bound)
+            enough = text.ins(f"icmp sge i64 {text.sub(end, first)}, {least}")
+            stop = text.ins(f"select i1 {enough}, i64 {end}, i64 {first}")
+        self._in_step(op, first, stop, text.sub(end, str(width)), width, copies, bound)
         return stop
 
     def is_unit_stride_or_uniform(self, block: Block, symbol: Sym) -> bool:
@@ -509,7 +499,7 @@ class LoopWriter(MemoryWriter):
         for access in block.walk():
             if isinstance(access, LoadOp | StoreOp):
                 info: BufferInfo = access.buffer.type.data  # type: ignore[union-attr]
-                parts = linear_in(self.address(info, access.index.data), [symbol])
+                parts = linear_in(self.index.address(info, access.index.data), [symbol])
                 step = None if parts is None else parts[0].get(symbol, dim(0)).const
                 if step not in (0, 1):
                     return False
@@ -521,38 +511,33 @@ class LoopWriter(MemoryWriter):
         They do so in step with it (each operation is emitted for all copies before the next), so they store what it
         stores, to the same place: no other code is needed for fewer iterations.
         """
-        start, end = self.index(op.lower.data), self.index(op.upper.data)
-        self._in_step(op, start, end, self.sub(end, "1"), 1, copies, bound)
+        start, end = self.index.value(op.lower.data), self.index.value(op.upper.data)
+        self._in_step(op, start, end, self.text.sub(end, "1"), 1, copies, bound)
 
     def _in_step(self, op: ForOp, first: str, end: str, last: str, width: int, copies: int, bound: Dim | None) -> None:
         """One step of so many copies, unless `first` is `end`; copies begin no later than `last`."""
+        text = self.text
         symbol = op.symbol
-        inside, after = self.label("step"), self.label("done")
-        self.branch_if(self.ins(f"icmp slt i64 {first}, {end}"), inside, after)
-        self.start(inside)
+        inside, after = text.label("step"), text.label("done")
+        text.branch_if(text.ins(f"icmp slt i64 {first}, {end}"), inside, after)
+        text.start(inside)
 
         def body(_: list[VectorValue]) -> list[VectorValue]:
-            moved = [self.add(self.symbols[symbol][0], str(c * width)) for c in range(1, copies)]
-            held = [self.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
+            moved = [text.add(self.index.symbols[symbol][0], str(c * width)) for c in range(1, copies)]
+            held = [text.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
             starts = [symbol, *(Sym(f"{symbol.name}~{c}") for c in range(1, copies))]
-            self.push_scope()
+            self.index.push_scope()
             for name, value in zip(starts[1:], held):
-                self.define(name, value)
-            outside = self.lanes
-            self.lanes = (*outside, VectorAxis(symbol, width, copies, len(outside), starts))
+                self.index.define(name, value)
+            outside = self.lanes.axes
+            self.lanes.axes = (*outside, VectorAxis(symbol, width, copies, len(outside), starts))
             self.region(op.block)
-            self.lanes = outside
+            self.lanes.axes = outside
             return []
 
         self.counted(symbol, first, end, str(copies * width), body, trips=1, bound=bound)
-        self.branch(after)
-        self.start(after)
-
-    def whole(self, trip: str, step: int) -> str:
-        """The largest multiple of `step` not above `trip` (which may be negative: then no more than it)."""
-        if step & (step - 1) == 0:
-            return self.ins(f"and i64 {trip}, {-step}")
-        return self.sub(trip, self.ins(f"srem i64 {trip}, {step}"))
+        text.branch(after)
+        text.start(after)
 
     def _maskable(self, block: Block) -> bool:
         """Whether every element that lanes touch is 32 or 64 bits wide, so that masked access is one instruction."""
@@ -569,39 +554,37 @@ class LoopWriter(MemoryWriter):
         return condition.regs[0]
 
     def _if(self, op: IfOp) -> None:
+        text = self.text
         condition = self._uniform(self.value(op.condition))
-        then, otherwise, after = self.label("then"), self.label("else"), self.label("endif")
-        self.branch_if(condition, then, otherwise)
+        then, otherwise, after = text.label("then"), text.label("else"), text.label("endif")
+        text.branch_if(condition, then, otherwise)
         for label, block in ((then, op.then.block), (otherwise, op.otherwise.block)):
-            self.start(label)
-            self.frames.append({})
+            text.start(label)
+            self.lanes.frames.append({})
             self.region(block)
-            self.frames.pop()
-            self.branch(after)
-        self.start(after)
+            self.lanes.frames.pop()
+            text.branch(after)
+        text.start(after)
 
     def _while(self, op: WhileOp) -> None:
-        test, body, after = self.label("test"), self.label("while"), self.label("endwhile")
-        before, phis = self.block, list[Any]()
-        self.branch(test)
-        self.start(test)
-        self.out.append(phis)
-        self.frames.append({})
+        text = self.text
+        test, body, after = text.label("test"), text.label("while"), text.label("endwhile")
+        before, phis = text.block, list[Any]()
+        text.branch(test)
+        text.start(test)
+        text.out.append(phis)
+        self.lanes.frames.append({})
         (condition,) = self.region(op.condition.block)
-        self.branch_if(self._uniform(condition), body, after)
-        self.start(body)
-        every = self._polls_every(op.condition.block, op.body.block)
-        left, next_ = self.poll_at_last(every) if every else ("", "")
+        text.branch_if(self._uniform(condition), body, after)
+        text.start(body)
+        every = self.polling.every(op.condition.block, op.body.block)
+        left, next_ = self.polling.at_last(every) if every else ("", "")
         self.region(op.body.block)
         if every:
-            phis.append(f"  {left} = phi i64 [{every}, %{before}], [{next_}, %{self.block}]")
-        self.branch(test)
-        self.frames.pop()
-        self.start(after)
-
-    def _polls_every(self, *blocks: Block) -> int:
-        """After so many iterations a ``while`` of these blocks polls; 0: never."""
-        return max(1, int(OFTEN // sum(map(self._lengths.of, blocks)))) if self.can_poll else 0
+            phis.append(f"  {left} = phi i64 [{every}, %{before}], [{next_}, %{text.block}]")
+        text.branch(test)
+        self.lanes.frames.pop()
+        text.start(after)
 
 
 def _complex_part(op: Operation, operands: Sequence[VectorValue]) -> VectorValue:

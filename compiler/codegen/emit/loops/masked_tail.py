@@ -21,7 +21,8 @@ def incomplete_step(
 
     All of them at once, but for the upper half of the lanes only where any element is left for it.
     """
-    left = w.ins(f"trunc i64 {w.sub(end, first)} to i32")
+    text = w.text
+    left = text.ins(f"trunc i64 {text.sub(end, first)} to i32")
     upper = fold.groups // 2
     lower = fold.groups - upper
     low = _step(w, fold, _part(fold, totals, 0, lower), first, left, 0)
@@ -29,15 +30,15 @@ def incomplete_step(
         return low
     begin = lower * fold.width
     high = _part(fold, totals, lower, upper)
-    more, after, before = w.label("more"), w.label("done"), w.block
-    w.branch_if(w.ins(f"icmp sgt i32 {left}, {begin}"), more, after)
-    w.start(more)
-    w.frames.append({})
-    new = _step(w, fold, high, w.add(first, str(begin)), left, begin)
-    w.frames.pop()
-    last = w.block
-    w.branch(after)
-    w.start(after)
+    more, after, before = text.label("more"), text.label("done"), text.block
+    text.branch_if(text.ins(f"icmp sgt i32 {left}, {begin}"), more, after)
+    text.start(more)
+    w.lanes.frames.append({})
+    new = _step(w, fold, high, text.add(first, str(begin)), left, begin)
+    w.lanes.frames.pop()
+    last = text.block
+    text.branch(after)
+    text.start(after)
     high = w.join(high, before, new, last)
     return [
         VectorValue(t.lanes, _together(x.regs, y.regs, lower, upper), t.dtype) for t, x, y in zip(totals, low, high)
@@ -63,14 +64,14 @@ def _step(
 ) -> list[VectorValue]:
     """The groups from lane number `begin` on, their first element being `first`, where `left` are left in all."""
     lane, width = totals[0].lanes[-1], fold.width
-    wide, masks = w.splat(left, "i32", width), []
+    wide, masks = w.lanes.splat(left, "i32", width), []
     for group in range(lane.copies):
         numbers = ", ".join(f"i32 {begin + group * width + k}" for k in range(width))
-        masks.append(w.ins(f"icmp slt <{width} x i32> <{numbers}>, {wide}"))
-    inside = w.inside = VectorValue((lane,), masks, DTYPES["bool"])
+        masks.append(w.text.ins(f"icmp slt <{width} x i32> <{numbers}>, {wide}"))
+    inside = w.lanes.inside = VectorValue((lane,), masks, DTYPES["bool"])
     size = str(lane.copies * width)
     _, new = w.counted(
         fold.op.symbol, first, size, size, lambda _: w.accumulate(fold, totals, lane), totals, trips=1
     )  # fmt: skip
-    w.inside = None
-    return [w.select_regs(inside, n, t) for n, t in zip(new, totals)]
+    w.lanes.inside = None
+    return [w.lanes.select(inside, n, t) for n, t in zip(new, totals)]

@@ -48,36 +48,37 @@ class MergeWriter(ScanWriter):
     """Adds `merge_runs`."""
 
     def merge_runs(self, op: MergeOp) -> None:
-        if self.lanes:
+        if self.lanes.axes:
             raise EmitError("a merge inside a vector loop")
         lower, upper, beside = op.lower.data, op.upper.data, op.unroll.value.data
         if (extent := (upper - lower).const) is not None:
             beside = max(1, min(beside, extent))
         bound = upper if lower.nonneg else None
-        end = self.index(upper)
+        end = self.index.value(upper)
 
         def group(_: list[VectorValue]) -> list[VectorValue]:
             self._side_by_side(op, beside, end)
             return []
 
-        self.counted(op.symbol, self.index(lower), end, str(beside), group, bound=bound)
+        self.counted(op.symbol, self.index.value(lower), end, str(beside), group, bound=bound)
 
     def _side_by_side(self, op: MergeOp, beside: int, end: str) -> None:
         """So many iterations; where fewer are left, the last one several times, which stores the same each time."""
-        here, last = self.symbols[op.symbol][0], self.sub(end, "1")
+        text = self.text
+        here, last = self.index.symbols[op.symbol][0], text.sub(end, "1")
         starts = [op.symbol, *(Sym(f"{op.symbol.name}~{c}") for c in range(1, beside))]
-        moved = [self.add(here, str(c)) for c in range(1, beside)]
-        held = [self.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
-        self.push_scope()
+        moved = [text.add(here, str(c)) for c in range(1, beside)]
+        held = [text.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
+        self.index.push_scope()
         for name, value in zip(starts[1:], held):
-            self.define(name, value)
-        self.lanes = iterations = (VectorAxis(op.symbol, 1, beside, 0, starts),)
-        places = [self.spread(reg, iterations) for reg in self.region(op.body.block)]
-        self.lanes = ()
+            self.index.define(name, value)
+        self.lanes.axes = iterations = (VectorAxis(op.symbol, 1, beside, 0, starts),)
+        places = [self.lanes.spread(reg, iterations) for reg in self.region(op.body.block)]
+        self.lanes.axes = ()
         first, _, second, second_end, target = places
         dtype = op.source.type.data.dtype  # type: ignore[union-attr]
         width = op.vector.value.data
-        taken = [self.add(a, b) for a, b in zip(first, second)]
+        taken = [text.add(a, b) for a, b in zip(first, second)]
         merge = _Merge(op, self.buffer(op.source), dtype, width, second_end, taken)
         to = [self._pointer_to(self.buffer(op.target), dtype, place) for place in target]
         loaded, first, second = self._next(merge, first, second, str(width))
@@ -92,16 +93,16 @@ class MergeWriter(ScanWriter):
 
         def body(carried: list[VectorValue]) -> list[VectorValue]:
             waiting, first, second = (reg.regs for reg in carried)
-            done = self.symbols[step][0]
-            if self.module.checked:
-                check_rows(self, op, op.target, [self.add(place, done) for place in target], width)
-            loaded, first, second = self._next(merge, first, second, self.add(done, str(2 * width)))
+            done = self.index.symbols[step][0]
+            if text.module.checked:
+                check_rows(self, op, op.target, [text.add(place, done) for place in target], width)
+            loaded, first, second = self._next(merge, first, second, text.add(done, str(2 * width)))
             kept: list[str] = []
             for old, new, base in zip(waiting, loaded, to):
                 low, high = self._merged_in_order(merge, new, old)
                 place = self._pointer_to(base, dtype, done)
                 self._fetch(merge, place, writes=True)
-                self.put(f"store {merge.type} {low}, ptr {place}, align {dtype.bytes}")
+                text.put(f"store {merge.type} {low}, ptr {place}, align {dtype.bytes}")
                 kept.append(high)
             return [
                 VectorValue(vectors, kept, dtype),
@@ -109,7 +110,7 @@ class MergeWriter(ScanWriter):
                 VectorValue(iterations, second, I64),
             ]
 
-        self.counted(step, "0", self.index(op.length.data), str(width), body, carried)
+        self.counted(step, "0", self.index.value(op.length.data), str(width), body, carried)
 
     def _next(
         self, merge: _Merge, first: Sequence[str], second: Sequence[str], taken: str
@@ -119,24 +120,25 @@ class MergeWriter(ScanWriter):
         Of equal elements the second run's is taken: the first run then ends where the largest value begins, and never
         leaves what lies behind its end, but the second one has to be held there.
         """
+        text = self.text
         vectors, firsts, seconds = list[str](), list[str](), list[str]()
-        if self.module.checked:
+        if text.module.checked:
             check_rows(self, merge.op, merge.op.source, (*first, *second), 1)
         element = llvm_type(merge.dtype)
         for a, b, before, second_end in zip(first, second, merge.taken, merge.second_ends):
-            x, y = (self.ins(f"load {element}, ptr {self._pointer_to(merge.source, merge.dtype, at)}, "
+            x, y = (text.ins(f"load {element}, ptr {self._pointer_to(merge.source, merge.dtype, at)}, "
                              f"align {merge.dtype.bytes}") for at in (a, b))  # fmt: skip
-            less = self.ins(f"icmp slt {element} {x}, {y}")
+            less = text.ins(f"icmp slt {element} {x}, {y}")
             # Data decide, so a branch would be foreseen half of the time.
-            at = self.ins(f"select i1 {less}, i64 {a}, i64 {b}, !unpredictable !{{}}")
-            a = self.ins(f"select i1 {less}, i64 {self.add(a, str(merge.width))}, i64 {a}, !unpredictable !{{}}")
-            b = self.sub(self.add(before, taken), a)
-            b = self.intrinsic("smin", "i64", "i64", [("i64", b), ("i64", second_end)])
-            if self.module.checked:
+            at = text.ins(f"select i1 {less}, i64 {a}, i64 {b}, !unpredictable !{{}}")
+            a = text.ins(f"select i1 {less}, i64 {text.add(a, str(merge.width))}, i64 {a}, !unpredictable !{{}}")
+            b = text.sub(text.add(before, taken), a)
+            b = text.intrinsic("smin", "i64", "i64", [("i64", b), ("i64", second_end)])
+            if text.module.checked:
                 check_rows(self, merge.op, merge.op.source, [at], merge.width)
             source = self._pointer_to(merge.source, merge.dtype, at)
             self._fetch(merge, source, writes=False)
-            vectors.append(self.ins(f"load {merge.type}, ptr {source}, align {merge.dtype.bytes}"))
+            vectors.append(text.ins(f"load {merge.type}, ptr {source}, align {merge.dtype.bytes}"))
             firsts.append(a)
             seconds.append(b)
         return vectors, firsts, seconds
@@ -169,11 +171,12 @@ class MergeWriter(ScanWriter):
 
     def _exchanged(self, merge: _Merge, a: str, b: str) -> tuple[str, str]:
         """The lesser and the greater elements of two vectors, lane by lane."""
+        text = self.text
         ty = merge.type
-        low = self.intrinsic("smin", ty, ty, [(ty, a), (ty, b)])
+        low = text.intrinsic("smin", ty, ty, [(ty, a), (ty, b)])
         if merge.width * merge.dtype.bits < SINGLE_PORT:
-            return low, self.intrinsic("smax", ty, ty, [(ty, a), (ty, b)])
-        return low, self.ins(f"xor {ty} {self.ins(f'xor {ty} {a}, {b}')}, {low}")
+            return low, text.intrinsic("smax", ty, ty, [(ty, a), (ty, b)])
+        return low, text.ins(f"xor {ty} {text.ins(f'xor {ty} {a}, {b}')}, {low}")
 
     def _fetch(self, merge: _Merge, pointer: str, writes: bool) -> None:
         """Have a line that comes later ready to read, or to write."""
@@ -183,7 +186,7 @@ class MergeWriter(ScanWriter):
         if merge.width == 1:
             return a
         order = "<" + ", ".join(f"i32 {lane}" for lane in lanes) + ">"
-        return self.ins(f"shufflevector {merge.type} {a}, {merge.type} {b}, <{merge.width} x i32> {order}")
+        return self.text.ins(f"shufflevector {merge.type} {a}, {merge.type} {b}, <{merge.width} x i32> {order}")
 
     def _pointer_to(self, base: str, dtype: DType, at: str) -> str:
-        return self.ins(f"getelementptr {llvm_type(dtype)}, ptr {base}, i64 {at}")
+        return self.text.ins(f"getelementptr {llvm_type(dtype)}, ptr {base}, i64 {at}")

@@ -28,15 +28,18 @@ class PairwiseStack:
     def __init__(self, writer: ReduceWriter, fold: Fold, levels: int):
         self.writer, self.fold = writer, fold
         self.copies, self.width = count_of(fold.outer), width_of(fold.outer)
-        self.stacks = [writer.alloca(self._type(d), levels * self.copies) for d in fold.dtypes]
+        self.stacks = [writer.text.alloca(self._type(d), levels * self.copies) for d in fold.dtypes]
 
     def _type(self, dtype: DType) -> str:
         return vector_type(self.width, stored_type(dtype))
 
     def _slots(self, level: str) -> list[list[str]]:
-        w, row = self.writer, self.writer.mul(level, str(self.copies))
+        w, row = self.writer, self.writer.text.mul(level, str(self.copies))
         return [
-            [w.ins(f"getelementptr {self._type(d)}, ptr {base}, i64 {w.add(row, str(c))}") for c in range(self.copies)]
+            [
+                w.text.ins(f"getelementptr {self._type(d)}, ptr {base}, i64 {w.text.add(row, str(c))}")
+                for c in range(self.copies)
+            ]
             for base, d in zip(self.stacks, self.fold.dtypes)
         ]
 
@@ -51,14 +54,14 @@ class PairwiseStack:
     def push(self, number: str, value: Sequence[VectorValue]) -> list[VectorValue]:
         """Merge the result with this number with those that waited for it; it waits in their place."""
         w, fold = self.writer, self.fold
-        value = [VectorValue(v.lanes, w.constants(v), v.dtype) for v in value]
-        free = w.intrinsic("cttz", "i64", "i64", [("i64", w.ins(f"xor i64 {number}, -1")), ("i1", "true")])
+        value = [v.spelled() for v in value]
+        free = w.text.intrinsic("cttz", "i64", "i64", [("i64", w.text.ins(f"xor i64 {number}, -1")), ("i1", "true")])
         level = Sym(f"{fold.op.symbol.name}.level")
         _, value = w.counted(
-            level, "0", free, "1", lambda v: w.merge(fold, self.get(w.symbols[level][0]), v), value
+            level, "0", free, "1", lambda v: w.merge(fold, self.get(w.index.symbols[level][0]), v), value
         )  # fmt: skip
         for pointers, v in zip(self._slots(free), value):
-            for p, r in zip(pointers, w.constants(v)):
+            for p, r in zip(pointers, v.operands()):
                 w.put_state(p, r, v.dtype, self.width)
         return value
 
@@ -66,28 +69,28 @@ class PairwiseStack:
         """The youngest of so many results merged with all that waits: a level for each other bit that is set."""
         w, outer = self.writer, self.fold.outer
         bits = self._without_lowest(number)
-        before, loop, after = w.block, w.label("loop"), w.label("done")
-        w.branch_if(w.ins(f"icmp ne i64 {bits}, 0"), loop, after)
-        w.start(loop)
-        w.frames.append({})
+        before, loop, after = w.text.block, w.text.label("loop"), w.text.label("done")
+        w.text.branch_if(w.text.ins(f"icmp ne i64 {bits}, 0"), loop, after)
+        w.text.start(loop)
+        w.lanes.frames.append({})
         phis: list[Any] = []
-        w.out.append(phis)
-        left = w.fresh()
-        carried = [VectorValue(v.lanes, [w.fresh() for _ in v.regs], v.dtype) for v in value]
-        level = w.intrinsic("cttz", "i64", "i64", [("i64", left), ("i1", "true")])
-        merged = w.spread_all(w.merge(self.fold, self.get(level), carried), outer)
-        rest, latch = self._without_lowest(left), w.block
-        w.branch_if(w.ins(f"icmp ne i64 {rest}, 0"), loop, after)
-        w.frames.pop()
+        w.text.out.append(phis)
+        left = w.text.fresh()
+        carried = [VectorValue(v.lanes, [w.text.fresh() for _ in v.regs], v.dtype) for v in value]
+        level = w.text.intrinsic("cttz", "i64", "i64", [("i64", left), ("i1", "true")])
+        merged = w.lanes.spread_all(w.merge(self.fold, self.get(level), carried), outer)
+        rest, latch = self._without_lowest(left), w.text.block
+        w.text.branch_if(w.text.ins(f"icmp ne i64 {rest}, 0"), loop, after)
+        w.lanes.frames.pop()
         phis.append(f"  {left} = phi i64 [{bits}, %{before}], [{rest}, %{latch}]")
         for c, start, end in zip(carried, value, merged):
-            ty = w.register_type(c)
-            for name, x, y in zip(c.regs, w.constants(start), w.constants(end)):
+            ty = c.type
+            for name, x, y in zip(c.regs, start.operands(), end.operands()):
                 phis.append(f"  {name} = phi {ty} [{x}, %{before}], [{y}, %{latch}]")
-        w.start(after)
+        w.text.start(after)
         return w.join(value, before, merged, latch)
 
     def _without_lowest(self, number: str) -> str:
         """A number without its lowest bit that is set."""
         w = self.writer
-        return w.ins(f"and i64 {number}, {w.ins(f'sub i64 {number}, 1')}")
+        return w.text.ins(f"and i64 {number}, {w.text.ins(f'sub i64 {number}, 1')}")

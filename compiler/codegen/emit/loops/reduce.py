@@ -20,9 +20,9 @@ from .....dialects.dims.analysis import constant_bound, linear_in
 from .....dialects.dims.dims import Dim, Sym, dim, minimum, sym
 from .....dialects.loop import LoadOp, ReduceOp
 from .....dialects.types import DTYPES, DType
-from ..text import EmitError, llvm_type, vector_type
+from ..text import EmitError, lit, llvm_type, vector_type
 from ..values.primitives import literal
-from ..values.registers import VectorAxis, VectorValue, count_of
+from ..values.registers import VectorAxis, VectorValue, count_of, dtype_of
 from .arg_reduction import POSITIONS, Position, position_of
 from .loops import LoopWriter, emitted_cost
 from .masked_tail import incomplete_step
@@ -72,7 +72,7 @@ class ReduceWriter(LoopWriter):
         most = constant_bound(upper - lower)
         single = order.kind in ("free", "serial") or (most is not None and most <= order.block)
         if single:
-            start, end = self.index(lower), self.index(upper)
+            start, end = self.index.value(lower), self.index.value(upper)
             total = self._block(fold, start, end, extent)
         else:
             size = order.block
@@ -82,11 +82,11 @@ class ReduceWriter(LoopWriter):
 
     def _plan(self, op: ReduceOp) -> Fold:
         order = op.order.data
-        dtypes = [self.dtype_of(out.type) for out in op.outs]
+        dtypes = [dtype_of(out.type) for out in op.outs]
         identity = [literal(number_of(a), d) for a, d in zip(op.identity.data, dtypes, strict=True)]
         outer = self._varies_along(op)
         width = op.vector.value.data
-        if self.vector is not None or self._needs_order(op.body.block):
+        if self.lanes.vector is not None or self._needs_order(op.body.block):
             width = 1
         if order.kind == "free":
             cost = emitted_cost(op.body.block)
@@ -101,7 +101,7 @@ class ReduceWriter(LoopWriter):
 
     def _varies_along(self, op: ReduceOp) -> tuple[VectorAxis, ...]:
         """The enclosing lane dims that anything in the body depends on."""
-        if not self.lanes:
+        if not self.lanes.axes:
             return ()
         symbols: set[Sym] = set()
         lanes: set[VectorAxis] = set()
@@ -118,9 +118,9 @@ class ReduceWriter(LoopWriter):
                 if operand in self.values and operand not in inside:
                     lanes.update(self.values[operand].lanes)
         for s in symbols:
-            if s in self.varying_symbols:
-                lanes.update(self.varying_symbols[s].lanes)
-        return tuple(lane for lane in self.lanes if lane.symbol in symbols or lane in lanes)
+            if s in self.index.varying_symbols:
+                lanes.update(self.index.varying_symbols[s].lanes)
+        return tuple(lane for lane in self.lanes.axes if lane.symbol in symbols or lane in lanes)
 
     # Pieces of a fold
 
@@ -129,7 +129,7 @@ class ReduceWriter(LoopWriter):
         totals = [VectorValue(lanes, [text] * count_of(lanes), d) for text, d in zip(fold.identity, fold.dtypes)]
         if fold.position is not None:
             first = self._numbers(fold.position.dtype, "0", along)
-            totals[fold.position.number] = VectorValue(lanes, self.spread(first, lanes), first.dtype)
+            totals[fold.position.number] = VectorValue(lanes, self.lanes.spread(first, lanes), first.dtype)
         return totals
 
     def _numbers(self, dtype: DType, first: str, along: VectorAxis | None) -> VectorValue:
@@ -140,52 +140,54 @@ class ReduceWriter(LoopWriter):
         regs = []
         for copy in range(along.copies):
             steps = [str(copy * width + k) for k in range(width)]
-            text = steps[0] if width == 1 else "<" + ", ".join(f"{scalar} {s}" for s in steps) + ">"
-            regs.append(self.ins(f"add {vector_type(width, scalar)} {self.splat(first, scalar, width)}, {text}"))
+            added = steps[0] if width == 1 else "<" + ", ".join(f"{scalar} {s}" for s in steps) + ">"
+            start = self.lanes.splat(first, scalar, width)
+            regs.append(self.text.ins(f"add {vector_type(width, scalar)} {start}, {added}"))
         return VectorValue((along,), regs, dtype)
 
     def _elements(self, fold: Fold, along: VectorAxis | None) -> list[VectorValue]:
         """The states of the elements of one step."""
         element = self.region(fold.op.body.block)
         if fold.position is not None:
-            here = self.sub(self.symbols[fold.op.symbol][0], fold.start)
+            here = self.text.sub(self.index.symbols[fold.op.symbol][0], fold.start)
             if fold.position.dtype is not I64 and here[0] == "%":
-                here = self.ins(f"trunc i64 {here} to {llvm_type(fold.position.dtype)}")
+                here = self.text.ins(f"trunc i64 {here} to {llvm_type(fold.position.dtype)}")
             element[fold.position.number] = self._numbers(fold.position.dtype, here, along)
         return element
 
     def _with_positions(self, fold: Fold, position: Position) -> list[VectorValue]:
         """The fold of a reduction that says where, in blocks in which positions fit their type."""
+        text = self.text
         op, wide = fold.op, Fold(fold.op, [*fold.dtypes], fold.identity, fold.outer, 1, 1)
         wide.dtypes[position.number] = I64
         most = constant_bound(op.upper.data - op.lower.data)
 
         def block(start: str, end: str, extent: int | None) -> list[VectorValue]:
             totals = self._block(fold, start, end, extent)
-            found = self.cast(totals[position.number], I64)
-            totals[position.number] = self.primitive("add", (found, VectorValue((), [start], I64)), I64)
-            return [VectorValue(t.lanes, self.constants(t), t.dtype) for t in totals]
+            found = self.scalars.cast(totals[position.number], I64)
+            totals[position.number] = self.scalars.primitive("add", (found, VectorValue((), [start], I64)), I64)
+            return [t.spelled() for t in totals]
 
-        start, end = self.index(op.lower.data), self.index(op.upper.data)
+        start, end = self.index.value(op.lower.data), self.index.value(op.upper.data)
         if position.dtype is I64 or (most is not None and most <= POSITIONS):
             return block(start, end, (op.upper.data - op.lower.data).const)
         first = Sym(f"{op.symbol.name}.block")
 
         def one(totals: list[VectorValue]) -> list[VectorValue]:
-            here = self.symbols[first][0]
-            limit = self.add(here, str(POSITIONS))
-            stop = self.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", end)])
+            here = self.index.symbols[first][0]
+            limit = text.add(here, str(POSITIONS))
+            stop = text.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", end)])
             made = block(here, stop, None)
             # Nothing is in front of the first block, which nearly always is the only one.
-            some, after, before = self.label("again"), self.label("first"), self.block
-            self.branch_if(self.ins(f"icmp eq i64 {here}, {start}"), after, some)
-            self.start(some)
-            self.frames.append({})
-            merged = self.spread_all(self.merge(wide, totals, made), fold.outer)
-            self.frames.pop()
-            last = self.block
-            self.branch(after)
-            self.start(after)
+            some, after, before = text.label("again"), text.label("first"), text.block
+            text.branch_if(text.ins(f"icmp eq i64 {here}, {start}"), after, some)
+            text.start(some)
+            self.lanes.frames.append({})
+            merged = self.lanes.spread_all(self.merge(wide, totals, made), fold.outer)
+            self.lanes.frames.pop()
+            last = text.block
+            text.branch(after)
+            text.start(after)
             return self.join(made, before, merged, last)
 
         bound = op.upper.data if op.lower.data.nonneg else None
@@ -199,29 +201,29 @@ class ReduceWriter(LoopWriter):
         self, fold: Fold, totals: list[VectorValue], lane: VectorAxis | None, masked: bool = False
     ) -> list[VectorValue]:
         """`totals` with the elements of one step of `lane`'s iterators folded in."""
-        around, mask = self.lanes, self.mask
+        around, mask = self.lanes.axes, self.lanes.mask
         if lane is not None:
-            self.lanes = (*around, lane)
+            self.lanes.axes = (*around, lane)
         if masked:
-            self.mask = self._tail_mask
+            self.lanes.mask = self._tail_mask
         new = self.fold_in(fold, totals, self._elements(fold, lane))
         if masked:
             assert self._tail_mask is not None and lane is not None
             condition = VectorValue((lane,), [self._tail_mask], DTYPES["bool"])
-            new = [self.select_regs(condition, n, t) for n, t in zip(new, totals)]
-        self.lanes, self.mask = around, mask
+            new = [self.lanes.select(condition, n, t) for n, t in zip(new, totals)]
+        self.lanes.axes, self.lanes.mask = around, mask
         return new
 
     def fold_in(self, fold: Fold, totals: Sequence[VectorValue], element: Sequence[VectorValue]) -> list[VectorValue]:
         """`totals` with an element of each folded in."""
         if fold.product == "fma":
-            new = [self.primitive("fma", (*element, *totals), fold.dtypes[0])]
+            new = [self.scalars.primitive("fma", (*element, *totals), fold.dtypes[0])]
         else:
             if fold.product == "mul_add":
-                element = [self.primitive("mul", element, fold.dtypes[0])]
+                element = [self.scalars.primitive("mul", element, fold.dtypes[0])]
             forward = fold.op.merge.block if fold.position is None else fold.position.forward
             new = self.region(forward, [*totals, *element])
-        return self.spread_all(new, totals[0].lanes)
+        return self.lanes.spread_all(new, totals[0].lanes)
 
     _tail_mask: str | None = None
 
@@ -229,9 +231,10 @@ class ReduceWriter(LoopWriter):
 
     def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[VectorValue]:
         """The fold of the elements from `start` to `end`, at most a block."""
+        text = self.text
         symbol, bound = fold.op.symbol, self._bound(fold.op)
         fold.start = start
-        if fold.lanes > 1 and self.vector is not None:
+        if fold.lanes > 1 and self.lanes.vector is not None:
             return self._beside(fold, start, end)
         if fold.lanes == 1:
             totals = self._start(fold, fold.outer)
@@ -242,7 +245,7 @@ class ReduceWriter(LoopWriter):
                 symbol, start, end, "1", lambda c: self.accumulate(fold, c, None), totals, trips=extent, bound=bound
             )
             return totals
-        depth = len(self.lanes)
+        depth = len(self.lanes.axes)
         copies = count_of(fold.outer)
         light = emitted_cost(fold.op.body.block) * fold.groups * copies <= LIGHT_INSTRUCTIONS
         if not light or (extent is not None and extent < fold.lanes):
@@ -255,23 +258,23 @@ class ReduceWriter(LoopWriter):
         every = VectorAxis(symbol, fold.width, fold.groups, depth)
         totals = self._start(fold, (*fold.outer, every), every)
         if extent is None:
-            trip = self.sub(end, start)
-            whole_end = self.add(start, self.whole(trip, fold.lanes))
+            trip = text.sub(end, start)
+            whole_end = text.add(start, text.whole(trip, fold.lanes))
             trips = None
         else:
             trips = extent // fold.lanes
-            whole_end = self.add(start, str(trips * fold.lanes))
+            whole_end = text.add(start, str(trips * fold.lanes))
         stopped, totals = self.counted(
             symbol, start, whole_end, str(fold.lanes), lambda c: self.accumulate(fold, c, every), totals,
             trips=trips, bound=bound,
         )  # fmt: skip
         if extent is not None and extent % fold.lanes == 0:
             return self._combine(fold, totals)
-        totals = [VectorValue(t.lanes, self.constants(t), t.dtype) for t in totals]
-        some, after, before = self.label("tail"), self.label("done"), self.block
-        self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), some, after)
-        self.start(some)
-        self.frames.append({})
+        totals = [t.spelled() for t in totals]
+        some, after, before = text.label("tail"), text.label("done"), text.block
+        text.branch_if(text.ins(f"icmp slt i64 {stopped}, {end}"), some, after)
+        text.start(some)
+        self.lanes.frames.append({})
         if extent is None and self._masks_rows(fold) and self.is_unit_stride_or_uniform(fold.op.body.block, symbol):
             rest = incomplete_step(self, fold, totals, stopped, end)
         else:
@@ -280,21 +283,21 @@ class ReduceWriter(LoopWriter):
             left = None if extent is None else extent % fold.lanes
             self._in_memory(fold, memory, VectorAxis(symbol, fold.width, 1, depth), stopped, end, left)
             rest = self._reload(fold, memory, every)
-        self.frames.pop()
-        last = self.block
-        self.branch(after)
-        self.start(after)
+        self.lanes.frames.pop()
+        last = text.block
+        text.branch(after)
+        text.start(after)
         return self._combine(fold, self.join(totals, before, rest, last))
 
     def _masks_rows(self, fold: Fold) -> bool:
-        return fold.width > 1 and self.target.has_masks and self._maskable(fold.op.body.block)
+        return fold.width > 1 and self.text.target.has_masks and self._maskable(fold.op.body.block)
 
     def _bound(self, op: ReduceOp) -> Dim | None:
         return op.upper.data if op.lower.data.nonneg else None
 
     def _memory(self, fold: Fold, copies: int) -> list[str]:
         """Stack memory of each state: ``[copies][lanes]``."""
-        return [self.alloca(stored_type(d), copies * fold.lanes) for d in fold.dtypes]
+        return [self.text.alloca(stored_type(d), copies * fold.lanes) for d in fold.dtypes]
 
     def _slots(self, fold: Fold, memory: list[str], group: str | int, copies: int) -> list[list[str]]:
         """Pointers to the vector of lanes that starts at lane `group` of each state's copies."""
@@ -302,9 +305,9 @@ class ReduceWriter(LoopWriter):
         for base, d in zip(memory, fold.dtypes):
             slots.append([])
             for c in range(copies):
-                at = self.add(str(group), str(c * fold.lanes))
+                at = self.text.add(str(group), str(c * fold.lanes))
                 slots[-1].append(
-                    self.ins(f"getelementptr {stored_type(d)}, ptr {base}, i64 {at}") if at != "0" else base
+                    self.text.ins(f"getelementptr {stored_type(d)}, ptr {base}, i64 {at}") if at != "0" else base
                 )
         return slots
 
@@ -313,7 +316,7 @@ class ReduceWriter(LoopWriter):
         for g in range(fold.groups):
             for pointers, t in zip(self._slots(fold, memory, g * fold.width, copies), totals):
                 for c, p in enumerate(pointers):
-                    value = self.lit(t.regs[c * fold.groups + g], fold.width, llvm_type(t.dtype))
+                    value = lit(t.regs[c * fold.groups + g], fold.width, llvm_type(t.dtype))
                     self.put_state(p, value, t.dtype, fold.width)
 
     def _reload(self, fold: Fold, memory: list[str], every: VectorAxis) -> list[VectorValue]:
@@ -328,36 +331,37 @@ class ReduceWriter(LoopWriter):
     def put_state(self, pointer: str, value: str, dtype: DType, width: int) -> None:
         scalar = llvm_type(dtype)
         if scalar == "i1":
-            value, scalar = self.to("zext", width, value, "i1", "i8"), "i8"
-        self.put(f"store {vector_type(width, scalar)} {value}, ptr {pointer}, align {_bytes(scalar)}")
+            value, scalar = self.text.to("zext", width, value, "i1", "i8"), "i8"
+        self.text.put(f"store {vector_type(width, scalar)} {value}, ptr {pointer}, align {_bytes(scalar)}")
 
     def get_state(self, pointer: str, dtype: DType, width: int) -> str:
         stored = stored_type(dtype)
-        value = self.ins(f"load {vector_type(width, stored)}, ptr {pointer}, align {_bytes(stored)}")
-        return self.to("trunc", width, value, "i8", "i1") if llvm_type(dtype) == "i1" else value
+        value = self.text.ins(f"load {vector_type(width, stored)}, ptr {pointer}, align {_bytes(stored)}")
+        return self.text.to("trunc", width, value, "i8", "i1") if llvm_type(dtype) == "i1" else value
 
     def _in_memory(
         self, fold: Fold, memory: list[str], lane: VectorAxis, start: str, end: str, extent: int | None
     ) -> None:
         """Fold the elements from `start` (an element of lane 0) to `end` into lanes held in memory."""
+        text = self.text
         symbol, bound, width = fold.op.symbol, self._bound(fold.op), fold.width
         copies = count_of(fold.outer)
 
         def step(lane: VectorAxis, masked: bool) -> Callable[[list[VectorValue]], list[VectorValue]]:
             def emit(_: list[VectorValue]) -> list[VectorValue]:
-                here = self.symbols[symbol][0]
+                here = self.index.symbols[symbol][0]
                 if masked:
-                    self._tail_mask = self.lanes_below(self.sub(end, here), width)
-                position = self.sub(here, start)
+                    self._tail_mask = self.lanes.below(text.sub(end, here), width)
+                position = text.sub(here, start)
                 last = fold.lanes - 1
-                group = self.ins(f"and i64 {position}, {last}") if position[0] == "%" else str(int(position) & last)
+                group = text.ins(f"and i64 {position}, {last}") if position[0] == "%" else str(int(position) & last)
                 slots = self._slots(fold, memory, group, copies)
                 totals = [
                     VectorValue((*fold.outer, lane), [self.get_state(p, d, lane.width) for p in pointers], d)
                     for pointers, d in zip(slots, fold.dtypes)
                 ]
                 for pointers, t in zip(slots, self.accumulate(fold, totals, lane, masked)):
-                    for p, r in zip(pointers, self.constants(t)):
+                    for p, r in zip(pointers, t.operands()):
                         self.put_state(p, r, t.dtype, lane.width)
                 return []
 
@@ -365,21 +369,21 @@ class ReduceWriter(LoopWriter):
 
         whole: int | None = None
         if extent is None:
-            trip = self.sub(end, start)
-            main_end = self.add(start, self.whole(trip, width))
+            trip = text.sub(end, start)
+            main_end = text.add(start, text.whole(trip, width))
         else:
             whole = extent // width
-            main_end = self.add(start, str(whole * width))
+            main_end = text.add(start, str(whole * width))
         stopped, _ = self.counted(symbol, start, main_end, str(width), step(lane, False), trips=whole, bound=bound)
         if width == 1 or (extent is not None and extent % width == 0):
             return
         if self._masks_rows(fold):
-            inside, after = self.label("tail"), self.label("done")
-            self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
-            self.start(inside)
+            inside, after = text.label("tail"), text.label("done")
+            text.branch_if(text.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
+            text.start(inside)
             self.counted(symbol, stopped, end, str(width), step(lane, True), trips=1, bound=bound)
-            self.branch(after)
-            self.start(after)
+            text.branch(after)
+            text.start(after)
             return
         scalar = VectorAxis(symbol, 1, 1, lane.depth)
         rest = None if extent is None else extent % width
@@ -387,12 +391,13 @@ class ReduceWriter(LoopWriter):
 
     def _in_tiles(self, fold: Fold) -> bool:
         """Whether memory is contiguous along the fold and not along the vectors, which run across results."""
-        vector, found = self.vector, False
+        vector, found = self.lanes.vector, False
         if vector is None or vector not in fold.outer or self._needs_order(fold.op.body.block):
             return False
         for op in fold.op.body.block.walk():
             if isinstance(op, LoadOp):
-                parts = linear_in(self.address(op.buffer.type.data, op.index.data), [vector.symbol, fold.op.symbol])  # type: ignore[union-attr]
+                offset = self.index.address(op.buffer.type.data, op.index.data)  # type: ignore[union-attr]
+                parts = linear_in(offset, [vector.symbol, fold.op.symbol])
                 if parts is None or op.guard_exprs:
                     return False
                 along = parts[0].get(fold.op.symbol, dim(0)).const == 1
@@ -401,22 +406,23 @@ class ReduceWriter(LoopWriter):
 
     def _tiles(self, fold: Fold, start: str, end: str, totals: list[VectorValue]) -> tuple[str, list[VectorValue]]:
         """The fold by square tiles, transposed in registers: where it stopped, less than a tile from the end."""
-        vector = self.vector
+        text = self.text
+        vector = self.lanes.vector
         assert vector is not None
-        step = VectorAxis(fold.op.symbol, 1, vector.width, len(self.lanes))
+        step = VectorAxis(fold.op.symbol, 1, vector.width, len(self.lanes.axes))
 
         def tile(totals: list[VectorValue]) -> list[VectorValue]:
-            around = self.lanes
-            self.lanes = (*around, step)
-            rows = [VectorValue((*fold.outer, step), self.spread(e, (*fold.outer, step)), e.dtype)
+            around = self.lanes.axes
+            self.lanes.axes = (*around, step)
+            rows = [VectorValue((*fold.outer, step), self.lanes.spread(e, (*fold.outer, step)), e.dtype)
                     for e in self._elements(fold, step)]  # fmt: skip
-            self.lanes = around
+            self.lanes.axes = around
             for k in range(step.copies):
                 element = [VectorValue(fold.outer, row.regs[k :: step.copies], row.dtype) for row in rows]
                 totals = self.fold_in(fold, totals, element)
             return totals
 
-        whole_end = self.add(start, self.whole(self.sub(end, start), step.copies))
+        whole_end = text.add(start, text.whole(text.sub(end, start), step.copies))
         return self.counted(
             fold.op.symbol, start, whole_end, str(step.copies), tile, totals, bound=self._bound(fold.op)
         )  # fmt: skip
@@ -426,13 +432,14 @@ class ReduceWriter(LoopWriter):
 
         Lanes that are combined first come first (their numbers' bits run backwards), so few of them wait.
         """
+        text = self.text
         number, bits = Sym(f"{fold.op.symbol.name}.lane"), fold.lanes.bit_length() - 1
         counter = PairwiseStack(self, fold, bits + 1)
 
         def one_lane(_: list[VectorValue]) -> list[VectorValue]:
-            here = self.symbols[number][0]
-            backwards = self.intrinsic("bitreverse", "i64", "i64", [("i64", here)])
-            first = self.add(start, self.ins(f"lshr i64 {backwards}, {64 - bits}"))
+            here = self.index.symbols[number][0]
+            backwards = text.intrinsic("bitreverse", "i64", "i64", [("i64", here)])
+            first = text.add(start, text.ins(f"lshr i64 {backwards}, {64 - bits}"))
             total = self.counted(
                 fold.op.symbol, first, end, str(fold.lanes), lambda c: self.accumulate(fold, c, None),
                 self._start(fold, fold.outer), bound=self._bound(fold.op),
@@ -448,8 +455,8 @@ class ReduceWriter(LoopWriter):
     def _combine(self, fold: Fold, totals: list[VectorValue]) -> list[VectorValue]:
         """The lanes combined by halves: lane ``l`` with lane ``l + lanes/2``, and so on."""
         groups, outer, width = fold.groups, fold.outer, fold.width
-        depth = len(self.lanes)
-        totals = [VectorValue(t.lanes, self.constants(t), t.dtype) for t in totals]
+        depth = len(self.lanes.axes)
+        totals = [t.spelled() for t in totals]
         while groups > 1:
             half = groups // 2
             lane = VectorAxis(fold.op.symbol, width, half, depth)
@@ -465,28 +472,28 @@ class ReduceWriter(LoopWriter):
             order = "<" + ", ".join(f"i32 {k + step}" if k < step else "i32 poison" for k in range(width)) + ">"
             newer = []
             for t in totals:
-                ty = self.register_type(t)
+                ty = t.type
                 newer.append(
-                    [self.ins(f"shufflevector {ty} {r}, {ty} poison, <{width} x i32> {order}") for r in t.regs]
+                    [self.text.ins(f"shufflevector {ty} {r}, {ty} poison, <{width} x i32> {order}") for r in t.regs]
                 )
             totals = self._merge_rows(fold, (*outer, lane), [list(t.regs) for t in totals], newer)
         if width > 1:
-            rows = [[self.ins(f"extractelement {self.register_type(t)} {r}, i64 0") for r in t.regs] for t in totals]
+            rows = [[self.text.ins(f"extractelement {t.type} {r}, i64 0") for r in t.regs] for t in totals]
             return [VectorValue(outer, row, d) for row, d in zip(rows, fold.dtypes)]
         return [VectorValue(outer, list(t.regs), d) for t, d in zip(totals, fold.dtypes)]
 
     def _merge_rows(
         self, fold: Fold, lanes: tuple[VectorAxis, ...], older: list[list[str]], newer: list[list[str]]
     ) -> list[VectorValue]:
-        around = self.lanes
-        self.lanes = (*around, lanes[-1])
+        around = self.lanes.axes
+        self.lanes.axes = (*around, lanes[-1])
         merged = self.merge(
             fold,
             [VectorValue(lanes, r, d) for r, d in zip(older, fold.dtypes)],
             [VectorValue(lanes, r, d) for r, d in zip(newer, fold.dtypes)],
         )
-        merged = self.spread_all(merged, lanes)
-        self.lanes = around
+        merged = self.lanes.spread_all(merged, lanes)
+        self.lanes.axes = around
         return merged
 
     def blocked_reduce(
@@ -496,9 +503,10 @@ class ReduceWriter(LoopWriter):
 
         `one` gives the value of the elements from an i64 on and below another.
         """
+        text = self.text
         op = fold.op
         order, lower, upper = op.order.data, op.lower.data, op.upper.data
-        start, end = self.index(lower), self.index(upper)
+        start, end = self.index.value(lower), self.index.value(upper)
         # A name of its own for the block's first element; the iterator itself is the element's.
         first = Sym(f"{op.symbol.name}.block")
         block_bound = upper if lower.nonneg else None
@@ -506,7 +514,7 @@ class ReduceWriter(LoopWriter):
 
         def one_block() -> list[VectorValue]:
             here = sym(first.name)
-            return one(self.index(here), self.index(minimum(here + size, upper)))
+            return one(self.index.value(here), self.index.value(minimum(here + size, upper)))
 
         if order.kind == "chain":
 
@@ -522,19 +530,19 @@ class ReduceWriter(LoopWriter):
 
         def counter(_: list[VectorValue]) -> list[VectorValue]:
             value = one_block()
-            return waiting.push(self.ins(f"sdiv i64 {self.sub(self.symbols[first][0], start)}, {size}"), value)
+            return waiting.push(text.ins(f"sdiv i64 {text.sub(self.index.symbols[first][0], start)}, {size}"), value)
 
         _, youngest = self.counted(first, start, end, str(size), counter, initial, trips=trips, bound=block_bound)
         # What waits: a partial for each bit of the number of blocks; the smallest came last.
-        span = self.sub(end, start) if extent is None else str(extent)
+        span = text.sub(end, start) if extent is None else str(extent)
         if span[0] == "%":
-            rounded = self.ins(f"add i64 {span}, {size - 1}")
-            count = self.ins(f"ashr i64 {rounded}, {size.bit_length() - 1}")
-            count = self.intrinsic("smax", "i64", "i64", [("i64", count), ("i64", "0")])
+            rounded = text.ins(f"add i64 {span}, {size - 1}")
+            count = text.ins(f"ashr i64 {rounded}, {size.bit_length() - 1}")
+            count = text.intrinsic("smax", "i64", "i64", [("i64", count), ("i64", "0")])
         else:
             count = str(trips)
-        total = [VectorValue(r.lanes, self.constants(r), r.dtype) for r in self.merge(fold, youngest, initial)]
-        total = self.spread_all(total, fold.outer)
+        total = [r.spelled() for r in self.merge(fold, youngest, initial)]
+        total = self.lanes.spread_all(total, fold.outer)
         return waiting.drain(count, total)
 
 

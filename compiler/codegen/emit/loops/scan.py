@@ -15,9 +15,9 @@ from .....dialects.dims.dims import Sym, minimum, sym
 from .....dialects.loop import ScanOp
 from .....dialects.types import DType
 from ..memory.access import storage_type
-from ..text import EmitError, llvm_type
+from ..text import EmitError, lit, llvm_type
 from ..values.primitives import literal
-from ..values.registers import VectorAxis, VectorValue
+from ..values.registers import VectorAxis, VectorValue, dtype_of
 from .reduce import ReduceWriter, number_of
 
 __all__ = ["ScanWriter"]
@@ -43,10 +43,10 @@ class ScanWriter(ReduceWriter):
     """Adds `scan`."""
 
     def scan(self, op: ScanOp) -> None:
-        if self.lanes:
+        if self.lanes.axes:
             raise EmitError("a scan inside a vector loop")
         order, lower, upper = op.order.data, op.lower.data, op.upper.data
-        dtypes = [self.dtype_of(v.type) for v in op.inits]
+        dtypes = [dtype_of(v.type) for v in op.inits]
         identity = [literal(number_of(a), d) for a, d in zip(op.identity.data, dtypes, strict=True)]
         scan = _Scan(op, dtypes, identity, order.lanes, op.exclusive is not None)
         inits = [self.value(v) for v in op.inits]
@@ -57,10 +57,10 @@ class ScanWriter(ReduceWriter):
         def block(before: list[VectorValue]) -> list[VectorValue]:
             here = sym(first.name)
             stop = minimum(here + order.block, upper)
-            return self._scan_block(scan, before, self.index(here), self.index(stop))
+            return self._scan_block(scan, before, self.index.value(here), self.index.value(stop))
 
         trips = None if extent is None else max(0, -(-extent // order.block))
-        start, end = self.index(lower), self.index(upper)
+        start, end = self.index.value(lower), self.index.value(upper)
         _, total = self.counted(first, start, end, str(order.block), block, inits, trips=trips, bound=bound)
         self.values.update(zip(op.outs, total))
 
@@ -68,7 +68,7 @@ class ScanWriter(ReduceWriter):
         """The elements from `start` to `end`, at most a block; the states after them."""
         op, lanes = scan.op, scan.lanes
         bound = op.upper.data if op.lower.data.nonneg else None
-        main_end = self.add(start, self.whole(self.sub(end, start), lanes))
+        main_end = self.text.add(start, self.text.whole(self.text.sub(end, start), lanes))
         if self._needs_order(op.body.block) or self._needs_order(op.finish.block):
             load, finish = self._through_memory(scan, str(lanes))
         else:
@@ -78,25 +78,25 @@ class ScanWriter(ReduceWriter):
 
         def run(carried: list[VectorValue]) -> list[VectorValue]:
             return self._run(
-                scan, before, carried, VectorAxis(op.symbol, lanes, 1, len(self.lanes)), load, finish, None
+                scan, before, carried, VectorAxis(op.symbol, lanes, 1, len(self.lanes.axes)), load, finish, None
             )
 
         stopped, after = self.counted(op.symbol, start, main_end, str(lanes), run, [*chain, *before], bound=bound)
-        inside, joined, previous = self.label("tail"), self.label("done"), self.block
-        self.branch_if(self.ins(f"icmp slt i64 {stopped}, {end}"), inside, joined)
-        self.start(inside)
-        self.frames.append({})
-        left = self.sub(end, stopped)
+        inside, joined, previous = self.text.label("tail"), self.text.label("done"), self.text.block
+        self.text.branch_if(self.text.ins(f"icmp slt i64 {stopped}, {end}"), inside, joined)
+        self.text.start(inside)
+        self.lanes.frames.append({})
+        left = self.text.sub(end, stopped)
         some = self._through_memory(scan, left)
 
         def rest(carried: list[VectorValue]) -> list[VectorValue]:
-            return self._run(scan, before, carried, VectorAxis(op.symbol, lanes, 1, len(self.lanes)), *some, left)
+            return self._run(scan, before, carried, VectorAxis(op.symbol, lanes, 1, len(self.lanes.axes)), *some, left)
 
         _, last = self.counted(op.symbol, stopped, end, str(lanes), rest, after, trips=1, bound=bound)
-        self.frames.pop()
-        latest = self.block
-        self.branch(joined)
-        self.start(joined)
+        self.lanes.frames.pop()
+        latest = self.text.block
+        self.text.branch(joined)
+        self.text.start(joined)
         return self.join(after, previous, last, latest)[states:]
 
     # One run
@@ -112,14 +112,14 @@ class ScanWriter(ReduceWriter):
         states = len(scan.dtypes)
         chain, latest = carried[:states], carried[states:]
         elements = load(lane)
-        outside, self.lanes = self.lanes, (*self.lanes, lane)
+        outside, self.lanes.axes = self.lanes.axes, (*self.lanes.axes, lane)
         local = self._doubled(scan, elements, lane)
         prefixes = self._merged(scan, chain, local, lane)
         results = self._merged(scan, before, prefixes, lane)
-        self.lanes = outside
+        self.lanes.axes = outside
         shown = [self._moved_up(r, p, lane) for r, p in zip(results, latest)] if scan.exclusive else results
         finish(lane, shown)
-        place = str(lane.width - 1) if count is None else self.sub(count, "1")
+        place = str(lane.width - 1) if count is None else self.text.sub(count, "1")
         if count is None:
             # Merged on its own, the chain from run to run is one merge long.
             chain = self.region(scan.op.merge.block, [*chain, *(self._element(x, place) for x in local)])
@@ -139,9 +139,9 @@ class ScanWriter(ReduceWriter):
             places = ", ".join(f"i32 {k - step if k >= step else width + k}" for k in range(width))
             shifted = []
             for x, text in zip(elements, scan.identity):
-                ty = self.register_type(x)
-                neutral = self.lit(text, width, llvm_type(x.dtype))
-                moved = self.ins(f"shufflevector {ty} {x.regs[0]}, {ty} {neutral}, <{width} x i32> <{places}>")
+                ty = x.type
+                neutral = lit(text, width, llvm_type(x.dtype))
+                moved = self.text.ins(f"shufflevector {ty} {x.regs[0]}, {ty} {neutral}, <{width} x i32> <{places}>")
                 shifted.append(VectorValue((lane,), [moved], x.dtype))
             elements = self._merged(scan, shifted, elements, lane)
             step *= 2
@@ -149,22 +149,22 @@ class ScanWriter(ReduceWriter):
 
     def _moved_up(self, results: VectorValue, previous: VectorValue, lane: VectorAxis) -> VectorValue:
         """Each lane's left neighbour; `previous` in the first."""
-        ty, width = self.register_type(results), lane.width
-        spread = self.splat(self.constants(previous)[0], llvm_type(previous.dtype), width)
+        ty, width = results.type, lane.width
+        spread = self.lanes.splat(previous.operands()[0], llvm_type(previous.dtype), width)
         places = ", ".join(f"i32 {k - 1 if k else width}" for k in range(width))
-        moved = self.ins(f"shufflevector {ty} {results.regs[0]}, {ty} {spread}, <{width} x i32> <{places}>")
+        moved = self.text.ins(f"shufflevector {ty} {results.regs[0]}, {ty} {spread}, <{width} x i32> <{places}>")
         return VectorValue((lane,), [moved], results.dtype)
 
     def _element(self, x: VectorValue, place: str) -> VectorValue:
-        return VectorValue((), [self.ins(f"extractelement {self.register_type(x)} {x.regs[0]}, i64 {place}")], x.dtype)
+        return VectorValue((), [self.text.ins(f"extractelement {x.type} {x.regs[0]}, i64 {place}")], x.dtype)
 
     # Where runs come from and go to
 
     def _in_vectors(self, scan: _Scan) -> tuple[Load, Finish]:
         def inside(lane: VectorAxis, block: Block, arguments: Sequence[VectorValue] = ()) -> list[VectorValue]:
-            outside, self.lanes = self.lanes, (*self.lanes, lane)
+            outside, self.lanes.axes = self.lanes.axes, (*self.lanes.axes, lane)
             found = self.region(block, arguments)
-            self.lanes = outside
+            self.lanes.axes = outside
             return found
 
         def load(lane: VectorAxis) -> list[VectorValue]:
@@ -178,28 +178,28 @@ class ScanWriter(ReduceWriter):
     def _through_memory(self, scan: _Scan, count: str) -> tuple[Load, Finish]:
         """One element of a run after another, `count` of them; between the two loops the run is in stack memory."""
         symbol = scan.op.symbol
-        memory = [self.alloca(storage_type(d), scan.lanes) for d in scan.dtypes]
+        memory = [self.text.alloca(storage_type(d), scan.lanes) for d in scan.dtypes]
 
         def each(lane: VectorAxis, step: Callable[[list[str]], None]) -> None:
-            here = self.symbols[symbol][0]
+            here = self.index.symbols[symbol][0]
 
             def body(_: list[VectorValue]) -> list[VectorValue]:
-                place = self.sub(self.symbols[symbol][0], here)
+                place = self.text.sub(self.index.symbols[symbol][0], here)
                 step([
-                    self.ins(f"getelementptr {storage_type(d)}, ptr {base}, i64 {place}")
+                    self.text.ins(f"getelementptr {storage_type(d)}, ptr {base}, i64 {place}")
                     for base, d in zip(memory, scan.dtypes)
                 ])  # fmt: skip
                 return []
 
-            self.counted(symbol, here, self.add(here, count), "1", body)
+            self.counted(symbol, here, self.text.add(here, count), "1", body)
 
         def load(lane: VectorAxis) -> list[VectorValue]:
             for base, text, d in zip(memory, scan.identity, scan.dtypes):
-                self.put_state(base, self.lit(text, lane.width, llvm_type(d)), d, lane.width)
+                self.put_state(base, lit(text, lane.width, llvm_type(d)), d, lane.width)
 
             def put(places: list[str]) -> None:
                 for place, x in zip(places, self.region(scan.op.body.block)):
-                    self.put_state(place, self.constants(x)[0], x.dtype, 1)
+                    self.put_state(place, x.operands()[0], x.dtype, 1)
 
             each(lane, put)
             return [VectorValue((lane,), [self.get_state(p, d, lane.width)], d) for p, d in zip(memory, scan.dtypes)]
@@ -216,5 +216,5 @@ class ScanWriter(ReduceWriter):
         self.region(scan.op.finish.block, states)
 
     def _as_vector(self, x: VectorValue, lane: VectorAxis) -> VectorValue:
-        spread = VectorValue((lane,), self.spread(x, (lane,)), x.dtype)
-        return VectorValue((lane,), self.constants(spread), x.dtype)
+        spread = VectorValue((lane,), self.lanes.spread(x, (lane,)), x.dtype)
+        return VectorValue((lane,), spread.operands(), x.dtype)

@@ -15,7 +15,16 @@ from .....dialects.loop import LoadOp, PrefetchOp, StoreOp
 from .....dialects.types import DTYPES, DType
 from ...cpu.transpose import transposed
 from ..text import EmitError, llvm_type, vector_type
-from ..values.registers import ComplexReg, VectorAxis, VectorValue, copies, count_of, positions, union, width_of
+from ..values.registers import (
+    ComplexReg,
+    VectorAxis,
+    VectorValue,
+    copies,
+    dtype_of,
+    positions,
+    union,
+    width_of,
+)
 from .bounds_check import check_index
 from .masked_access import PendingStores, RowWriter
 from .nontemporal import LINE, alignment_of
@@ -47,9 +56,6 @@ class MemoryWriter(RowWriter):
 
     def __init__(self, module: Any):
         super().__init__(module)
-        #: In a step of a fold, over its lanes: whether an element is there, where not all are.
-        self.inside: VectorValue | None = None
-        self._vector_masks: set[str] = set()
         self._scratch: str | None = None
 
     def buffer(self, value: SSAValue) -> str:
@@ -64,19 +70,14 @@ class MemoryWriter(RowWriter):
         """End the block by ending the function, for the sake of what was noted."""
         raise NotImplementedError
 
-    @property
-    def vector(self) -> VectorAxis | None:
-        """The lane dim that is vectors, if one is."""
-        return next((lane for lane in self.lanes if lane.width > 1), None)
-
     def load(self, op: LoadOp) -> VectorValue:
         info, base, offset, guard = self._access(op, op.buffer)
-        result, storage = self.dtype_of(op.result.type), storage_type(info.dtype)
+        result, storage = dtype_of(op.result.type), storage_type(info.dtype)
         if guard is None and not result.is_complex and result is not BOOL:
             tile = self._tile_of(offset)
             if tile is not None:
                 return self._load_tile(base, storage, offset, tile, result)
-            if self.mask is None and self.inside is None and self.split(offset) is None:
+            if self.lanes.mask is None and self.lanes.inside is None and self.index.split(offset) is None:
                 spread = self.load_with_shuffle(base, storage, offset, result)
                 if spread is not None:
                     return spread
@@ -87,7 +88,7 @@ class MemoryWriter(RowWriter):
             return ComplexReg(re, im)
         loaded = VectorValue(lanes, [self._load_slot(slot, storage) for slot in slots], result)
         if result is BOOL:
-            return self.apply((loaded,), BOOL, lambda w, x: self.op("icmp ne", w, "i8", x, "0"))
+            return self.lanes.apply((loaded,), BOOL, lambda w, x: self.text.op("icmp ne", w, "i8", x, "0"))
         return loaded
 
     def prefetch(self, op: PrefetchOp) -> None:
@@ -95,11 +96,12 @@ class MemoryWriter(RowWriter):
 
         Of a loop that runs in vectors what is left over is not asked for.
         """
+        text = self.text
         info: BufferInfo = op.buffer.type.data  # type: ignore[union-attr]
         base, storage = self.buffer(op.buffer), storage_type(info.dtype)
-        lanes, slots = self._slots_of(base, storage, self.address(info, op.index.data), None, ())
+        lanes, slots = self._slots_of(base, storage, self.index.address(info, op.index.data), None, ())
         in_a_row = len(lanes) == 1 and slots[0].stride is not None
-        if self.mask is not None and self.rest is None:
+        if self.lanes.mask is not None and self.lanes.rest is None:
             return
         pointers = [slot.pointer for slot in slots]
         if in_a_row:
@@ -107,12 +109,12 @@ class MemoryWriter(RowWriter):
         if op.where is None:
             self._prefetch_lines(op, pointers)
             return
-        asking, after = self.label("ask"), self.label("asked")
-        self.branch_if(self.is_positive(op.where.data), asking, after)
-        self.start(asking)
+        asking, after = text.label("ask"), text.label("asked")
+        text.branch_if(self.index.is_positive(op.where.data), asking, after)
+        text.start(asking)
         self._prefetch_lines(op, pointers)
-        self.branch(after)
-        self.start(after)
+        text.branch(after)
+        text.start(after)
 
     def _prefetch_lines(self, op: PrefetchOp, pointers: Sequence[str]) -> None:
         for pointer in pointers:
@@ -120,22 +122,24 @@ class MemoryWriter(RowWriter):
 
     def ask_for(self, pointer: str, *, writes: bool = False, cache: int = 1) -> None:
         """Have the line at an address ready in a cache, to read or to write."""
-        self.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
-        self.put(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {int(writes)}, i32 {4 - cache}, i32 1)")
+        self.text.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
+        self.text.put(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {int(writes)}, i32 {4 - cache}, i32 1)")
 
     def _slots_of(
         self, base: str, storage: str, offset: Dim, guard: VectorValue | None, value: tuple[VectorAxis, ...]
     ) -> tuple[tuple[VectorAxis, ...], list[Slot]]:
         """The lane dims of an access (to store, also those of the `value`), and where each of its registers lies."""
-        parts = self.split(offset)
-        offsets = None if parts is not None else self.varying(offset)
+        parts = self.index.split(offset)
+        offsets = None if parts is not None else self.index.varying(offset)
         along = parts[0] if parts is not None else offsets.lanes if offsets is not None else ()
-        if self.inside is not None and self.inside.lanes[0] in along:
-            guard = self.inside if guard is None else self.primitive("and", (guard, self.inside), BOOL)
+        if self.lanes.inside is not None and self.lanes.inside.lanes[0] in along:
+            guard = (
+                self.lanes.inside if guard is None else self.scalars.primitive("and", (guard, self.lanes.inside), BOOL)
+            )
         lanes = union((along, value) if guard is None else (along, value, guard.lanes))
         vector = next((lane for lane in along if lane.width > 1), None)
         width = width_of(lanes)
-        masks, from_offsets = self._masks(guard, lanes), positions(along, lanes)
+        masks, from_offsets = self.lanes.guarded(guard, lanes), positions(along, lanes)
         element = alignment_of(storage)
         slots: list[Slot] = []
         for i, copy in enumerate(copies(lanes)):
@@ -145,16 +149,16 @@ class MemoryWriter(RowWriter):
                 if vector is not None:
                     slots.append(Slot(base, None, at, masks[i], width, element))
                     continue
-                pointer = self.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
-                self.computed_pointers.add(pointer)
+                pointer = self.text.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
+                self.index.computed_pointers.add(pointer)
                 slots.append(Slot(pointer, None, None, masks[i], width, element))
                 continue
-            where = self.shifted(offset, along, tuple(c for lane, c in zip(lanes, copy) if lane in along))
+            where = self.index.shifted(offset, along, tuple(c for lane, c in zip(lanes, copy) if lane in along))
             stride = parts[1][vector.symbol] if vector is not None else None
             if stride is not None and stride.const == -1:
                 where = where - (width - 1)
             align = self.row_alignment(base, storage, where)
-            slots.append(Slot(self.pointer(base, storage, where), stride, None, masks[i], width, align))
+            slots.append(Slot(self.index.pointer(base, storage, where), stride, None, masks[i], width, align))
         return lanes, slots
 
     def row_alignment(self, base: str, storage: str, offset: Dim) -> int:
@@ -167,10 +171,10 @@ class MemoryWriter(RowWriter):
         It has as many copies as vectors have lanes, a power of two, one after another; a mask of lanes is that of a
         loop's end.
         """
-        parts, vector = self.split(offset), self.vector
-        if parts is None or vector not in parts[0] or self.inside is not None:
+        parts, vector = self.index.split(offset), self.lanes.vector
+        if parts is None or vector not in parts[0] or self.lanes.inside is not None:
             return None
-        if self.mask is not None and self.left is None:
+        if self.lanes.mask is not None and self.lanes.left is None:
             return None
         assert vector is not None
         if parts[1][vector.symbol].const in (1, -1) or vector.width & (vector.width - 1):
@@ -187,16 +191,16 @@ class MemoryWriter(RowWriter):
 
         The first row stands for those that are not there: lanes that nobody stores.
         """
-        vector, width = self.vector, rows.copies
+        vector, width = self.lanes.vector, rows.copies
         assert vector is not None
-        lanes = tuple(lane for lane in self.lanes if lane in self.split(offset)[0])  # type: ignore[index]
+        lanes = tuple(lane for lane in self.lanes.axes if lane in self.index.split(offset)[0])  # type: ignore[index]
         align, bits = alignment_of(storage), {"float": 32, "double": 64}.get(storage) or int(storage[1:])
         lengths: dict[str, int] = {}
 
         def shuffle(a: str, b: str, mask: Sequence[int]) -> str:
             order = "<" + ", ".join(f"i32 {lane}" for lane in mask) + ">"
             ty = vector_type(lengths[a], storage)
-            made = self.ins(f"shufflevector {ty} {a}, {ty} {b}, <{len(mask)} x i32> {order}")
+            made = self.text.ins(f"shufflevector {ty} {a}, {ty} {b}, <{len(mask)} x i32> {order}")
             lengths[made] = len(mask)
             return made
 
@@ -208,7 +212,7 @@ class MemoryWriter(RowWriter):
 
             def place(row: int, copy: tuple[int, ...] = copy) -> Dim:
                 below = offset.substitute({vector.symbol: sym(vector.symbol.name) + row})
-                return self.shifted(below, lanes, copy)
+                return self.index.shifted(below, lanes, copy)
 
             there = self._rows_there(base, storage, [place(row) for row in range(width)])
 
@@ -216,10 +220,10 @@ class MemoryWriter(RowWriter):
                 row: int, start: int, count: int, place: Callable[[int], Dim] = place, there: list[str] = there
             ) -> str:
                 if there:
-                    pointer = self.pointer(there[row], storage, dim(start))
+                    pointer = self.index.pointer(there[row], storage, dim(start))
                 else:
-                    pointer = self.pointer(base, storage, place(row) + start)
-                made = self.ins(f"load {vector_type(count, storage)}, ptr {pointer}, align {align}")
+                    pointer = self.index.pointer(base, storage, place(row) + start)
+                made = self.text.ins(f"load {vector_type(count, storage)}, ptr {pointer}, align {align}")
                 lengths[made] = count
                 return made
 
@@ -229,14 +233,16 @@ class MemoryWriter(RowWriter):
 
     def _rows_there(self, base: str, storage: str, rows: Sequence[Dim]) -> list[str]:
         """Under a mask, where the rows of a tile begin: the first for each that a loop's end leaves out."""
-        if self.left is None:
+        if self.lanes.left is None:
             return []
-        first = self.pointer(base, storage, rows[0])
+        first = self.index.pointer(base, storage, rows[0])
         found = [first]
         for number, row in enumerate(rows[1:], 1):
-            inside = self.ins(f"icmp sgt i64 {self.left}, {number}")
-            found.append(self.ins(f"select i1 {inside}, ptr {self.pointer(base, storage, row)}, ptr {first}"))
-        self.computed_pointers.update(found[1:])
+            inside = self.text.ins(f"icmp sgt i64 {self.lanes.left}, {number}")
+            found.append(
+                self.text.ins(f"select i1 {inside}, ptr {self.index.pointer(base, storage, row)}, ptr {first}")
+            )
+        self.index.computed_pointers.update(found[1:])
         return found
 
     def _load_slot(self, slot: Slot, storage: str) -> str:
@@ -244,60 +250,62 @@ class MemoryWriter(RowWriter):
         if slot.offsets is None:
             return self._load_one(slot, storage)
         pointer, offsets, mask, width = slot.pointer, slot.offsets, slot.mask, slot.width
-        if mask is not None and not self._is_vector_mask(mask):
+        if mask is not None and not self.lanes.is_vector_mask(mask):
             pointer = self._or_zeros(mask, pointer)
-            offsets = self.ins(f"select i1 {mask}, <{width} x i64> {offsets}, <{width} x i64> zeroinitializer")
+            offsets = self.text.ins(f"select i1 {mask}, <{width} x i64> {offsets}, <{width} x i64> zeroinitializer")
             mask = None
-        return self._gather(pointer, storage, offsets, self._both(mask, width), width)
+        return self._gather(pointer, storage, offsets, self.lanes.both(mask, width), width)
 
     def _load_one(self, slot: Slot, storage: str) -> str:
         """One register of elements that are a stride apart (None: one element in all lanes)."""
+        text = self.text
         pointer, stride, mask, width = slot.pointer, slot.stride, slot.mask, slot.width
         align = alignment_of(storage)
         ty = vector_type(width, storage)
         if stride is None:
             if mask is None:
-                return self.ins(f"load {storage}, ptr {pointer}, align {slot.align}")
+                return text.ins(f"load {storage}, ptr {pointer}, align {slot.align}")
             wide = width > 1
             some = (
-                self.intrinsic("vector.reduce.or", f"<{width} x i1>", "i1", [(f"<{width} x i1>", mask)])
+                text.intrinsic("vector.reduce.or", f"<{width} x i1>", "i1", [(f"<{width} x i1>", mask)])
                 if wide
                 else mask
             )
-            value = self.ins(f"load {storage}, ptr {self._or_zeros(some, pointer)}, align {align}")
+            value = text.ins(f"load {storage}, ptr {self._or_zeros(some, pointer)}, align {align}")
             if not wide:
                 return value
-            spread = self.splat(value, storage, width)
-            return self.ins(f"select <{width} x i1> {mask}, {ty} {spread}, {ty} zeroinitializer")
+            spread = self.lanes.splat(value, storage, width)
+            return text.ins(f"select <{width} x i1> {mask}, {ty} {spread}, {ty} zeroinitializer")
         if stride.const in (1, -1):
-            if mask is not None and not self._is_vector_mask(mask):
+            if mask is not None and not self.lanes.is_vector_mask(mask):
                 pointer, mask = self._or_zeros(mask, pointer), None
-            backwards, mask = stride.const == -1, self._both(mask, width)
+            backwards, mask = stride.const == -1, self.lanes.both(mask, width)
             value = self.load_row(ty, pointer, mask, backwards, slot.align)
             return self._reversed(value, storage, width) if backwards else value
-        both = self._both(mask, width)
+        both = self.lanes.both(mask, width)
         if both is None:
             value = "poison"
             for k in range(width):
-                at = self.pointer(pointer, storage, stride * k)
-                element = self.ins(f"load {storage}, ptr {at}, align {align}")
-                value = self.ins(f"insertelement {ty} {value}, {storage} {element}, i64 {k}")
+                at = self.index.pointer(pointer, storage, stride * k)
+                element = text.ins(f"load {storage}, ptr {at}, align {align}")
+                value = text.ins(f"insertelement {ty} {value}, {storage} {element}, i64 {k}")
             return value
         return self._gather(pointer, storage, self._steps(stride, width), both, width)
 
     def _gather(self, base: str, storage: str, offsets: str, mask: str | None, width: int) -> str:
+        text = self.text
         ty, align = vector_type(width, storage), alignment_of(storage)
-        if mask is None and self.target.has_fast_gathers and align >= 4:
+        if mask is None and text.target.has_fast_gathers and align >= 4:
             mask = "splat (i1 true)"
         if mask is None:
             value = "poison"
             for k in range(width):
-                offset = self.ins(f"extractelement <{width} x i64> {offsets}, i64 {k}")
-                at = self.ins(f"getelementptr {storage}, ptr {base}, i64 {offset}")
-                element = self.ins(f"load {storage}, ptr {at}, align {align}")
-                value = self.ins(f"insertelement {ty} {value}, {storage} {element}, i64 {k}")
+                offset = text.ins(f"extractelement <{width} x i64> {offsets}, i64 {k}")
+                at = text.ins(f"getelementptr {storage}, ptr {base}, i64 {offset}")
+                element = text.ins(f"load {storage}, ptr {at}, align {align}")
+                value = text.ins(f"insertelement {ty} {value}, {storage} {element}, i64 {k}")
             return value
-        pointers = self.ins(f"getelementptr {storage}, ptr {base}, <{width} x i64> {offsets}")
+        pointers = text.ins(f"getelementptr {storage}, ptr {base}, <{width} x i64> {offsets}")
         arguments = [
             (f"<{width} x ptr>", f"align {align} {pointers}"),
             (f"<{width} x i1>", mask),
@@ -309,41 +317,44 @@ class MemoryWriter(RowWriter):
         info, base, offset, guard = self._access(op, op.buffer)
         storage = storage_type(info.dtype)
         if value.dtype is BOOL:
-            value = self.apply((value,), DTYPES["u8"], lambda w, x: self.to("zext", w, x, "i1", "i8"))
+            value = self.lanes.apply((value,), DTYPES["u8"], lambda w, x: self.text.to("zext", w, x, "i1", "i8"))
         lanes, slots = self._slots_of(base, storage, offset, guard, value.lanes)
         if any(slot.width > 1 and slot.stride is None and slot.offsets is None for slot in slots):
-            raise EmitError(f"a store to one element from all lanes of {self.vector}: {op}")
+            raise EmitError(f"a store to one element from all lanes of {self.lanes.vector}: {op}")
         align = min((slot.align for slot in slots), default=1)
         beside = next((lane.copies for lane in lanes if lane.width > 1), 1)
         width = width_of(lanes)
         rows = PendingStores(self.streaming(op, info, width * info.dtype.bytes), align, beside, width)
         if isinstance(value, ComplexReg):
             scalar = llvm_type(value.dtype.part)
-            for slot, re, im in zip(slots, self.spread(value.re, lanes), self.spread(value.im, lanes)):
+            for slot, re, im in zip(slots, self.lanes.spread(value.re, lanes), self.lanes.spread(value.im, lanes)):
                 self._store_pair(slot, scalar, re, im, rows)
         else:
-            for slot, reg in zip(slots, self.spread(value, lanes)):
+            for slot, reg in zip(slots, self.lanes.spread(value, lanes)):
                 self._store_slot(slot, storage, reg, rows)
         self.store_rows(rows)
 
     def _store_slot(self, slot: Slot, storage: str, reg: str, rows: PendingStores) -> None:
         """One register to memory, or to `rows`."""
+        text = self.text
         pointer, stride, mask, width = slot.pointer, slot.stride, slot.mask, slot.width
         align, ty = alignment_of(storage), vector_type(width, storage)
         if slot.offsets is not None:
-            self._scatter(pointer, storage, slot.offsets, reg, self._both(mask, width), width)
+            self._scatter(pointer, storage, slot.offsets, reg, self.lanes.both(mask, width), width)
         elif stride is None:
-            self.store_where(mask, pointer, lambda at: self.put(f"store {storage} {reg}, ptr {at}, align {align}"))
+            self.store_where(mask, pointer, lambda at: text.put(f"store {storage} {reg}, ptr {at}, align {align}"))
         elif stride.const in (1, -1):
             if stride.const == -1:
                 reg = self._reversed(reg, storage, width)
             self._put_row(rows, slot, ty, reg, stride.const == -1)
-        elif (both := self._both(mask, width)) is not None:
+        elif (both := self.lanes.both(mask, width)) is not None:
             self._scatter(pointer, storage, self._steps(stride, width), reg, both, width)
         else:
             for k in range(width):
-                element = self.ins(f"extractelement {ty} {reg}, i64 {k}")
-                self.put(f"store {storage} {element}, ptr {self.pointer(pointer, storage, stride * k)}, align {align}")
+                element = text.ins(f"extractelement {ty} {reg}, i64 {k}")
+                text.put(
+                    f"store {storage} {element}, ptr {self.index.pointer(pointer, storage, stride * k)}, align {align}"
+                )
 
     # Complex elements: in memory the parts of each lie side by side, in registers apart.
 
@@ -353,12 +364,12 @@ class MemoryWriter(RowWriter):
             re, im = self._halves(slot, scalar)
             return self._load_slot(re, scalar), self._load_slot(im, scalar)
         pointer, mask, width = slot.pointer, slot.mask, slot.width
-        if mask is not None and not self._is_vector_mask(mask):
+        if mask is not None and not self.lanes.is_vector_mask(mask):
             pointer, mask = self._or_zeros(mask, pointer), None
         backwards, ty = slot.stride.const == -1, vector_type(2 * width, scalar)
-        row = self.load_row(ty, pointer, self._both(mask, width), backwards, slot.align, 2)
+        row = self.load_row(ty, pointer, self.lanes.both(mask, width), backwards, slot.align, 2)
         numbers = range(width)[::-1] if backwards else range(width)
-        re, im = (self.shuffled(ty, row, "poison", [2 * k + part for k in numbers]) for part in (0, 1))
+        re, im = (self.text.shuffle(ty, row, "poison", [2 * k + part for k in numbers]) for part in (0, 1))
         return re, im
 
     def _store_pair(self, slot: Slot, scalar: str, re: str, im: str, rows: PendingStores) -> None:
@@ -369,19 +380,19 @@ class MemoryWriter(RowWriter):
         width = slot.width
         backwards, ty = slot.stride.const == -1, vector_type(width, scalar)
         numbers = range(width)[::-1] if backwards else range(width)
-        row = self.shuffled(ty, re, im, [k + part * width for k in numbers for part in (0, 1)])
+        row = self.text.shuffle(ty, re, im, [k + part * width for k in numbers for part in (0, 1)])
         self._put_row(rows, slot, vector_type(2 * width, scalar), row, backwards, 2)
 
     def _put_row(self, rows: PendingStores, slot: Slot, ty: str, value: str, backwards: bool, each: int = 1) -> None:
         """Adjacent elements: rows wait in `rows`, but for one that is there or not as a whole."""
 
         def wait(rows: PendingStores, pointer: str, guard: str | None) -> PendingStores:
-            mask = self._both(guard, slot.width)
+            mask = self.lanes.both(guard, slot.width)
             if mask is not None:
                 mask = self.row_mask(mask, slot.width, backwards, each)
             return rows.add(ty, value, pointer, mask, cut=guard is None)
 
-        if slot.mask is not None and not self._is_vector_mask(slot.mask):
+        if slot.mask is not None and not self.lanes.is_vector_mask(slot.mask):
             self.store_where(slot.mask, slot.pointer, lambda at: self.store_rows(wait(rows.alone(), at, None)))
         else:
             wait(rows, slot.pointer, slot.mask)
@@ -390,20 +401,21 @@ class MemoryWriter(RowWriter):
         """Where the real and the imaginary parts lie, as elements of the real type."""
         offsets, stride = slot.offsets, slot.stride
         if offsets is not None:
-            offsets = self.op("shl", slot.width, "i64", offsets, "1")
+            offsets = self.text.op("shl", slot.width, "i64", offsets, "1")
         re = replace(slot, offsets=offsets, stride=None if stride is None else stride * 2)
-        return re, replace(re, pointer=self.pointer(slot.pointer, scalar, dim(1)))
+        return re, replace(re, pointer=self.index.pointer(slot.pointer, scalar, dim(1)))
 
     def _scatter(self, base: str, storage: str, offsets: str, value: str, mask: str | None, width: int) -> None:
+        text = self.text
         ty, align = vector_type(width, storage), alignment_of(storage)
         if mask is None:
             for k in range(width):
-                offset = self.ins(f"extractelement <{width} x i64> {offsets}, i64 {k}")
-                at = self.ins(f"getelementptr {storage}, ptr {base}, i64 {offset}")
-                element = self.ins(f"extractelement {ty} {value}, i64 {k}")
-                self.put(f"store {storage} {element}, ptr {at}, align {align}")
+                offset = text.ins(f"extractelement <{width} x i64> {offsets}, i64 {k}")
+                at = text.ins(f"getelementptr {storage}, ptr {base}, i64 {offset}")
+                element = text.ins(f"extractelement {ty} {value}, i64 {k}")
+                text.put(f"store {storage} {element}, ptr {at}, align {align}")
             return
-        pointers = self.ins(f"getelementptr {storage}, ptr {base}, <{width} x i64> {offsets}")
+        pointers = text.ins(f"getelementptr {storage}, ptr {base}, <{width} x i64> {offsets}")
         self.masked("scatter", ty, "void", [(ty, value), (f"<{width} x ptr>", f"align {align} {pointers}"),
                     (f"<{width} x i1>", mask)])  # fmt: skip
 
@@ -412,102 +424,75 @@ class MemoryWriter(RowWriter):
     def _access(self, op: LoadOp | StoreOp, buffer: SSAValue) -> tuple[BufferInfo, str, Dim, VectorValue | None]:
         info: BufferInfo = buffer.type.data  # type: ignore[union-attr]
         base = self.buffer(buffer)
-        offset = self.address(info, op.index.data)
+        offset = self.index.address(info, op.index.data)
         guard: VectorValue | None = None
         for expr in op.guard_exprs:
-            expr = simplify(expr, self.bounds)
+            expr = simplify(expr, self.index.bounds)
             if not expr.nonneg:
                 one = self._nonnegative(expr)
-                guard = one if guard is None else self.primitive("and", (guard, one), BOOL)
-        if self.module.checked:
+                guard = one if guard is None else self.scalars.primitive("and", (guard, one), BOOL)
+        if self.text.module.checked:
             check_index(self, op, buffer, op.index.data, guard)
         return info, base, offset, guard
 
     def _nonnegative(self, expr: Dim) -> VectorValue:
         """Whether an expression is at least zero, over the lanes it varies along."""
-        parts = self.split(expr)
+        text = self.text
+        parts = self.index.split(expr)
         if parts is None:
-            return self.apply((self.varying(expr),), BOOL, lambda w, x: self.op("icmp sge", w, "i64", x, "0"))
+            return self.lanes.apply(
+                (self.index.varying(expr),), BOOL, lambda w, x: text.op("icmp sge", w, "i64", x, "0")
+            )
         lanes, coefficients = parts
         vector = next((lane for lane in lanes if lane.width > 1), None)
         step = coefficients[vector.symbol].const if vector is not None else None
         if vector is None:
             regs = []
             for copy in copies(lanes):
-                value = self.index(self.shifted(expr, lanes, copy))
-                regs.append(self.ins(f"icmp sge i64 {value}, 0"))
+                value = self.index.value(self.index.shifted(expr, lanes, copy))
+                regs.append(text.ins(f"icmp sge i64 {value}, 0"))
             return VectorValue(lanes, regs, BOOL)
         if step not in (1, -1):
-            return self.apply((self.varying(expr),), BOOL, lambda w, x: self.op("icmp sge", w, "i64", x, "0"))
+            return self.lanes.apply(
+                (self.index.varying(expr),), BOOL, lambda w, x: text.op("icmp sge", w, "i64", x, "0")
+            )
         regs = []
         for copy in copies(lanes):
-            first = self.index(self.shifted(expr, lanes, copy))
+            first = self.index.value(self.index.shifted(expr, lanes, copy))
             if step == 1:  # lane >= -first
-                regs.append(self.lanes_below(self.sub("0", first), vector.width, "uge"))
+                regs.append(self.lanes.below(text.sub("0", first), vector.width, "uge"))
             else:  # lane < first + 1
-                regs.append(self.lanes_below(self.add(first, "1"), vector.width, "ult"))
+                regs.append(self.lanes.below(text.add(first, "1"), vector.width, "ult"))
         return VectorValue(lanes, regs, BOOL)
-
-    def lanes_below(self, limit: str, width: int, predicate: str = "ult") -> str:
-        """A mask of the lanes whose number is below (`ult`) or from (`uge`) an i64 limit of either sign."""
-        low = self.intrinsic("smax", "i64", "i64", [("i64", limit), ("i64", "0")])
-        clamped = self.intrinsic("smin", "i64", "i64", [("i64", low), ("i64", str(width))])
-        bits = 8 if width > 32 else 16 if width > 8 else 32
-        short = self.ins(f"trunc i64 {clamped} to i{bits}")
-        numbers = "<" + ", ".join(f"i{bits} {k}" for k in range(width)) + ">"
-        return self.ins(f"icmp {predicate} <{width} x i{bits}> {numbers}, {self.splat(short, f'i{bits}', width)}")
-
-    def lanes_inside(self, width: int) -> str | None:
-        return self.mask if width > 1 else None
-
-    def _masks(self, guard: VectorValue | None, lanes: tuple[VectorAxis, ...]) -> Sequence[str | None]:
-        if guard is None:
-            return [None] * count_of(lanes)
-        if guard.width > 1:
-            self._vector_masks.update(guard.regs)
-        return [guard.regs[i] for i in positions(guard.lanes, lanes)]
-
-    def touched(self, guard: VectorValue | None, lanes: tuple[VectorAxis, ...]) -> list[str | None]:
-        """Which elements of each register over `lanes` an access under a guard touches: a mask, None for all."""
-        return [self._both(mask, width_of(lanes)) for mask in self._masks(guard, lanes)]
-
-    def _is_vector_mask(self, mask: str) -> bool:
-        return mask in self._vector_masks
-
-    def _both(self, mask: str | None, width: int) -> str | None:
-        """The guard's mask (a vector, or an i1 for all lanes) and the tail's."""
-        if mask is None or width == 1:
-            return self.mask if width > 1 else mask
-        wide = mask if self._is_vector_mask(mask) else self.splat(mask, "i1", width)
-        return wide if self.mask is None else self._conjunction(wide, self.mask, width)
-
-    def _conjunction(self, mask: str | None, other: str, width: int) -> str:
-        return other if mask is None else self.ins(f"and <{width} x i1> {mask}, {other}")
 
     def store_where(self, condition: str | None, pointer: str, write: Callable[[str], None]) -> None:
         """Write to `pointer` where an i1 holds, else nowhere that anybody reads."""
         write(self._or_scratch(condition, pointer))
 
     def _or_zeros(self, condition: str, pointer: str) -> str:
-        self.module.globals["zeros"] = "@zeros = private unnamed_addr constant [1024 x i8] zeroinitializer, align 64"
-        return self.ins(f"select i1 {condition}, ptr {pointer}, ptr @zeros")
+        self.text.module.globals["zeros"] = (
+            "@zeros = private unnamed_addr constant [1024 x i8] zeroinitializer, align 64"
+        )
+        return self.text.ins(f"select i1 {condition}, ptr {pointer}, ptr @zeros")
 
     def _or_scratch(self, condition: str | None, pointer: str) -> str:
         """`pointer`, or a place on the stack that nobody reads."""
         if condition is None:
             return pointer
         if self._scratch is None:
-            self._scratch = self.alloca("i8", 1024)
-        return self.ins(f"select i1 {condition}, ptr {pointer}, ptr {self._scratch}")
+            self._scratch = self.text.alloca("i8", 1024)
+        return self.text.ins(f"select i1 {condition}, ptr {pointer}, ptr {self._scratch}")
 
     def _steps(self, stride: Dim, width: int) -> str:
         """The offsets ``0, stride, 2*stride, …`` as a vector."""
         if stride.const is not None:
             return "<" + ", ".join(f"i64 {stride.const * k}" for k in range(width)) + ">"
         numbers = "<" + ", ".join(f"i64 {k}" for k in range(width)) + ">"
-        return self.ins(f"mul <{width} x i64> {self.splat(self.index(stride), 'i64', width)}, {numbers}")
+        return self.text.ins(
+            f"mul <{width} x i64> {self.lanes.splat(self.index.value(stride), 'i64', width)}, {numbers}"
+        )
 
     def _reversed(self, value: str, scalar: str, width: int) -> str:
         ty = vector_type(width, scalar)
         order = "<" + ", ".join(f"i32 {width - 1 - k}" for k in range(width)) + ">"
-        return self.ins(f"shufflevector {ty} {value}, {ty} poison, <{width} x i32> {order}")
+        return self.text.ins(f"shufflevector {ty} {value}, {ty} poison, <{width} x i32> {order}")

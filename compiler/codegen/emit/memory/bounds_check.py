@@ -20,7 +20,7 @@ from .....dialects.attributes import BufferInfo
 from .....dialects.dims.dims import Dim, dim
 from .....dialects.loop import AllocOp
 from .....dialects.types import DTYPES
-from ..text import Module, vector_type
+from ..text import Module, lit, vector_type
 from ..values.registers import VectorValue, union, width_of
 
 if TYPE_CHECKING:
@@ -54,45 +54,45 @@ def check_index(
     for number, (at, size) in enumerate(zip(index, info.dims, strict=True)):
         if at.const is not None and size.const is not None and 0 <= at.const < size.const:
             continue
-        place, limit, here = w.varying(at), w.varying(size), guard
+        place, limit, here = w.index.varying(at), w.index.varying(size), guard
         lanes = union((place.lanes, limit.lanes))
-        if w.inside is not None and w.inside.lanes[0] in lanes:
-            here = w.inside if here is None else w.primitive("and", (here, w.inside), BOOL)
+        if w.lanes.inside is not None and w.lanes.inside.lanes[0] in lanes:
+            here = w.lanes.inside if here is None else w.scalars.primitive("and", (here, w.lanes.inside), BOOL)
         lanes = union((lanes, here.lanes)) if here is not None else lanes
         width = width_of(lanes)
-        places, limits = w.spread(place, lanes), w.spread(limit, lanes)
+        places, limits = w.lanes.spread(place, lanes), w.lanes.spread(limit, lanes)
         bad: list[tuple[str, str]] = []
         sizes: list[tuple[str, str]] = []
-        for x, y, mask in zip(places, limits, w.touched(here, lanes), strict=True):
-            x, y = w.lit(x, width, "i64"), w.lit(y, width, "i64")
-            outside = w.ins(f"icmp uge {vector_type(width, 'i64')} {x}, {y}")
+        for x, y, mask in zip(places, limits, w.lanes.touched(here, lanes), strict=True):
+            x, y = lit(x, width, "i64"), lit(y, width, "i64")
+            outside = w.text.ins(f"icmp uge {vector_type(width, 'i64')} {x}, {y}")
             if mask is not None:
-                outside = w.ins(f"and {w.mask_type(width)} {outside}, {mask}")
+                outside = w.text.ins(f"and {vector_type(width, 'i1')} {outside}, {mask}")
             bad.append((outside, x))
             sizes.append((outside, y))
         found = VectorValue(lanes, [outside for outside, _ in bad], BOOL)
         text = f"{_place(op)}: {op.name} of {_named(buffer)}, dim {number}"
-        _end_where(w, w.any_lane(found), text, *(partial(_worst, w, of, width) for of in (bad, sizes)))
+        _end_where(w, w.lanes.any_lane(found), text, *(partial(_worst, w, of, width) for of in (bad, sizes)))
 
 
 def check_rows(w: MemoryWriter, op: Operation, buffer: SSAValue, firsts: Sequence[str], count: int) -> None:
     """An access to `count` elements of a buffer of one dim, from each of the places `firsts` on."""
     (size,) = _info(buffer).dims
-    limit = w.index(size)
+    limit = w.index.value(size)
     for first in firsts:
-        last = w.add(first, str(count - 1))
-        outside = [w.ins(f"icmp uge i64 {place}, {limit}") for place in (first, last)]
+        last = w.text.add(first, str(count - 1))
+        outside = [w.text.ins(f"icmp uge i64 {place}, {limit}") for place in (first, last)]
         text = f"{_place(op)}: {op.name} of {_named(buffer)}, {count} elements up to it"
-        _end_where(w, w.ins(f"or i1 {', '.join(outside)}"), text, partial(str, last), partial(str, limit))
+        _end_where(w, w.text.ins(f"or i1 {', '.join(outside)}"), text, partial(str, last), partial(str, limit))
 
 
 def check_run(w: MemoryWriter, op: Operation, buffer: SSAValue, first: str, behind: str) -> None:
     """An access to the elements of a buffer of one dim from `first` up to `behind`; it may be to none."""
     (size,) = _info(buffer).dims
-    limit = w.index(size)
-    outside = [w.ins(f"icmp ugt i64 {place}, {limit}") for place in (first, behind)]
+    limit = w.index.value(size)
+    outside = [w.text.ins(f"icmp ugt i64 {place}, {limit}") for place in (first, behind)]
     text = f"{_place(op)}: {op.name} of {_named(buffer)}, elements up to it"
-    _end_where(w, w.ins(f"or i1 {', '.join(outside)}"), text, partial(str, behind), partial(str, limit))
+    _end_where(w, w.text.ins(f"or i1 {', '.join(outside)}"), text, partial(str, behind), partial(str, limit))
 
 
 def check_temporary(w: MemoryWriter, op: AllocOp, size: Dim) -> None:
@@ -100,11 +100,11 @@ def check_temporary(w: MemoryWriter, op: AllocOp, size: Dim) -> None:
     info = _info(op.result)
     steps = (stride * (extent - 1) for stride, extent in zip(info.strides, info.dims))
     last = op.offset.data + sum(steps, dim(1)) * info.dtype.bytes - 1
-    limit, place = w.index(size), w.index(last)
-    outside = w.ins(f"icmp uge i64 {place}, {limit}")
+    limit, place = w.index.value(size), w.index.value(last)
+    outside = w.text.ins(f"icmp uge i64 {place}, {limit}")
     for extent in info.dims:
         if extent.const is None:
-            outside = w.ins(f"and i1 {outside}, {w.is_positive(extent)}")
+            outside = w.text.ins(f"and i1 {outside}, {w.index.is_positive(extent)}")
     if prod(1 if extent.const is None else extent.const for extent in info.dims):
         text = f"{_place(op)}: the last byte of a temporary, {info}, in its arena"
         _end_where(w, outside, text, partial(str, place), partial(str, limit))
@@ -112,24 +112,25 @@ def check_temporary(w: MemoryWriter, op: AllocOp, size: Dim) -> None:
 
 def _end_where(w: MemoryWriter, outside: str, text: str, place: Callable[[], str], size: Callable[[], str]) -> None:
     """Note an access and end the function where it is outside; `place` and `size` are computed there only."""
-    failed, after = w.label("outside"), w.label("inside")
-    w.branch_if(outside, failed, after)
-    w.start(failed)
-    w.frames.append({})
-    site = _site(w.module, text)
-    w.put(f"call void @{RECORD}(ptr {w.bounds_record()}, ptr {site}, i64 {place()}, i64 {size()})")
-    w.frames.pop()
+    failed, after = w.text.label("outside"), w.text.label("inside")
+    w.text.branch_if(outside, failed, after)
+    w.text.start(failed)
+    w.lanes.frames.append({})
+    site = _site(w.text.module, text)
+    w.text.put(f"call void @{RECORD}(ptr {w.bounds_record()}, ptr {site}, i64 {place()}, i64 {size()})")
+    w.lanes.frames.pop()
     w.leave()
-    w.start(after)
+    w.text.start(after)
 
 
 def _worst(w: MemoryWriter, bad: Sequence[tuple[str, str]], width: int) -> str:
     """Of the numbers in lanes that are outside a negative one, else the largest."""
+    text = w.text
     ty, total = vector_type(width, "i64"), ""
     for outside, place in bad:
-        one = w.ins(f"select {w.mask_type(width)} {outside}, {ty} {place}, {ty} zeroinitializer")
-        total = w.intrinsic("umax", ty, ty, [(ty, total), (ty, one)]) if total else one
-    return total if width == 1 else w.intrinsic("vector.reduce.umax", ty, "i64", [(ty, total)])
+        one = text.ins(f"select {vector_type(width, 'i1')} {outside}, {ty} {place}, {ty} zeroinitializer")
+        total = text.intrinsic("umax", ty, ty, [(ty, total), (ty, one)]) if total else one
+    return total if width == 1 else text.intrinsic("vector.reduce.umax", ty, "i64", [(ty, total)])
 
 
 def _site(module: Module, text: str) -> str:

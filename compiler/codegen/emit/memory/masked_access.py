@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from .shuffle_load import SpreadWriter
 
@@ -45,21 +44,12 @@ class PendingStores:
 class RowWriter(SpreadWriter):
     """Adds `load_row`, `store_rows` and what is `masked`."""
 
-    def __init__(self, module: Any):
-        super().__init__(module)
-        #: The lanes of the vector dim that are inside the loop's range, where not all are.
-        self.mask: str | None = None
-        #: In a loop under a mask some of whose vectors are whole: the elements left from the vector's first on.
-        self.rest: str | None = None
-        #: In a loop under a mask that its end alone makes: the elements left, one at least.
-        self.left: str | None = None
-
     def load_row(self, ty: str, pointer: str, mask: str | None, backwards: bool, align: int, each: int = 1) -> str:
         """Adjacent elements of `each` numbers; zeros for the lanes that a mask leaves out."""
         total = int(ty[1:].partition(" ")[0])
         width = total // each
         if mask is None:
-            return self.ins(f"load {ty}, ptr {pointer}, align {align}")
+            return self.text.ins(f"load {ty}, ptr {pointer}, align {align}")
         mask = self.row_mask(mask, width, backwards, each)
         return self.masked("load", ty, ty, [("ptr", f"align {align} {pointer}"), (f"<{total} x i1>", mask),
                            (ty, "zeroinitializer")])  # fmt: skip
@@ -69,26 +59,27 @@ class RowWriter(SpreadWriter):
         if not backwards and each == 1:
             return mask
         numbers = range(width)[::-1] if backwards else range(width)
-        return self.shuffled(f"<{width} x i1>", mask, "poison", [k for k in numbers for _ in range(each)])
+        return self.text.shuffle(f"<{width} x i1>", mask, "poison", [k for k in numbers for _ in range(each)])
 
     def store_rows(self, rows: PendingStores) -> None:
         """The rows that have waited, all at once, so that one test serves them all."""
+        text = self.text
         if rows.whole:
             self.store_nontemporal(rows.type, rows.whole, rows.align, rows.streaming, rows.beside)
         self._store_masked(rows, rows.guarded)
-        if not rows.cut or self.rest is None:
+        if not rows.cut or self.lanes.rest is None:
             self._store_masked(rows, rows.cut)
             return
         # The processor foresees the branch; a store under a mask costs more.
-        whole, partial, after = self.label("whole"), self.label("partial"), self.label("done")
-        self.branch_if(self.ins(f"icmp sge i64 {self.rest}, {rows.width}"), whole, partial)
-        self.start(whole)
+        whole, partial, after = text.label("whole"), text.label("partial"), text.label("done")
+        text.branch_if(text.ins(f"icmp sge i64 {self.lanes.rest}, {rows.width}"), whole, partial)
+        text.start(whole)
         self.store_nontemporal(rows.type, [row[:2] for row in rows.cut], rows.align, rows.streaming, rows.beside)
-        self.branch(after)
-        self.start(partial)
+        text.branch(after)
+        text.start(partial)
         self._store_masked(rows, rows.cut)
-        self.branch(after)
-        self.start(after)
+        text.branch(after)
+        text.start(after)
 
     def _store_masked(self, rows: PendingStores, masked: Sequence[tuple[str, str, str]]) -> None:
         """What masks leave out stays as it is."""
@@ -98,14 +89,15 @@ class RowWriter(SpreadWriter):
 
     def masked(self, name: str, ty: str, result: str, arguments: Sequence[tuple[str, str]]) -> str:
         """A masked memory intrinsic; returns its result's name where it has one."""
+        text = self.text
         width = ty[1:].partition(" ")[0]
         pointers = f"v{width}p0" if name in ("gather", "scatter") else "p0"
         element = ty[1:-1].partition(" x ")[2]
         suffix = f"v{width}" + {"float": "f32", "double": "f64"}.get(element, element)
         full = f"llvm.masked.{name}.{suffix}.{pointers}"
-        self.declare(full, result, [t for t, _ in arguments])
+        text.declare(full, result, [t for t, _ in arguments])
         call = f"call {result} @{full}({', '.join(f'{t} {v}' for t, v in arguments)})"
         if result == "void":
-            self.put(call)
+            text.put(call)
             return ""
-        return self.ins(call)
+        return text.ins(call)

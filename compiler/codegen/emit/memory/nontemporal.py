@@ -7,12 +7,15 @@ in a cache is taken out of it first, which costs several times what it saves (`b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from .....dialects.attributes import BufferInfo
-from .....dialects.dims.dims import dim
+from .....dialects.dims.dims import Sym, dim
 from .....dialects.loop import StoreOp
-from ..values.scalar import ScalarWriter
+from ..polling import Polling
+from ..text import EmitError, IrText, Module
+from ..values.index import IndexValues
+from ..values.lanes import Lanes
+from ..values.scalar import ScalarBodies
 
 __all__ = ["LINE", "StreamingWriter", "alignment_of"]
 
@@ -26,13 +29,23 @@ def alignment_of(storage: str) -> int:
     return known.get(storage) or max(1, int(storage[1:]) // 8)
 
 
-class StreamingWriter(ScalarWriter):
+class StreamingWriter:
     """Adds `store_nontemporal`."""
 
-    def __init__(self, module: Any):
-        super().__init__(module)
+    def __init__(self, module: Module):
+        self.text = IrText(module)
+        self.lanes = Lanes(self.text)
+        self.index = IndexValues(self.text, self.lanes, self.unknown_symbol)
+        self.polling = Polling(self.text, self.lanes, self.poll if module.polled else None)
+        self.scalars = ScalarBodies(self.text, self.lanes, self.polling)
         #: Whether a store went past the caches: other threads see it after a fence only.
         self.streamed = False
+
+    def unknown_symbol(self, symbol: Sym) -> str:
+        raise EmitError(f"nothing defines the symbol {symbol}")
+
+    def poll(self) -> None:
+        raise EmitError("nothing to poll")
 
     def store_nontemporal(
         self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None, beside: int
@@ -42,9 +55,11 @@ class StreamingWriter(ScalarWriter):
         They do where so many `beside` each other, one after another, fill whole lines.
         """
 
+        text = self.text
+
         def store(suffix: str) -> None:
             for value, pointer in rows:
-                self.put(f"store {ty} {value}, ptr {pointer}, {suffix}")
+                text.put(f"store {ty} {value}, ptr {pointer}, {suffix}")
 
         if streaming is None:
             store(f"align {align}")
@@ -56,26 +71,27 @@ class StreamingWriter(ScalarWriter):
             return
         low = "0"
         for k, (_, pointer) in enumerate(rows):
-            address = self.ins(f"ptrtoint ptr {pointer} to i64")
-            start = self.ins(f"sub i64 {address}, {k * size}") if k else address
-            low = self.ins(f"or i64 {low}, {start}") if k else start
-        past, usual, after = self.label("past"), self.label("usual"), self.label("stored")
-        self.branch_if(self.ins(f"icmp eq i64 {self.ins(f'and i64 {low}, {streaming}')}, 0"), past, usual)
-        self.start(past)
+            address = text.ins(f"ptrtoint ptr {pointer} to i64")
+            start = text.ins(f"sub i64 {address}, {k * size}") if k else address
+            low = text.ins(f"or i64 {low}, {start}") if k else start
+        past, usual, after = text.label("past"), text.label("usual"), text.label("stored")
+        text.branch_if(text.ins(f"icmp eq i64 {text.ins(f'and i64 {low}, {streaming}')}, 0"), past, usual)
+        text.start(past)
         store(f"align {size}, !nontemporal !{{i32 1}}")
         self.streamed = True
-        self.branch(after)
-        self.start(usual)
+        text.branch(after)
+        text.start(usual)
         store(f"align {align}")
-        self.branch(after)
-        self.start(after)
+        text.branch(after)
+        text.start(after)
 
     def streaming(self, op: StoreOp, info: BufferInfo, vector_bytes: int) -> str | None:
         """The address bits that must be 0 for stores past the caches: those within a line, or all in small buffers.
 
         None where the operation or the target has no such stores.
         """
-        if op.streaming is None or not self.target.has_streaming_stores or vector_bytes * 8 not in (128, 256, 512):
+        text = self.text
+        if op.streaming is None or not text.target.has_streaming_stores or vector_bytes * 8 not in (128, 256, 512):
             return None
         least = op.streaming.value.data
         size = dim(info.dtype.bytes)
@@ -84,11 +100,11 @@ class StreamingWriter(ScalarWriter):
         aligned = str(LINE - 1)
         if size.const is not None:
             return aligned if size.const >= least else None
-        scope = self.scopes[self.depth(size)]
+        scope = self.index.scopes[self.index.depth(size)]
         key = size, least
         found = scope.streaming.get(key)
         if found is None:
-            large = self.ins(f"icmp sge i64 {self.index(size)}, {least}", scope.prelude)
-            found = self.ins(f"select i1 {large}, i64 {aligned}, i64 -1", scope.prelude)
+            large = text.ins(f"icmp sge i64 {self.index.value(size)}, {least}", scope.prelude)
+            found = text.ins(f"select i1 {large}, i64 {aligned}, i64 -1", scope.prelude)
             scope.streaming[key] = found
         return found

@@ -26,9 +26,9 @@ class SpreadWriter(StreamingWriter):
 
     def load_with_shuffle(self, base: str, storage: str, offset: Dim, result: DType) -> VectorValue | None:
         """The elements at an offset that is not linear along the vectors; None where they are not close together."""
-        lanes = tuple(self.lane_symbols(offset))
+        lanes = tuple(self.index.lane_symbols(offset))
         vector = next((lane for lane in lanes if lane.width > 1 and not lane.starts), None)
-        if vector is None or any(s in self.varying_symbols for s in offset.symbols()):
+        if vector is None or any(s in self.index.varying_symbols for s in offset.symbols()):
             return None
         if vector.width * len(copies(lanes)) > MOST_PLACES:
             return None
@@ -49,7 +49,7 @@ class SpreadWriter(StreamingWriter):
         None where that is not always the same, where a copy's lie in more than two rows, or where a step's elements
         are further apart than if they were neighbours.
         """
-        multiple, whole = self.multiples.get(vector.symbol, 1), sym(f"{vector.symbol}~whole")
+        multiple, whole = self.index.multiples.get(vector.symbol, 1), sym(f"{vector.symbol}~whole")
         first: Dim | None = None
         far: list[list[int]] = []
         for copy in range(vector.copies):
@@ -73,29 +73,19 @@ class SpreadWriter(StreamingWriter):
 
     def _from_rows(self, base: str, storage: str, first: Dim, places: Sequence[Sequence[int]], width: int) -> list[str]:
         """A register for each list of places, of elements from the first one on."""
+        text = self.text
         count, align = max(map(max, places)) + 1, alignment_of(storage)
         ty, rows = vector_type(width, storage), list[str]()
         for start in range(0, count, width):
             there = min(width, count - start)
-            narrow, pointer = vector_type(there, storage), self.pointer(base, storage, first + start)
-            row = self.ins(f"load {narrow}, ptr {pointer}, align {align}")
+            narrow, pointer = vector_type(there, storage), self.index.pointer(base, storage, first + start)
+            row = text.ins(f"load {narrow}, ptr {pointer}, align {align}")
             if there < width:
-                row = self.shuffled(narrow, row, "poison", [min(k, there - 1) for k in range(width)])
+                row = text.shuffle(narrow, row, "poison", [min(k, there - 1) for k in range(width)])
             rows.append(row)
         made: list[str] = []
         for wanted in places:
             low = min(wanted) // width
             pair = (rows[low], rows[low + 1] if low + 1 < len(rows) else "poison")
-            made.append(self.shuffled(ty, *pair, [place - low * width for place in wanted]))
+            made.append(text.shuffle(ty, *pair, [place - low * width for place in wanted]))
         return made
-
-    def shuffled(self, ty: str, a: str, b: str, numbers: Sequence[int]) -> str:
-        """Lanes of two registers of a type, numbered through both."""
-        order = "<" + ", ".join(f"i32 {k}" for k in numbers) + ">"
-        return self.ins(f"shufflevector {ty} {self._whole(ty, a)}, {ty} {self._whole(ty, b)}, "
-                        f"<{len(numbers)} x i32> {order}")  # fmt: skip
-
-    def _whole(self, ty: str, value: str) -> str:
-        """A register, or the text of a constant in every lane."""
-        width, _, scalar = ty[1:-1].partition(" x ")
-        return value if value == "poison" else self.lit(value, int(width), scalar)

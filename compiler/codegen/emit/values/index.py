@@ -5,7 +5,7 @@ A symbol that is a lane iterator stands for the index of its first lane; `varyin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import gcd, prod
 from typing import Any
@@ -14,10 +14,11 @@ from .....dialects.attributes import BufferInfo
 from .....dialects.dims.analysis import expand_mods, linear_in, simplify
 from .....dialects.dims.dims import Call, Dim, Sym, dim, sym
 from .....dialects.types import DTYPES
-from ..text import EmitError, IrText, Module, vector_type
+from ..text import EmitError, IrText, vector_type
+from .lanes import Lanes
 from .registers import VectorAxis, VectorValue, copies, union, width_of
 
-__all__ = ["IndexWriter", "Scope"]
+__all__ = ["IndexValues", "Scope"]
 
 I64 = DTYPES["i64"]
 
@@ -27,8 +28,8 @@ class Scope:
 
     __slots__ = ("pointers", "positive", "prelude", "streaming", "values")
 
-    def __init__(self) -> None:
-        self.prelude: list[Any] = []
+    def __init__(self, prelude: list[Any]):
+        self.prelude = prelude
         self.values: dict[Dim, str] = {}
         self.pointers: dict[tuple[str, str, Dim], str] = {}
         self.streaming: dict[tuple[Dim, int], str] = {}
@@ -45,21 +46,21 @@ def _symbols(expr: Dim) -> tuple[Sym, ...]:
     return tuple(sorted(expr.symbols(), key=lambda s: s.name))
 
 
-class IndexWriter(IrText):
-    """Adds symbols, scopes, index values and pointers."""
+class IndexValues:
+    """Symbols, scopes, index values and pointers of `text`.
 
-    def __init__(self, module: Module):
-        super().__init__(module)
-        self.scopes: list[Scope] = [Scope()]
-        self.out.append(self.scopes[0].prelude)
+    `outside` gives the value of a symbol that no loop defines, available when the function begins.
+    """
+
+    def __init__(self, text: IrText, lanes: Lanes, outside: Callable[[Sym], str]):
+        self.text, self.lanes, self.outside = text, lanes, outside
+        self.scopes: list[Scope] = [Scope(text.entry)]
         self.symbols: dict[Sym, tuple[str, int]] = {}
         #: Symbols bound to a value that differs between lanes.
         self.varying_symbols: dict[Sym, VectorValue] = {}
         self.bounds: dict[Sym, Dim] = {}
         #: What iterators are multiples of in the loops around: their steps.
         self.multiples: dict[Sym, int] = {}
-        self.lanes: tuple[VectorAxis, ...] = ()
-        self.frames: list[dict[tuple[str, int], str]] = [{}]
         self.pointer_depth: dict[str, int] = {}
         #: Pointers by offsets that are no expressions: computed where they are used, as is what is beside them.
         self.computed_pointers: set[str] = set()
@@ -68,25 +69,21 @@ class IndexWriter(IrText):
 
     def push_scope(self) -> int:
         """Open a scope at the current place; its depth."""
-        scope = Scope()
+        scope = Scope([])
         self.scopes.append(scope)
-        self.out.append(scope.prelude)
+        self.text.out.append(scope.prelude)
         return len(self.scopes) - 1
 
     def define(self, symbol: Sym, value: str) -> None:
         """Give a symbol its i64 value, in the innermost scope."""
         self.symbols[symbol] = (value, len(self.scopes) - 1)
 
-    def unknown_symbol(self, symbol: Sym) -> str:
-        """The value of a symbol that no loop defines, available at the function's entry."""
-        raise EmitError(f"nothing defines the symbol {symbol}")
-
     def symbol(self, symbol: Sym) -> tuple[str, int]:
         found = self.symbols.get(symbol)
         if found is None:
             if symbol in self.varying_symbols:
                 raise EmitError(f"{symbol} differs between lanes and cannot bound a loop")
-            found = self.symbols[symbol] = (self.unknown_symbol(symbol), 0)
+            found = self.symbols[symbol] = (self.outside(symbol), 0)
         return found
 
     def depth(self, expr: Dim) -> int:
@@ -94,7 +91,7 @@ class IndexWriter(IrText):
 
     # Uniform values
 
-    def index(self, expr: Dim) -> str:
+    def value(self, expr: Dim) -> str:
         """The i64 value of an expression of symbols that are the same in all lanes (or of the first lane)."""
         const = expr.const
         if const is not None:
@@ -114,7 +111,7 @@ class IndexWriter(IrText):
         scope = self.scopes[self.depth(expr)]
         found = scope.positive.get(expr)
         if found is None:
-            found = scope.positive[expr] = self.ins(f"icmp sgt i64 {self.index(expr)}, 0", scope.prelude)
+            found = scope.positive[expr] = self.text.ins(f"icmp sgt i64 {self.value(expr)}, 0", scope.prelude)
         return found
 
     def _compute(self, expr: Dim, depth: int, out: list[Any]) -> str:
@@ -126,12 +123,12 @@ class IndexWriter(IrText):
                 inner.append((mono, coeff))
             else:
                 outer[mono] = coeff
-        total = self.index(Dim.of_terms(outer)) if outer else "0"
+        total = self.value(Dim.of_terms(outer)) if outer else "0"
         for mono, coeff in inner:
             if coeff == -1:
-                total = self.sub(total, self.index(Dim.of_terms({mono: 1})), out)
+                total = self.text.sub(total, self.value(Dim.of_terms({mono: 1})), out)
             else:
-                total = self.add(total, self.index(Dim.of_terms({mono: coeff})), out)
+                total = self.text.add(total, self.value(Dim.of_terms({mono: coeff})), out)
         return total
 
     def _mono_depth(self, mono: tuple[Any, ...]) -> int:
@@ -144,25 +141,27 @@ class IndexWriter(IrText):
         deep = [a for a in mono if self._mono_depth((a,)) == depth]
         shallow = [a for a in mono if self._mono_depth((a,)) != depth]
         if shallow:
-            total = self.index(Dim.of_terms({tuple(shallow): coeff}))
+            total = self.value(Dim.of_terms({tuple(shallow): coeff}))
         else:
             total = str(coeff)
         for atom in deep:
-            total = self.mul(self.index(_of(atom)), total, out)
+            total = self.text.mul(self.value(_of(atom)), total, out)
         return total
 
     def _index_call(self, call: Call, out: list[Any]) -> str:
-        a, b = self.index(call.a), self.index(call.b)
+        text = self.text
+        a, b = self.value(call.a), self.value(call.b)
         if call.fn in ("min", "max"):
-            less = self.ins(f"icmp slt i64 {a}, {b}", out)
+            less = text.ins(f"icmp slt i64 {a}, {b}", out)
             first, second = (a, b) if call.fn == "min" else (b, a)
-            return self.ins(f"select i1 {less}, i64 {first}, i64 {second}", out)
+            return text.ins(f"select i1 {less}, i64 {first}, i64 {second}", out)
         if call.fn == "^":
-            return self.ins(f"xor i64 {a}, {b}", out)
+            return text.ins(f"xor i64 {a}, {b}", out)
         return self.divide(call, a, b, 1, out)
 
     def divide(self, call: Call, a: str, b: str, width: int, out: list[Any]) -> str:
         """Python's ``//`` or ``%``.  A zero divisor, possible only where no element exists, is taken to be one."""
+        text = self.text
         ty = vector_type(width, "i64")
 
         def lit(value: int) -> str:
@@ -173,56 +172,40 @@ class IndexWriter(IrText):
             b = lit(1)
         if const is not None and const > 0 and const & (const - 1) == 0:
             if call.fn == "%":
-                return self.ins(f"and {ty} {a}, {lit(const - 1)}", out)
-            return self.ins(f"ashr {ty} {a}, {lit(const.bit_length() - 1)}", out)
+                return text.ins(f"and {ty} {a}, {lit(const - 1)}", out)
+            return text.ins(f"ashr {ty} {a}, {lit(const.bit_length() - 1)}", out)
         if const is None:
-            zero = self.ins(f"icmp eq {ty} {b}, {lit(0)}", out)
-            b = self.ins(f"select {vector_type(width, 'i1')} {zero}, {ty} {lit(1)}, {ty} {b}", out)
+            zero = text.ins(f"icmp eq {ty} {b}, {lit(0)}", out)
+            b = text.ins(f"select {vector_type(width, 'i1')} {zero}, {ty} {lit(1)}, {ty} {b}", out)
         if call.a.nonneg and call.b.nonneg:
-            return self.ins(f"{'udiv' if call.fn == '//' else 'urem'} {ty} {a}, {b}", out)
-        rest = self.ins(f"srem {ty} {a}, {b}", out)
-        signs = self.ins(f"xor {ty} {rest}, {b}", out)
-        differ = self.ins(f"icmp slt {ty} {signs}, {lit(0)}", out)
-        inexact = self.ins(f"icmp ne {ty} {rest}, {lit(0)}", out)
-        adjust = self.ins(f"and {vector_type(width, 'i1')} {differ}, {inexact}", out)
+            return text.ins(f"{'udiv' if call.fn == '//' else 'urem'} {ty} {a}, {b}", out)
+        rest = text.ins(f"srem {ty} {a}, {b}", out)
+        signs = text.ins(f"xor {ty} {rest}, {b}", out)
+        differ = text.ins(f"icmp slt {ty} {signs}, {lit(0)}", out)
+        inexact = text.ins(f"icmp ne {ty} {rest}, {lit(0)}", out)
+        adjust = text.ins(f"and {vector_type(width, 'i1')} {differ}, {inexact}", out)
         if call.fn == "%":
-            moved = self.ins(f"add {ty} {rest}, {b}", out)
-            return self.ins(f"select {vector_type(width, 'i1')} {adjust}, {ty} {moved}, {ty} {rest}", out)
-        quotient = self.ins(f"sdiv {ty} {a}, {b}", out)
-        wide = self.ins(f"sext {vector_type(width, 'i1')} {adjust} to {ty}", out)
-        return self.ins(f"add {ty} {quotient}, {wide}", out)
+            moved = text.ins(f"add {ty} {rest}, {b}", out)
+            return text.ins(f"select {vector_type(width, 'i1')} {adjust}, {ty} {moved}, {ty} {rest}", out)
+        quotient = text.ins(f"sdiv {ty} {a}, {b}", out)
+        wide = text.ins(f"sext {vector_type(width, 'i1')} {adjust} to {ty}", out)
+        return text.ins(f"add {ty} {quotient}, {wide}", out)
 
     # Values that differ between lanes
 
-    def splat(self, value: str, scalar: str, width: int) -> str:
-        """A vector with `value` (a constant's text or a register) in every lane."""
-        if width == 1:
-            return value
-        if value[0] != "%":
-            return f"splat ({scalar} {value})"
-        for frame in self.frames:
-            found = frame.get((value, width))
-            if found is not None:
-                return found
-        ty = vector_type(width, scalar)
-        one = self.ins(f"insertelement {ty} poison, {scalar} {value}, i64 0")
-        found = self.ins(f"shufflevector {ty} {one}, {ty} poison, <{width} x i32> zeroinitializer")
-        self.frames[-1][value, width] = found
-        return found
-
     def lane_symbols(self, expr: Dim) -> list[VectorAxis]:
         """The lane dims whose iterators an expression mentions."""
-        if not self.lanes:
+        if not self.lanes.axes:
             return []
         found = _symbols(expr)
-        return [lane for lane in self.lanes if lane.symbol in found]
+        return [lane for lane in self.lanes.axes if lane.symbol in found]
 
     def split(self, expr: Dim) -> tuple[tuple[VectorAxis, ...], dict[Sym, Dim]] | None:
         """The lane dims of an expression and its coefficient of the vector one; None where it is not linear in that."""
         found = _symbols(expr)
         if any(s in self.varying_symbols for s in found):
             return None
-        lanes = tuple(lane for lane in self.lanes if lane.symbol in found)
+        lanes = tuple(lane for lane in self.lanes.axes if lane.symbol in found)
         vector = next((lane for lane in lanes if lane.width > 1), None)
         if vector is None:
             return lanes, {}
@@ -262,7 +245,7 @@ class IndexWriter(IrText):
         """Registers of an expression that divides a lane iterator, where in each copy by itself it is linear.
 
         So it is where that iterator is a multiple of what it is divided by.  Copies that take the same values have one
-        register, so what is computed of it is computed once (`ScalarWriter.apply`).
+        register, so what is computed of it is computed once (`Lanes.apply`).
         """
         lanes = tuple(self.lane_symbols(expr))
         vector = next((lane for lane in lanes if lane.width > 1 and not lane.starts), None)
@@ -284,14 +267,14 @@ class IndexWriter(IrText):
             if value not in made:
                 back = {s: sym(vector.symbol.name) // multiple for s in whole.symbols()}
                 step = parts[0].get(lane_symbol, dim(0)).substitute(back)
-                made[value] = self._spaced(self.index(parts[1].substitute(back)), step, vector.width)
+                made[value] = self._spaced(self.value(parts[1].substitute(back)), step, vector.width)
             regs.append(made[value])
         return VectorValue(lanes, regs, I64)
 
     def _lane_value(
         self, expr: Dim, lanes: tuple[VectorAxis, ...], coefficients: dict[Sym, Dim], copy: Sequence[int]
     ) -> str:
-        base = self.index(self.shifted(expr, lanes, copy))
+        base = self.value(self.shifted(expr, lanes, copy))
         vector = next((lane for lane in lanes if lane.width > 1), None)
         return base if vector is None else self._spaced(base, coefficients[vector.symbol], vector.width)
 
@@ -299,13 +282,13 @@ class IndexWriter(IrText):
         """A vector of ``base, base + step, …``."""
         ty, const = vector_type(width, "i64"), step.const
         if const == 0:
-            return self.splat(base, "i64", width)
+            return self.lanes.splat(base, "i64", width)
         if const is not None:
             steps = "<" + ", ".join(f"i64 {const * k}" for k in range(width)) + ">"
         else:
-            stride = self.splat(self.index(step), "i64", width)
-            steps = self.ins(f"mul {ty} {stride}, <{', '.join(f'i64 {k}' for k in range(width))}>")
-        return self.ins(f"add {ty} {self.splat(base, 'i64', width)}, {steps}")
+            stride = self.lanes.splat(self.value(step), "i64", width)
+            steps = self.text.ins(f"mul {ty} {stride}, <{', '.join(f'i64 {k}' for k in range(width))}>")
+        return self.text.ins(f"add {ty} {self.lanes.splat(base, 'i64', width)}, {steps}")
 
     def _atom(self, atom: Sym | Call) -> VectorValue:
         if isinstance(atom, Sym):
@@ -313,28 +296,25 @@ class IndexWriter(IrText):
         if not self.lane_symbols(_of(atom)) and not any(
             s in self.varying_symbols for s in atom.a.symbols() | atom.b.symbols()
         ):
-            return VectorValue((), [self.index(_of(atom))], I64)
+            return VectorValue((), [self.value(_of(atom))], I64)
         return self._merge_values(atom, self.varying(atom.a), self.varying(atom.b))
 
     def _merge_values(self, what: str | Call, a: VectorValue, b: VectorValue) -> VectorValue:
+        text = self.text
         lanes = union((a.lanes, b.lanes))
         width = width_of(lanes)
         ty = vector_type(width, "i64")
         regs = []
-        for x, y in zip(self.spread(a, lanes), self.spread(b, lanes)):
+        for x, y in zip(self.lanes.spread(a, lanes), self.lanes.spread(b, lanes)):
             if isinstance(what, str):
-                regs.append(self.ins(f"{what} {ty} {x}, {y}"))
+                regs.append(text.ins(f"{what} {ty} {x}, {y}"))
             elif what.fn in ("min", "max"):
-                regs.append(self.intrinsic(f"s{what.fn}", ty, ty, [(ty, x), (ty, y)]))
+                regs.append(text.intrinsic(f"s{what.fn}", ty, ty, [(ty, x), (ty, y)]))
             elif what.fn == "^":
-                regs.append(self.ins(f"xor {ty} {x}, {y}"))
+                regs.append(text.ins(f"xor {ty} {x}, {y}"))
             else:
-                regs.append(self.divide(what, x, y, width, self.out))
+                regs.append(self.divide(what, x, y, width, text.out))
         return VectorValue(lanes, regs, I64)
-
-    def spread(self, value: VectorValue, lanes: tuple[VectorAxis, ...]) -> Sequence[str]:
-        """The registers of `value`, splat and repeated, one for each register over `lanes`."""
-        raise NotImplementedError
 
     # Memory
 
@@ -345,7 +325,7 @@ class IndexWriter(IrText):
     def pointer(self, base: str, element: str, offset: Dim) -> str:
         """``&base[offset]``: each part of the offset added where its last symbol is defined."""
         if base in self.computed_pointers:
-            return self.ins(f"getelementptr {element}, ptr {base}, i64 {self.index(offset)}")
+            return self.text.ins(f"getelementptr {element}, ptr {base}, i64 {self.value(offset)}")
         depth = self.pointer_depth.get(base, 0)
         parts: dict[int, dict[Any, int]] = {}
         const = 0
@@ -363,8 +343,8 @@ class IndexWriter(IrText):
         scope = self.scopes[depth]
         found = scope.pointers.get((base, element, offset))
         if found is None:
-            value = self.index(offset)
-            found = self.ins(f"getelementptr {element}, ptr {base}, i64 {value}", scope.prelude)
+            value = self.value(offset)
+            found = self.text.ins(f"getelementptr {element}, ptr {base}, i64 {value}", scope.prelude)
             scope.pointers[base, element, offset] = found
             self.pointer_depth[found] = depth
         return found

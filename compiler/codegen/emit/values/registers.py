@@ -13,10 +13,24 @@ from functools import lru_cache
 from itertools import product
 from math import prod
 
+from xdsl.ir import Attribute
+
+from .....dialects.attributes import scalar_dtype
 from .....dialects.dims.dims import Dim, Sym, sym
 from .....dialects.types import DType
+from ..text import lit, llvm_type, vector_type
 
-__all__ = ["ComplexReg", "VectorAxis", "VectorValue", "copies", "count_of", "positions", "union", "width_of"]
+__all__ = [
+    "ComplexReg",
+    "VectorAxis",
+    "VectorValue",
+    "copies",
+    "count_of",
+    "dtype_of",
+    "positions",
+    "union",
+    "width_of",
+]
 
 
 class VectorAxis:
@@ -55,6 +69,20 @@ class VectorValue:
     def uniform(self) -> bool:
         return not self.lanes
 
+    @property
+    def type(self) -> str:
+        """The LLVM type of each register."""
+        return vector_type(self.width, llvm_type(self.dtype))
+
+    def operands(self) -> list[str]:
+        """The registers as operands, constants spelled for their width."""
+        scalar = llvm_type(self.dtype)
+        return [lit(r, self.width, scalar) for r in self.regs]
+
+    def spelled(self) -> VectorValue:
+        """The same value with its `operands` as registers."""
+        return VectorValue(self.lanes, self.operands(), self.dtype)
+
     def typed(self, dtype: DType) -> VectorValue:
         """The same registers read as another type of the same width (signedness)."""
         return self if self.dtype is dtype else VectorValue(self.lanes, self.regs, dtype)
@@ -80,6 +108,12 @@ def union(parts: Sequence[tuple[VectorAxis, ...]]) -> tuple[VectorAxis, ...]:
         return first
     found = {lane for p in parts for lane in p}
     return tuple(sorted(found, key=lambda lane: lane.depth))
+
+
+@lru_cache(maxsize=256)
+def dtype_of(ir_type: Attribute) -> DType:
+    """The element type of a register, of an SSA value's type."""
+    return scalar_dtype(ir_type)
 
 
 @lru_cache(maxsize=4096)

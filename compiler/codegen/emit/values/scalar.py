@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation
 
-from .....dialects.attributes import scalar_dtype
+from .....dialects.dims.dims import Sym
 from .....dialects.kernel import CallOp
 from .....dialects.registry import OPS, Map, OpError, find_op
 from .....dialects.scalar.hints import NEWTON, RECIPROCAL
@@ -19,121 +19,44 @@ from ...cpu.bf16_round import rounded_to_bf16
 from ...cpu.newton_sqrt import newton_sqrt
 from ...cpu.reciprocal_divide import Inverse, divide_by_reciprocal
 from ...cpu.scalef import has_vscalef, scaled_by_powers
-from ..text import EmitError, llvm_type, quoted, vector_type
-from .primitives import Primitives, literal
-from .registers import VectorAxis, VectorValue, count_of, positions, union, width_of
+from ..polling import Polling
+from ..text import EmitError, IrText, Module, lit, llvm_type, quoted, vector_type
+from .convert import convert
+from .lanes import Lanes
+from .primitives import find_primitive, literal
+from .registers import VectorAxis, VectorValue, dtype_of, union, width_of
 
-__all__ = ["LlvmScalarBuilder", "ScalarWriter"]
+__all__ = ["LlvmScalarBuilder", "ScalarBodies"]
 
 BF16, BOOL, F32, I32 = (DTYPES[name] for name in ("bf16", "bool", "f32", "i32"))
 
 
-class ScalarWriter(Primitives):
-    """Adds elementwise operations on `VectorValue`s, and SSA values."""
+class ScalarBodies:
+    """Elementwise operations on registers of `text`; with `outlines` all approximations are calls, as inside of one."""
 
-    def __init__(self, module: Any):
-        super().__init__(module)
+    def __init__(self, text: IrText, lanes: Lanes, polling: Polling, outlines: bool = False):
+        self.text, self.lanes, self.polling, self.outlines = text, lanes, polling, outlines
         self.builder = LlvmScalarBuilder(self)
-        #: Whether long loops ask whether to go on.
-        self.can_poll = False
         #: Of divisors that were known before the loop around, by their registers.
         self.inverses: dict[str, Inverse] = {}
-        self._types: dict[Attribute, DType] = {}
-        self._methods: dict[tuple[str, DType], tuple[Callable[..., str], str, bool]] = {}
-
-    def dtype_of(self, ir_type: Attribute) -> DType:
-        found = self._types.get(ir_type)
-        if found is None:
-            found = self._types[ir_type] = scalar_dtype(ir_type)
-        return found
-
-    def spread(self, value: VectorValue, lanes: tuple[VectorAxis, ...]) -> Sequence[str]:
-        if value.lanes is lanes:
-            return value.regs
-        regs = value.regs
-        width = width_of(lanes)
-        if width > value.width:
-            scalar = llvm_type(value.dtype)
-            regs = [self.splat(r, scalar, width) for r in regs]
-        if len(regs) == 1 and not value.lanes:
-            return [regs[0]] * count_of(lanes)
-        return regs if value.lanes == lanes else [regs[i] for i in positions(value.lanes, lanes)]
-
-    def spread_all(self, regs: Iterable[VectorValue], lanes: tuple[VectorAxis, ...]) -> list[VectorValue]:
-        """Values over `lanes`, along which some of theirs may be missing."""
-        return [VectorValue(lanes, self.spread(r, lanes), r.dtype) for r in regs]
-
-    def apply(self, operands: Sequence[VectorValue], dtype: DType, one: Callable[..., str]) -> VectorValue:
-        """``one(width, *registers)`` for each register over the lane dims of any operand, once where they are equal."""
-        lanes: tuple[VectorAxis, ...] = ()
-        for o in operands:
-            if o.lanes and o.lanes is not lanes:
-                lanes = union((lanes, o.lanes)) if lanes else o.lanes
-        width = width_of(lanes)
-        columns = [self.spread(o, lanes) for o in operands]
-        made: dict[tuple[str, ...], str] = {}
-        for row in zip(*columns):
-            if row not in made:
-                made[row] = one(width, *row)
-        return VectorValue(lanes, [made[row] for row in zip(*columns)], dtype)
-
-    def mask_type(self, width: int) -> str:
-        return vector_type(width, "i1")
-
-    def any_lane(self, condition: VectorValue) -> str:
-        """An i1: whether the condition holds in any lane of any copy."""
-        mask = self.mask_type(condition.width)
-        total = condition.regs[0]
-        for other in condition.regs[1:]:
-            total = self.ins(f"or {mask} {total}, {other}")
-        if condition.width == 1:
-            return total
-        return self.intrinsic("vector.reduce.or", mask, "i1", [(mask, total)])
-
-    def select_regs(self, condition: VectorValue, a: VectorValue, b: VectorValue) -> VectorValue:
-        scalar = llvm_type(a.dtype)
-
-        def one(width: int, c: str, x: str, y: str) -> str:
-            # A fold's first totals are constants.
-            return self.choose(width, c, scalar, x, y)
-
-        if condition.uniform and (a.lanes or b.lanes):
-            # A scalar condition selects whole registers.
-            lanes = union((a.lanes, b.lanes))
-            width = width_of(lanes)
-            ty = vector_type(width, scalar)
-            spread = (self.spread(a, lanes), self.spread(b, lanes))
-            pairs = zip(*([self.lit(r, width, scalar) for r in regs] for regs in spread))
-            regs = [self.ins(f"select i1 {condition.regs[0]}, {ty} {x}, {ty} {y}") for x, y in pairs]
-            return VectorValue(lanes, regs, a.dtype)
-        return self.apply((condition, a, b), a.dtype, one)
-
-    #: Whether the bodies of all approximations are called, none expanded in place: so inside a map's own function.
-    outlines = False
+        self._primitives: dict[tuple[str, DType], Callable[..., str]] = {}
 
     def call_outlined(self, decl: type[Map], operands: Sequence[VectorValue], result: DType) -> VectorValue:
         """A call, for every register, of the function that has a map's body; a module has it once for each width."""
+        text = self.text
         kinds = [o.dtype for o in operands]
 
         def one(width: int, *regs: str) -> str:
             key = (decl.name, width, tuple(k.name for k in kinds))
-            name = self.module.maps.get(key)
+            name = text.module.maps.get(key)
             if name is None:
-                name = self.module.maps[key] = self.module.unique(f"{decl.name}.{width}{kinds[-1]}")
-                self.define_map(name, decl, kinds, result, width)
+                name = text.module.maps[key] = text.module.unique(f"{decl.name}.{width}{kinds[-1]}")
+                _define_map(text.module, name, decl, kinds, result, width)
             types = [llvm_type(k) for k in kinds]
-            given = ", ".join(f"{vector_type(width, t)} {self.lit(r, width, t)}" for t, r in zip(types, regs))
-            return self.ins(f"call {vector_type(width, llvm_type(result))} {quoted(name)}({given})")
+            given = ", ".join(f"{vector_type(width, t)} {lit(r, width, t)}" for t, r in zip(types, regs))
+            return text.ins(f"call {vector_type(width, llvm_type(result))} {quoted(name)}({given})")
 
-        return self.apply(operands, result, one)
-
-    def define_map(self, name: str, decl: type[Map], kinds: Sequence[DType], result: DType, width: int) -> None:
-        """Write the function of a map on registers of `width` elements."""
-        raise NotImplementedError
-
-    def lanes_inside(self, width: int) -> str | None:
-        """A mask of the lanes of a vector that are inside the range of the loop around; None where all are."""
-        return None
+        return self.lanes.apply(operands, result, one)
 
     def masked_while(
         self,
@@ -149,61 +72,42 @@ class ScalarWriter(Primitives):
         passed last is right for all lanes.  The registers of `first` must vary along all lanes that anything in the
         loop varies along.  After each `every` steps it polls, unless that is 0.
         """
-        inside = self.lanes_inside(width_of(first[0].lanes))
-        entered = self.block
-        head, body, done = self.label("lanes"), self.label("step"), self.label("left")
-        self.branch(head)
-        self.start(head)
+        text = self.text
+        inside = self.lanes.inside_of(width_of(first[0].lanes))
+        entered = text.block
+        head, body, done = text.label("lanes"), text.label("step"), text.label("left")
+        text.branch(head)
+        text.start(head)
         types = [vector_type(r.width, llvm_type(r.dtype)) for r in first]
-        carried = [VectorValue(r.lanes, [self.fresh() for _ in r.regs], r.dtype) for r in first]
+        carried = [VectorValue(r.lanes, [text.fresh() for _ in r.regs], r.dtype) for r in first]
         phis: list[Any] = []
-        self.out.append(phis)
-        self.frames.append({})
+        text.out.append(phis)
+        self.lanes.frames.append({})
         more, passed = before(carried)
         if inside is not None:
-            ty = self.mask_type(more.width)
-            more = VectorValue(more.lanes, [self.ins(f"and {ty} {r}, {inside}") for r in more.regs], more.dtype)
-        self.branch_if(self.any_lane(more), body, done)
-        self.start(body)
-        left, next_ = self.poll_at_last(every) if every else ("", "")
+            ty = vector_type(more.width, "i1")
+            more = VectorValue(more.lanes, [text.ins(f"and {ty} {r}, {inside}") for r in more.regs], more.dtype)
+        text.branch_if(self.lanes.any_lane(more), body, done)
+        text.start(body)
+        left, next_ = self.polling.at_last(every) if every else ("", "")
         yielded = after(passed)
         for ty, c, start, new in zip(types, carried, first, yielded, strict=True):
-            kept = self.select_regs(more, VectorValue(c.lanes, self.spread(new, c.lanes), c.dtype), c)
-            starts = (self.lit(s, start.width, llvm_type(start.dtype)) for s in start.regs)
+            kept = self.lanes.select(more, VectorValue(c.lanes, self.lanes.spread(new, c.lanes), c.dtype), c)
+            starts = (lit(s, start.width, llvm_type(start.dtype)) for s in start.regs)
             for name, s, n in zip(c.regs, starts, kept.regs, strict=True):
-                phis.append(f"  {name} = phi {ty} [{s}, %{entered}], [{n}, %{self.block}]")
+                phis.append(f"  {name} = phi {ty} [{s}, %{entered}], [{n}, %{text.block}]")
         if every:
-            phis.append(f"  {left} = phi i64 [{every}, %{entered}], [{next_}, %{self.block}]")
-        self.branch(head)
-        self.frames.pop()
-        self.start(done)
+            phis.append(f"  {left} = phi i64 [{every}, %{entered}], [{next_}, %{text.block}]")
+        text.branch(head)
+        self.lanes.frames.pop()
+        text.start(done)
         return passed
-
-    def poll(self) -> None:
-        """Leave the function if that is asked for (`emit/polling.py`); only where it `can_poll`."""
-        raise NotImplementedError
-
-    def poll_at_last(self, every: int) -> tuple[str, str]:
-        """Poll in a loop's body if this is the last of so many steps.
-
-        How many are left in this step and in the next, the names of a phi at the loop's head.
-        """
-        left, fewer = self.fresh(), self.fresh()
-        before, polling, on = self.block, self.label("poll"), self.label("go")
-        self.put(f"{fewer} = sub i64 {left}, 1")
-        self.branch_if(self.ins(f"icmp eq i64 {fewer}, 0"), polling, on)
-        self.start(polling)
-        self.poll()
-        polled = self.block
-        self.branch(on)
-        self.start(on)
-        return left, self.ins(f"phi i64 [{fewer}, %{before}], [{every}, %{polled}]")
 
     # Operations of a body
 
     def arithmetic(self, op: Operation, operands: list[VectorValue]) -> VectorValue:
         """The result of one `arith` or `math` operation with one result."""
-        result = self.dtype_of(op.results[0].type)
+        result = dtype_of(op.results[0].type)
         name = op.name
         primitive = _ARITH.get(name)
         if primitive is not None:
@@ -230,10 +134,12 @@ class ScalarWriter(Primitives):
             if name in ("arith.uitofp", "arith.extui") and source.dtype.is_integer:
                 source = source.typed(DTYPES[f"u{source.dtype.bits}"])
             if name in ("arith.sitofp", "arith.extsi") and source.dtype is BOOL:
-                return self.apply((source,), result, lambda w, x: self.to("sext", w, x, "i1", llvm_type(result)))
+                return self.lanes.apply(
+                    (source,), result, lambda w, x: self.text.to("sext", w, x, "i1", llvm_type(result))
+                )
             if name == "arith.trunci" and result is BOOL:
                 t = llvm_type(source.dtype)
-                return self.apply((source,), result, lambda w, x: self.to("trunc", w, x, t, "i1"))
+                return self.lanes.apply((source,), result, lambda w, x: self.text.to("trunc", w, x, t, "i1"))
             target = DTYPES[f"u{result.bits}"] if unsigned_result else result
             return self.cast(source, target).typed(result)
         if name == "math.absi":
@@ -249,57 +155,55 @@ class ScalarWriter(Primitives):
         return self.cast_by_conversion(x, dtype)
 
     def cast_by_conversion(self, x: VectorValue, dtype: DType) -> VectorValue:
-        return self.apply((x,), dtype, lambda w, r: self.convert(r, w, x.dtype, dtype))
+        return self.lanes.apply((x,), dtype, lambda w, r: convert(self.text, r, w, x.dtype, dtype))
 
     def _compare_floats(self, predicate: str, operands: Sequence[VectorValue]) -> VectorValue:
         wide = operands[0].dtype.computes_in
         operands = [self.cast(o, wide) if o.dtype is not wide else o for o in operands]
         scalar = llvm_type(wide)
-        return self.apply(operands, BOOL, lambda w, a, b: self.op(f"fcmp {predicate}", w, scalar, a, b))
+        return self.lanes.apply(operands, BOOL, lambda w, a, b: self.text.op(f"fcmp {predicate}", w, scalar, a, b))
 
     def primitive(self, name: str, operands: Sequence[VectorValue], dtype: DType) -> VectorValue:
         """One operation of `ScalarBuilder.emit`."""
         first = operands[-1]
-        found = self._methods.get((name, first.dtype))
+        found = self._primitives.get((name, first.dtype))
         if found is not None:
-            method, scalar, signed = found
-            return self.apply(operands, dtype, lambda w, *regs: method(w, scalar, signed, *regs))
+            return self.lanes.apply(operands, dtype, found)
         if name == "select":
-            return self.select_regs(*operands)
+            return self.lanes.select(*operands)
         if name == "cast":
             return self.cast(first, dtype)
         if name == "bitcast":
             a, b = llvm_type(first.dtype), llvm_type(dtype)
             if a == b:
                 return first.typed(dtype)
-            return self.apply(operands, dtype, lambda w, x: self.to("bitcast", w, x, a, b))
+            return self.lanes.apply(operands, dtype, lambda w, x: self.text.to("bitcast", w, x, a, b))
         if name in _FLOAT_PREDICATES:
             if first.dtype.is_float:
                 return self._compare_floats(_FLOAT_PREDICATES[name], operands)
             signed = "s" if first.dtype.kind == "int" else "u"
             predicate = name if name in ("eq", "ne") else signed + name
             scalar = llvm_type(first.dtype)
-            return self.apply(operands, BOOL, lambda w, a, b: self.op(f"icmp {predicate}", w, scalar, a, b))
+            return self.lanes.apply(operands, BOOL, lambda w, a, b: self.text.op(f"icmp {predicate}", w, scalar, a, b))
         if first.dtype.computes_in is not first.dtype:
             wide = first.dtype.computes_in
             return self.cast(self.primitive(name, [self.cast(o, wide) for o in operands], wide), dtype)
-        kind = "f" if first.dtype.is_float else "i"
-        method = getattr(self, f"_{kind}_{name}", None)
-        if method is None:
+        found = find_primitive(self.text, name, first.dtype)
+        if found is None:
             raise EmitError(f"scalar bodies have no primitive {name!r} on {first.dtype}")
-        self._methods[name, first.dtype] = (method, llvm_type(first.dtype), first.dtype.kind == "int")
-        return self.primitive(name, operands, dtype)
+        self._primitives[name, first.dtype] = found
+        return self.lanes.apply(operands, dtype, found)
 
 
 class LlvmScalarBuilder(ScalarBuilder):
     """What op bodies call; a `Value`'s `ref` is a `VectorValue`."""
 
-    def __init__(self, writer: ScalarWriter):
-        self.writer = writer
-        self.has_fma = writer.target.has_fma
+    def __init__(self, scalars: ScalarBodies):
+        self.scalars = scalars
+        self.has_fma = scalars.text.target.has_fma
 
     def emit(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
-        return Value(self, self.writer.primitive(name, [v.ref for v in operands], dtype), dtype)
+        return Value(self, self.scalars.primitive(name, [v.ref for v in operands], dtype), dtype)
 
     def literal(self, value: float | int | bool, dtype: DType) -> Value:
         return Value(self, VectorValue((), [literal(value, dtype)], dtype), dtype)
@@ -312,42 +216,41 @@ class LlvmScalarBuilder(ScalarBuilder):
 
     def expand(self, decl: type[Map], operands: Sequence[Value]) -> Value:
         """The body of a map here, or where it is long a call of a function that has it."""
-        w = self.writer
         element = operands[-1].dtype
-        if not element.is_float or not (decl.cost >= Map.OUTLINED or (w.outlines and decl.ulp is not None)):
+        if not element.is_float or not (decl.cost >= Map.OUTLINED or (self.scalars.outlines and decl.ulp is not None)):
             return decl.build(self, *operands)
         result = decl.result_dtype(element)
-        return Value(self, w.call_outlined(decl, [v.ref for v in operands], result), result)
+        return Value(self, self.scalars.call_outlined(decl, [v.ref for v in operands], result), result)
 
     def rare(self, condition: Value, slow: Callable[[], Value], fast: Value) -> Value:
-        w = self.writer
+        text, lanes = self.scalars.text, self.scalars.lanes
         mask, quick = condition.ref, fast.ref
-        lanes = union((mask.lanes, quick.lanes))
-        quick = VectorValue(lanes, w.spread(quick, lanes), quick.dtype)
-        needed = w.any_lane(mask)
-        before = w.block
-        slow_label, join = w.label("rare"), w.label("join")
-        w.branch_if(needed, slow_label, join)
-        w.start(slow_label)
-        w.frames.append({})
-        chosen = w.select_regs(mask, slow().ref, quick)
-        lanes_after = union((chosen.lanes, lanes))
-        assert lanes_after == lanes, "the slow path varies along lanes that neither its condition nor the fast one has"
-        regs = w.spread(chosen, lanes)
-        w.frames.pop()
-        after = w.block
-        w.branch(join)
-        w.start(join)
-        ty = vector_type(width_of(lanes), llvm_type(quick.dtype))
+        axes = union((mask.lanes, quick.lanes))
+        quick = VectorValue(axes, lanes.spread(quick, axes), quick.dtype)
+        needed = lanes.any_lane(mask)
+        before = text.block
+        slow_label, join = text.label("rare"), text.label("join")
+        text.branch_if(needed, slow_label, join)
+        text.start(slow_label)
+        lanes.frames.append({})
+        chosen = lanes.select(mask, slow().ref, quick)
+        axes_after = union((chosen.lanes, axes))
+        assert axes_after == axes, "the slow path varies along lanes that neither its condition nor the fast one has"
+        regs = lanes.spread(chosen, axes)
+        lanes.frames.pop()
+        after = text.block
+        text.branch(join)
+        text.start(join)
+        ty = vector_type(width_of(axes), llvm_type(quick.dtype))
         pairs = list(zip(regs, quick.regs))
-        phis = {(s, q): w.ins(f"phi {ty} [{s}, %{after}], [{q}, %{before}]") for s, q in dict.fromkeys(pairs)}
-        return Value(self, VectorValue(lanes, [phis[pair] for pair in pairs], quick.dtype), fast.dtype)
+        phis = {(s, q): text.ins(f"phi {ty} [{s}, %{after}], [{q}, %{before}]") for s, q in dict.fromkeys(pairs)}
+        return Value(self, VectorValue(axes, [phis[pair] for pair in pairs], quick.dtype), fast.dtype)
 
     def scales(self, x: Value) -> bool:
-        return has_vscalef(self.writer.target, x.ref)
+        return has_vscalef(self.scalars.text.target, x.ref)
 
     def scaled(self, p: Value, n: Value) -> Value:
-        return Value(self, scaled_by_powers(self.writer, p.ref, n.ref), p.dtype)
+        return Value(self, scaled_by_powers(self.scalars, p.ref, n.ref), p.dtype)
 
     def iterate(
         self,
@@ -356,12 +259,11 @@ class LlvmScalarBuilder(ScalarBuilder):
         step: Callable[..., tuple[Value, Sequence[Value]]],
         limit: int | None,
     ) -> tuple[Value, ...]:
-        w = self.writer
         counter = [] if limit is None else [self.constant(0, I32)]
         skipped = 1 + len(counter)
         first = [v.ref for v in (active, *counter, *states)]
         lanes = union([r.lanes for r in first])
-        wide = w.spread_all(first, lanes)
+        wide = self.scalars.lanes.spread_all(first, lanes)
 
         def values(regs: Sequence[VectorValue]) -> list[Value]:
             return [Value(self, r, r.dtype) for r in regs]
@@ -376,7 +278,22 @@ class LlvmScalarBuilder(ScalarBuilder):
             again, found = step(*values(regs[skipped:]))
             return [again.ref, *((n + 1).ref for n in values(regs[1:skipped])), *(v.ref for v in found)]
 
-        return tuple(values(w.masked_while(wide, before, after)[skipped:]))
+        return tuple(values(self.scalars.masked_while(wide, before, after)[skipped:]))
+
+
+def _define_map(module: Module, name: str, decl: type[Map], kinds: Sequence[DType], result: DType, width: int) -> None:
+    """Write the function of a map on registers of `width` elements."""
+    text = IrText(module)
+    lanes = Lanes(text)
+    builder = ScalarBodies(text, lanes, Polling(text, lanes, None), outlines=True).builder
+    axes = (VectorAxis(Sym("lane"), width, 1, 0),) if width > 1 else ()
+    operands = [VectorValue(axes, [f"%x{i}"], k) for i, k in enumerate(kinds)]
+    found = decl.build(builder, *(Value(builder, o, o.dtype) for o in operands)).ref
+    (value,) = lanes.spread(found, axes)
+    ty = vector_type(width, llvm_type(result))
+    text.put(f"ret {ty} {lit(value, width, llvm_type(result))}")
+    parameters = ", ".join(f"{vector_type(width, llvm_type(k))} %x{i}" for i, k in enumerate(kinds))
+    text.finish(name, f"internal {ty}", parameters)
 
 
 def _number(attribute: Attribute) -> float | int:
