@@ -78,7 +78,7 @@ _CLASSES: dict[str, type[TxcError]] = {
 
 
 #: Codes of errors that Python and NumPy raise too when they come to that line: no refusals to compile.
-_PYTHONS = frozenset({"TX0201", "TX0211", "TX0220", "TX0222", "TX0294"})
+_PYTHONS = frozenset({"TX0122", "TX0201", "TX0211", "TX0220", "TX0221", "TX0222", "TX0294"})
 
 
 def is_pythons(error: BaseException) -> bool:

@@ -562,7 +562,60 @@ def reads_in_a_branch(x, y, c):
     return 0.0
 
 
-@pytest.mark.parametrize("f", [adds_in_a_branch, stores_in_a_branch, reads_in_a_branch])
+def stores_before_a_reshape(x, y, c):
+    x[0] = 9
+    x[:] = y.reshape(2, 2).T.ravel()
+    return x
+
+
+def reshapes_in_a_branch(x, y, c):
+    x[0] = 9
+    if c[0] > 0:
+        y = y.reshape(2, 2).T.ravel()
+    return y
+
+
+def reshapes_to_rows_in_a_branch(x, y, c):
+    x[0] = 9
+    if c[0] > 0:
+        return y.reshape(-1, 2).sum()
+    return 0.0
+
+
+def stores_more_than_one_into_one(x, y, c):
+    x[0] = 9
+    if c[0] > 0:
+        x[:1] = y[:2]
+    return x
+
+
+def stores_rows_of_one(x, y, c):
+    x[0] = 9
+    x[:] = x[0] + y.reshape(1, -1)
+    return x
+
+
+def stores_at_indices(x, y, c):
+    x[0] = 9
+    if c[0] > 0:
+        x[[0, 0]] = y
+    return x
+
+
+def stores_a_matrix_at_indices(x, y, c):
+    x[0] = 9
+    if c[0] > 0:
+        x[[0, 0]] = y[:, None]
+    return x
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        adds_in_a_branch, stores_in_a_branch, reads_in_a_branch, reshapes_in_a_branch, reshapes_to_rows_in_a_branch,
+        stores_more_than_one_into_one, stores_at_indices, stores_a_matrix_at_indices,
+    ],
+)  # fmt: skip
 def test_sizes_that_do_not_fit_are_an_error_of_calls_that_have_them(f: Callable[..., Any]) -> None:
     """The first call's sizes are no fact of calls of others, nor of what these raise."""
     compiled = txc.jit(f)
@@ -577,4 +630,19 @@ def test_sizes_that_do_not_fit_are_an_error_of_calls_that_have_them(f: Callable[
             assert not re.search(r" = \d", str(caught.value)), "the value of another call"
         else:
             np.testing.assert_array_equal(compiled(ours, other, c), expected)
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("f", [stores_before_a_reshape, stores_rows_of_one])
+def test_an_error_of_every_call_of_some_sizes_comes_behind_the_stores_before_it(f: Callable[..., Any]) -> None:
+    compiled = txc.jit(f)
+    for n, m in ((4, 4), (4, 6), (4, 3), (1, 4), (3, 3), (4, 4)):
+        theirs, ours, other, c = np.arange(float(n)), np.arange(float(n)), np.arange(float(m)), np.ones(1)
+        try:
+            f(theirs, other, c)
+        except ValueError:
+            with pytest.raises(ValueError, match="cannot"):
+                compiled(ours, other, c)
+        else:
+            compiled(ours, other, c)
         np.testing.assert_array_equal(ours, theirs)

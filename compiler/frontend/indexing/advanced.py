@@ -116,7 +116,7 @@ def scatter(places: Places, new: Any, combine: str = STORE) -> None:
 def _fitted(value: Tensor, dims: tuple[Dim, ...], target: Tensor) -> Tensor:
     """A value cast and broadcast to what a store takes; OpError where it does not fit."""
     facts = table()
-    while value.ndim > len(dims) and value.dims[0].const == 1:
+    while value.ndim > len(dims) and facts.is_one(value.dims[0]):
         value = value[0]
     text = f"cannot store {value.user_type} into elements of {target.user_type} that have {len(dims)} dims"
     if value.ndim > len(dims):

@@ -43,12 +43,12 @@ def store(target: Tensor, new: Any, is_fresh: bool = False) -> None:
         source = cast(source, target.element)
         if source.ndim > 1 and target.ndim > 1 and source.layout != target.layout:
             raise OpError("a store mixes layouts", "put .swap_layout() on the value", "TX0210")
-        while source.ndim > target.ndim and source.dims[0].const == 1:
+        facts = table()
+        while source.ndim > target.ndim and facts.is_one(source.dims[0]):
             source = source[0]
         if trace is not None and trace.bound:
             text = "could not broadcast input array into the shape of what it is stored into"
             source = target.functions.data_dependent_sizes.stored(source, target.dims, text)
-        facts = table()
         grows = source.ndim > target.ndim or any(
             a is not b and facts.is_one(a) and not facts.is_one(b) for a, b in zip(target.dims[::-1], source.dims[::-1])
         )

@@ -288,7 +288,7 @@ class Tensor(Operators, Elements):
     def imag(self, new: Any) -> None:
         if not self.element.is_complex:
             with located():
-                raise OpError(f"{self.user_type} has no imaginary part to store into", code="TX0221")
+                raise OpError(f"{self.user_type} has no imaginary part to store into", code="TX0222")
         self.imag[...] = new
 
     def dimensions(self) -> tuple[int | SymInt, ...]:
