@@ -123,7 +123,8 @@ STEPS = (
     Step(
         "llvm", "`llvm`: what `exp` is",
         (
-            "compiler/codegen/emit/module.py: emit_llvm", "compiler/codegen/emit/values/scalar.py: ScalarWriter.apply",
+            "compiler/codegen/emit/module.py: emit_llvm",
+            "compiler/codegen/emit/values/scalar.py: ScalarBodies.arithmetic",
             "dialects/ops/elementwise/exponential.py: Exp.scalar",
         ),
         """
