@@ -15,7 +15,7 @@ from ....dialects.dims.dims import Dim, Sym
 from ....dialects.types import DType
 from ...aot.c_signature import STATUS, CArray, CConstant, CScalar, CSignature, CSize
 from ..cpu.dispatch import emit_isa_level
-from ..cpu.function import ARENA, PARALLEL, POOL, THREAD_ARENA, THREAD_STRIDE, THREADS
+from ..cpu.frame import ARENA, PARALLEL, POOL, THREAD_ARENA, THREAD_STRIDE, THREADS
 from ..emit.module import attributes
 from ..emit.text import EmitError, IrText, Module, llvm_type, quoted
 from ..emit.values.index import IndexValues

@@ -9,11 +9,10 @@ underflow, for zeros, and for what is not finite, the divider is asked as always
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation
 
 from ....dialects.scalar.float_bits import format_of
 from ....dialects.scalar.hints import RECIPROCAL
@@ -22,6 +21,7 @@ from ..emit.values.registers import VectorValue
 
 if TYPE_CHECKING:
     from ..emit.values.scalar import ScalarBodies
+    from ..emit.values.values import Values
 
 __all__ = ["Inverse", "divide_by_reciprocal", "inverse_of", "inverses_before"]
 
@@ -51,15 +51,13 @@ def inverse_of(b: ScalarBuilder, divisor: Value) -> Inverse:
     return Inverse(divisor, inverse, rest, _is_apart(b, divisor, _DIVISOR))
 
 
-def inverses_before(
-    scalars: ScalarBodies, value: Callable[[SSAValue], VectorValue], block: Block
-) -> dict[str, Inverse]:
+def inverses_before(scalars: ScalarBodies, values: Values, block: Block) -> dict[str, Inverse]:
     """The inverses that the body of a loop needs of numbers that are known before it, by their registers."""
     found: dict[str, Inverse] = {}
     for op in block.ops:
         owner = op.operands[1].owner if RECIPROCAL in op.attributes else None
         if isinstance(owner, Operation) and owner.parent is not block:
-            divisor = value(op.operands[1])
+            divisor = values[op.operands[1]]
             if _has_inverse(scalars, divisor):
                 found[divisor.regs[0]] = inverse_of(scalars.builder, Value(scalars.builder, divisor, divisor.dtype))
     return found

@@ -9,7 +9,6 @@ from ..cpu.function import CpuFunction
 from ..gpu.kernel import GpuKernel
 from ..target.target import Target
 from .debug_info import DebugInfo
-from .function import FunctionWriter
 from .text import ONCE, EmitError, Module
 
 __all__ = ["EmitError", "emit_llvm"]
@@ -29,7 +28,7 @@ def emit_llvm(
     functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
     out.names.update(f.sym_name.data for f in functions)
     for op in functions:
-        kind: type[FunctionWriter] = GpuKernel if target.is_gpu else CpuFunction
+        kind = GpuKernel if target.is_gpu else CpuFunction
         kind(out, op.sym_name.data).emit(op)
     return f"{out}{attributes(target)}"
 

@@ -170,6 +170,17 @@ class IrText:
         ty = vector_type(width, scalar)
         return self.intrinsic("abs", ty, ty, [(ty, lit(value, width, scalar)), ("i1", "false")])
 
+    def masked(self, name: str, ty: str, result: str, arguments: Sequence[tuple[str, str]]) -> str:
+        """A masked memory intrinsic; returns its result's name where it has one."""
+        pointers = f"v{ty[1:].partition(' ')[0]}p0" if name in ("gather", "scatter") else "p0"
+        full = f"llvm.masked.{name}.{mangled(ty)}.{pointers}"
+        self.declare(full, result, [t for t, _ in arguments])
+        call = f"call {result} @{full}({', '.join(f'{t} {v}' for t, v in arguments)})"
+        if result == "void":
+            self.put(call)
+            return ""
+        return self.ins(call)
+
     def shuffle(self, ty: str, a: str, b: str, numbers: Sequence[int]) -> str:
         """Lanes of two registers of a vector type, numbered through both."""
         width, _, scalar = ty[1:-1].partition(" x ")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....dialects.dims.dims import Dim
-from ..emit.function import FunctionWriter
-from ..emit.text import llvm_type
+from ....dialects.dims.dims import Dim, dim
+from ..emit.text import IrText, llvm_type
+from ..emit.values.index import IndexValues
 from ..emit.values.registers import VectorValue
 
-__all__ = ["SHARED", "WARP", "TeamWriter"]
+__all__ = ["SHARED", "WARP", "Team"]
 
 #: The memory of a block, whose size a launch says.
 SHARED = "@shared = external addrspace(3) global [0 x i8], align {align}"
@@ -17,18 +17,27 @@ SHARED = "@shared = external addrspace(3) global [0 x i8], align {align}"
 WARP = 32
 
 
-class TeamWriter(FunctionWriter):
-    """Adds threads, barriers, and shuffles between the threads of a warp."""
+class Team:
+    """The threads that work together at the current place of `text`, of a ``block`` or of a ``warp``."""
 
-    #: The threads of the block.
-    threads: int = 0
-    #: The threads that work together, of a ``block`` or of a ``warp``; whether all of them are at the current place.
-    team: str = "block"
-    together: bool = False
+    def __init__(self, text: IrText, index: IndexValues):
+        self.text, self.index = text, index
+        #: The threads of the block.
+        self.threads = 0
+        self.kind = "block"
+        #: Whether all of them are at the current place.
+        self.together = False
+        #: Where the memory of folds goes on.
+        self._folds: Dim = dim(0)
+        self._thread = self._lane = self._warp = self._shared = ""
+
+    def begin(self, threads: int, folds: Dim) -> None:
+        """A block of so many threads, in whose memory that of folds begins there."""
+        self.threads, self.together, self._folds = threads, True, folds
 
     @property
-    def team_size(self) -> int:
-        return self.threads if self.team == "block" else WARP
+    def size(self) -> int:
+        return self.threads if self.kind == "block" else WARP
 
     def special(self, name: str) -> str:
         """A coordinate of this thread, or the size of its grid, along x."""
@@ -40,34 +49,27 @@ class TeamWriter(FunctionWriter):
 
     def thread_number(self) -> str:
         """This thread's number in its team."""
-        if self._thread is None:
-            self._thread = self.special("tid")
-        return self._thread if self.team == "block" else self.lane_number()
+        self._thread = self._thread or self.special("tid")
+        return self._thread if self.kind == "block" else self.lane_number()
 
     def lane_number(self) -> str:
         """This thread's number in its warp."""
-        if self._thread is None:
-            self._thread = self.special("tid")
-        if self._lane is None:
+        self._thread = self._thread or self.special("tid")
+        if not self._lane:
             self._lane = self.text.ins(f"and i64 {self._thread}, {WARP - 1}", self.text.entry)
         return self._lane
 
     def warp_number(self) -> str:
         """The number of this thread's warp in its block."""
-        if self._thread is None:
-            self._thread = self.special("tid")
-        if self._warp is None:
+        self._thread = self._thread or self.special("tid")
+        if not self._warp:
             self._warp = self.text.ins(f"lshr i64 {self._thread}, {WARP.bit_length() - 1}", self.text.entry)
         return self._warp
-
-    _thread: str | None = None
-    _lane: str | None = None
-    _warp: str | None = None
 
     def barrier(self) -> None:
         """All threads of the team wait for each other."""
         text = self.text
-        if self.team == "warp":
+        if self.kind == "warp":
             text.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
             text.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
         else:
@@ -119,4 +121,8 @@ class TeamWriter(FunctionWriter):
             self._shared = text.ins("addrspacecast ptr addrspace(3) @shared to ptr", text.entry)
         return self.index.pointer(self._shared, "i8", offset)
 
-    _shared: str = ""
+    def memory_of_fold(self, size: int) -> Dim:
+        """The place of so many bytes of the block's memory, which no other fold has."""
+        first = self._folds
+        self._folds = first + size
+        return first

@@ -5,27 +5,31 @@ from __future__ import annotations
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim
 from ....dialects.loop import AsyncCopyOp
-from ..emit.memory.access import storage_type
-from ..emit.text import EmitError
-from .reduce import CooperativeWriter
+from ..emit.memory.access import Memory, storage_type
+from ..emit.text import EmitError, IrText
+from ..emit.values.index import IndexValues
+from ..emit.values.lanes import Lanes
 
-__all__ = ["AsyncWriter"]
+__all__ = ["AsyncCopies"]
 
 
-class AsyncWriter(CooperativeWriter):
-    """Adds copies, groups of them, and waiting for all but some groups."""
+class AsyncCopies:
+    """Copies, groups of them, and waiting for all but some groups."""
 
-    def async_copy(self, op: AsyncCopyOp) -> None:
+    def __init__(self, text: IrText, lanes: Lanes, index: IndexValues, memory: Memory):
+        self.text, self.lanes, self.index, self.memory = text, lanes, index, memory
+
+    def copy(self, op: AsyncCopyOp) -> None:
         text = self.text
         if self.lanes.axes:
             raise EmitError("a copy beside its thread in a loop of lanes")
         source: BufferInfo = op.source.type.data  # type: ignore[union-attr]
         target: BufferInfo = op.target.type.data  # type: ignore[union-attr]
         storage, size = storage_type(source.dtype), op.bytes
-        base, offset = self.buffer(op.source), self.index.address(source, op.index.data)
-        to, place = self.buffer(op.target), self.index.address(target, op.to.data)
+        base, offset = self.memory.buffer(op.source), self.index.address(source, op.index.data)
+        to, place = self.memory.buffer(op.target), self.index.address(target, op.to.data)
         for where, pointer, at in (("from", base, offset), ("to", to, place)):
-            if self.row_alignment(pointer, storage, at) % size:
+            if self.memory.alignment(pointer, storage, at) % size:
                 raise EmitError(f"a copy of {size} bytes {where} element {at}, which is not known to be aligned")
         far = text.ins(f"addrspacecast ptr {self.index.pointer(base, storage, offset)} to ptr addrspace(1)")
         near = text.ins(f"addrspacecast ptr {self.index.pointer(to, storage, place)} to ptr addrspace(3)")

@@ -7,14 +7,11 @@ alike; of its stores one thread's is enough.  Block memory is the kernel's dynam
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import gcd
-
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.attributes import BufferType, TensorMapType
-from ....dialects.dims.dims import Call, Dim, Sym
+from ....dialects.dims.dims import Sym
 from ....dialects.loop import (
     AllocOp,
     AsyncCopyOp,
@@ -28,17 +25,22 @@ from ....dialects.loop import (
     StoreOp,
 )
 from ....dialects.types import DTYPES
-from ..emit.function import symbols_of
-from ..emit.memory.nontemporal import alignment_of
-from ..emit.text import EmitError
+from ..emit.function import FunctionEmitter, symbols_of
+from ..emit.text import EmitError, IrText, Module
+from ..emit.values.lanes import Lanes
 from ..emit.values.registers import VectorValue
-from .cooperative import WARP
-from .wgmma import WarpgroupWriter
+from .alignment import Alignments
+from .cooperative import WARP, Team
+from .cp_async import AsyncCopies
+from .mma import MatrixFolds
+from .pipeline import Pipeline
+from .places import BranchedPlaces
+from .reduce import CooperativeReductions, fold_alone
+from .tma import BulkPipeline
+from .wgmma import WarpgroupFolds
 
 __all__ = ["GpuKernel"]
 
-#: The widest access to memory is of so many bytes.
-WIDEST = 16
 #: Bytes of a tensor map, which is a parameter that lies at a multiple of 64.
 TENSOR_MAP = 128
 
@@ -54,18 +56,41 @@ def _fills_registers(fold: MmaOp) -> bool:
     return through or fold.warpgroup is not None or DTYPES[fold.unit.sums].bits > 32
 
 
-class GpuKernel(WarpgroupWriter):
+class GpuKernel:
     """A function with one nest of blocks, as a kernel."""
 
-    def __init__(self, module: object, name: str):
-        super().__init__(module, name)  # type: ignore[arg-type]
-        #: What symbols and products of symbols are known to be multiples of.
-        self.divisors: dict[Dim, int] = {}
-        #: Buffers whose first element may not be their first in memory.
-        self._turned: set[str] = set()
+    def __init__(self, module: Module, name: str):
+        self.name, self.text, self.alignments = name, IrText(module), Alignments()
+        lanes = Lanes(self.text)
+        places = BranchedPlaces(self.text, lanes)
+        self.emitter = FunctionEmitter(
+            self.text,
+            lanes,
+            self,
+            {
+                AllocOp: self._allocate, StoreOp: self._store, ForOp: self._for, ParallelOp: self._parallel,
+                ReduceOp: self._reduce, MmaOp: self._matrix_fold, BarrierOp: lambda op: self.team.barrier(),
+                AsyncCopyOp: lambda op: self.copies.copy(op), BulkCopyOp: lambda op: self.bulk.copy(op),
+                ClockOp: self._clock,
+            },
+            places=places,
+            alignment=self.alignments.of_row,
+            alone=fold_alone,
+        )  # fmt: skip
+        self.index, self.lanes = self.emitter.index, lanes
+        memory, loops = self.emitter.memory, self.emitter.loops
+        self.team = Team(self.text, self.index)
+        self.reductions = CooperativeReductions(self.emitter.reductions, self.team, places)
+        self.copies = AsyncCopies(self.text, lanes, self.index, memory)
+        self.bulk = BulkPipeline(self.text, self.index, memory, loops, self.team, self._tensor_map)
+        pipeline = Pipeline(self.text, self.index, loops, self.team, self.copies)
+        self.matrices = MatrixFolds(self.text, self.buffer, self.team, pipeline)
+        self.warpgroups = WarpgroupFolds(self.text, self.team, self.matrices, self.bulk)
+        self.buffers: dict[SSAValue, str] = {}
         self._tensor_maps: dict[SSAValue, str] = {}
 
     def emit(self, op: func.FuncOp) -> None:
+        """The whole kernel."""
         text = self.text
         parameters = []
         stored = {inner.buffer for inner in op.walk() if isinstance(inner, StoreOp)}
@@ -80,11 +105,11 @@ class GpuKernel(WarpgroupWriter):
             base = text.ins(f"addrspacecast ptr addrspace(1) %a{i} to ptr", text.entry)
             self.buffers[argument] = base
             if not all(s.nonneg for s in argument.type.data.strides):
-                self._turned.add(base)
+                self.alignments.turned.add(base)
         for i, symbol in enumerate(symbols_of(op)):
             parameters.append(f"i64 %s{i}")
             self.index.symbols[symbol] = (f"%s{i}", 0)
-        self.region(op.body.block)
+        self.emitter.region(op.body.block)
         text.put("ret void")
         threads = {p.n_threads for p in op.walk() if isinstance(p, ParallelOp) and p.kind.data == "gpu_block"}
         bounds = ""
@@ -93,88 +118,122 @@ class GpuKernel(WarpgroupWriter):
             # Without such a bound ptxas keeps to the registers of a full multiprocessor, even where it has to spill.
             side_by_side = 2 if folds and not any(map(_fills_registers, folds)) else 1
             bounds = f'"nvvm.maxntid"="{max(threads)}" "nvvm.minctasm"="{side_by_side}"'
-        self.finish("ptx_kernel void", ", ".join(parameters), bounds)
+        self.text.finish(self.name, "ptx_kernel void", ", ".join(parameters), bounds)
 
-    def unknown_symbol(self, symbol: Sym) -> str:
+    # Buffers
+
+    def symbol(self, symbol: Sym) -> str:
         raise EmitError(f"nothing defines the symbol {symbol}")
+
+    def value(self, value: SSAValue) -> VectorValue:
+        raise EmitError(f"{value} is used before it is defined")
 
     def buffer(self, value: SSAValue) -> str:
         if value not in self.buffers and isinstance(value.owner, AllocOp):
-            self.allocate(value.owner)
+            self._allocate(value.owner)
         found = self.buffers.get(value)
         if found is None:
             raise EmitError(f"{value} is no buffer of this kernel")
         return found
 
-    def allocate(self, op: AllocOp) -> None:
+    def _allocate(self, op: AllocOp) -> None:
         if op.scope.data != "block":
             raise EmitError(f"memory of scope {op.scope.data!r} inside a kernel: its temporaries are block memory")
-        self.buffers[op.result] = self.shared(op.offset.data)
+        self.buffers[op.result] = self.team.shared(op.offset.data)
 
-    def tensor_map(self, tensor: SSAValue) -> str:
+    def _tensor_map(self, tensor: SSAValue) -> str:
         return self._tensor_maps[tensor]
 
-    def clock(self, op: ClockOp) -> None:
+    # Operations
+
+    def _store(self, op: StoreOp) -> None:
+        if not self.team.together:
+            self.emitter.store(op)
+            return
+        inside, after = self.text.label("one"), self.text.label("done")
+        self.text.branch_if(self.text.ins(f"icmp eq i64 {self.team.thread_number()}, 0"), inside, after)
+        self.text.start(inside)
+        self.lanes.frames.append({})
+        self.emitter.store(op)
+        self.lanes.frames.pop()
+        self.text.branch(after)
+        self.text.start(after)
+
+    def _for(self, op: ForOp) -> None:
+        self.alignments.know(op)
+        self.emitter.loops.for_loop(op)
+
+    def _reduce(self, op: ReduceOp) -> None:
+        self.reductions.reduce(op)
+
+    def _matrix_fold(self, op: MmaOp) -> None:
+        self.alignments.know(op)
+        if not self.team.together or self.lanes.axes or self.team.kind != "block":
+            raise EmitError("a matrix fold where not all threads of the block are")
+        (self.matrices if op.warpgroup is None else self.warpgroups).fold(op)
+
+    def _clock(self, op: ClockOp) -> None:
         raise EmitError("a GPU kernel is timed from outside")
 
     # Parallel loops
 
-    def parallel(self, op: ParallelOp) -> None:
+    def _parallel(self, op: ParallelOp) -> None:
         kind = op.kind.data
         if kind == "gpu_block":
             self._blocks_of_grid(op)
         elif kind == "gpu_warp":
-            self._spread(op, self.warp_number(), self.threads // WARP)
+            self._spread(op, self.team.warp_number(), self.team.threads // WARP)
         elif kind == "gpu_thread":
-            self._spread(op, self.thread_number(), self.team_size)
+            self._spread(op, self.team.thread_number(), self.team.size)
         else:
             raise EmitError(f"loop.parallel of kind {kind} is for a CPU; this target is {self.text.target.triple}")
 
     def _blocks_of_grid(self, op: ParallelOp) -> None:
         text = self.text
-        self.threads, self.together = op.n_threads, True
         folds = [inner for inner in op.walk() if isinstance(inner, ReduceOp | MmaOp)]
-        self.handed = op.shared_bytes - sum(fold.block_bytes(self.threads) for fold in folds)
+        self.team.begin(op.n_threads, op.shared_bytes - sum(fold.block_bytes(op.n_threads) for fold in folds))
         for zero in op.zeros.data if op.zeros is not None else ():
-            self._learn(zero)
-        number, count = self.special("ctaid"), self.special("nctaid")
+            self.alignments.learn(zero)
+        number, count = self.team.special("ctaid"), self.team.special("nctaid")
         step = self.index.value(op.step.data)
         first = text.add(self.index.value(op.lower.data), text.mul(number, step))
         bound = op.upper.data if op.lower.data.nonneg else None
-        self._know(op)
+        self.alignments.know(op)
         shares = any(isinstance(inner, AllocOp | BarrierOp) or _is_shared(inner) for inner in op.walk())
 
         def body(_: list[VectorValue]) -> list[VectorValue]:
-            self.region(op.block)
+            self.emitter.region(op.block)
             if shares:  # the next block of the grid that these threads run uses the same memory
-                self.barrier()
+                self.team.barrier()
             return []
 
-        self.counted(op.symbol, first, self.index.value(op.upper.data), text.mul(count, step), body, bound=bound)
-        self.together = False
+        self.emitter.loops.counted(
+            op.symbol, first, self.index.value(op.upper.data), text.mul(count, step), body, bound=bound
+        )
+        self.team.together = False
 
     def _spread(self, op: ParallelOp, number: str, count: int) -> None:
         """The iterations spread over `count` threads or warps, of which this is `number`."""
         text = self.text
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
         bound = upper if lower.nonneg else None
-        self._know(op)
+        self.alignments.know(op)
         first = text.add(self.index.value(lower), text.mul(number, self.index.value(step)))
         extent, stride = (upper - lower).const, step.const
 
         def body(_: list[VectorValue]) -> list[VectorValue]:
-            outside = self.team, self.together
+            outside = self.team.kind, self.team.together
             if op.kind.data == "gpu_warp":
-                self.team = "warp"
+                self.team.kind = "warp"
             else:
-                self.together = False
-            self.region(op.block)
-            self.team, self.together = outside
+                self.team.together = False
+            self.emitter.region(op.block)
+            self.team.kind, self.team.together = outside
             return []
 
         once = extent is not None and stride is not None and extent <= count * stride
         if once and stride is not None and extent == count * stride:
-            self.counted(op.symbol, first, "0", "1", body, trips=1, bound=bound)
+            self.emitter.loops.counted(op.symbol, first, "0", "1", body, trips=1, bound=bound)
         elif any(isinstance(inner, BarrierOp) for inner in op.walk()) and op.kind.data == "gpu_thread":
             raise EmitError(f"a barrier in a loop that not all {count} threads run once")
         elif once:
@@ -182,111 +241,10 @@ class GpuKernel(WarpgroupWriter):
             text.branch_if(text.ins(f"icmp slt i64 {first}, {self.index.value(upper)}"), inside, after)
             text.start(inside)
             self.lanes.frames.append({})
-            self.counted(op.symbol, first, "0", "1", body, trips=1, bound=bound)
+            self.emitter.loops.counted(op.symbol, first, "0", "1", body, trips=1, bound=bound)
             self.lanes.frames.pop()
             text.branch(after)
             text.start(after)
         else:
             by = text.mul(str(count), self.index.value(step))
-            self.counted(op.symbol, first, self.index.value(upper), by, body, bound=bound)
-
-    def other(self, op: Operation) -> None:
-        if isinstance(op, BarrierOp):
-            self.barrier()
-        elif isinstance(op, MmaOp):
-            self._know(op)
-            self.matrix_fold(op)
-        elif isinstance(op, AsyncCopyOp):
-            self.async_copy(op)
-        elif isinstance(op, BulkCopyOp):
-            self.bulk_copy(op)
-        elif isinstance(op, ClockOp):
-            self.clock(op)
-        else:
-            super().other(op)
-
-    def store(self, op: StoreOp, value: VectorValue) -> None:
-        text = self.text
-        if not self.together:
-            super().store(op, value)
-            return
-        inside, after = text.label("one"), text.label("done")
-        text.branch_if(text.ins(f"icmp eq i64 {self.thread_number()}, 0"), inside, after)
-        text.start(inside)
-        self.lanes.frames.append({})
-        super().store(op, value)
-        self.lanes.frames.pop()
-        text.branch(after)
-        text.start(after)
-
-    # What vectors of memory are aligned to
-
-    def for_loop(self, op: ForOp) -> None:
-        self._know(op)
-        super().for_loop(op)
-
-    def _know(self, op: ParallelOp | ForOp | MmaOp) -> None:
-        """What an iterator is a multiple of; in lanes, that of the first of them."""
-        step = op.lanes if isinstance(op, ForOp) and op.lanes > 1 else self.divisor(op.step.data)
-        if isinstance(op, ForOp) and op.lanes > 1:
-            step = op.vector.value.data
-        self.divisors[Dim.of_terms({(op.symbol,): 1})] = gcd(self.divisor(op.lower.data), step)
-
-    def _learn(self, zero: Dim) -> None:
-        """What ``a % b`` that is 0 says of ``a``."""
-        for mono, coeff in zero.terms:
-            if len(zero.terms) == coeff == len(mono) == 1 and isinstance(mono[0], Call) and mono[0].fn == "%":
-                if mono[0].b.const:
-                    self.divisors[mono[0].a] = mono[0].b.const
-
-    def divisor(self, expr: Dim) -> int:
-        """A number that an expression is known to be a multiple of; 0 for zero."""
-        total = 0
-        for mono, coeff in expr.terms:
-            whole = self.divisors.get(Dim.of_terms({mono: 1}), 1) if mono else 1
-            for atom in mono:
-                known = self._divisor_of(atom)
-                rest = list(mono)
-                rest.remove(atom)
-                others = self.divisors.get(Dim.of_terms({tuple(rest): 1}), 1) if rest else 1
-                whole = max(whole, known * others)
-            total = gcd(total, coeff * whole)
-        return total
-
-    def _divisor_of(self, atom: Sym | Call) -> int:
-        if isinstance(atom, Call) and atom.fn in ("min", "max"):
-            return gcd(self.divisor(atom.a), self.divisor(atom.b))
-        if isinstance(atom, Call) and atom.fn == "%" and atom.b.const:
-            return gcd(self.divisor(atom.a), atom.b.const)
-        return self.divisors.get(Dim.of_terms({(atom,): 1}), 1)
-
-    def row_alignment(self, base: str, storage: str, offset: Dim) -> int:
-        """Buffers start at multiples of `WIDEST`, unless their first element is not the first in memory."""
-        element = alignment_of(storage)
-        if base in self._turned:
-            return element
-        size = element * (2 if storage[0] == "<" else 1)
-        return max(element, gcd(size * self.divisor(offset), WIDEST))
-
-    # Places that are there or not
-
-    def store_where(self, condition: str | None, pointer: str, write: Callable[[str], None]) -> None:
-        text = self.text
-        if condition is None:
-            write(pointer)
-            return
-        inside, after = text.label("where"), text.label("done")
-        text.branch_if(condition, inside, after)
-        text.start(inside)
-        self.lanes.frames.append({})
-        write(pointer)
-        self.lanes.frames.pop()
-        text.branch(after)
-        text.start(after)
-
-    def _or_zeros(self, condition: str, pointer: str) -> str:
-        zeros = "@zeros = private addrspace(1) constant [64 x i8] zeroinitializer, align 64"
-        self.text.module.globals["zeros"] = zeros
-        return self.text.ins(
-            f"select i1 {condition}, ptr {pointer}, ptr addrspacecast (ptr addrspace(1) @zeros to ptr)"
-        )
+            self.emitter.loops.counted(op.symbol, first, self.index.value(upper), by, body, bound=bound)

@@ -8,7 +8,7 @@ time; of wider granules a quarter is one element, which its thread loads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -17,10 +17,11 @@ from ....dialects.attributes import BufferInfo, BufferType
 from ....dialects.loop import MmaOp
 from ....dialects.matrix_units import LINE, MatrixUnit, Piece
 from ....dialects.types import DTYPES
-from ..emit.text import EmitError, llvm_type
-from .tma import BulkWriter
+from ..emit.text import EmitError, IrText, llvm_type
+from .cooperative import Team
+from .pipeline import Pipeline
 
-__all__ = ["MatrixWriter"]
+__all__ = ["OCTET", "MatrixFolds", "parts"]
 
 FOUR = "{ i32, i32, i32, i32 }"
 #: Rows of A (columns of B) that a register of a fragment has elements of; columns of a unit's sums.
@@ -48,16 +49,19 @@ class _Operand:
         return self.offsets[granule], octet * OCTET * LINE
 
 
-class MatrixWriter(BulkWriter):
-    """Adds the fold of matrix units."""
+class MatrixFolds:
+    """The folds of matrix units by the warps of `team`; `buffer` gives the pointer to a buffer's elements."""
 
-    def matrix_fold(self, op: MmaOp) -> None:
+    def __init__(self, text: IrText, buffer: Callable[[SSAValue], str], team: Team, pipeline: Pipeline):
+        self.text, self.buffer, self.team, self.pipeline = text, buffer, team, pipeline
+
+    def fold(self, op: MmaOp) -> None:
         """By warps, each its tile of the sums."""
         text = self.text
         down, across = op.warps
-        if down * across * 32 != self.threads or down & (down - 1):
-            raise EmitError(f"a matrix fold of {down} by {across} warps in a block of {self.threads} threads")
-        warp, (tile_rows, tile_columns) = self.warp_number(), op.tile
+        if down * across * 32 != self.team.threads or down & (down - 1):
+            raise EmitError(f"a matrix fold of {down} by {across} warps in a block of {self.team.threads} threads")
+        warp, (tile_rows, tile_columns) = self.team.warp_number(), op.tile
         row = text.mul(text.ins(f"and i64 {warp}, {down - 1}"), str(tile_rows))
         column = text.mul(text.ins(f"lshr i64 {warp}, {down.bit_length() - 1}"), str(tile_columns))
         left = self._operand(op.left, op.pieces[0], row, tile_rows)
@@ -66,7 +70,7 @@ class MatrixWriter(BulkWriter):
         def multiply(slot: str, regs: list[str]) -> list[str]:
             return self._multiply_pieces(op, left, right, slot, regs)
 
-        sums = self.pipeline(op, tile_rows * tile_columns // 32, multiply)
+        sums = self.pipeline.sums(op, tile_rows * tile_columns // 32, multiply)
         self.store_sums(op, row, column, sums)
 
     # Operands
@@ -74,7 +78,7 @@ class MatrixWriter(BulkWriter):
     def _operand(self, buffer: SSAValue, piece: Piece, base: str, size: int) -> _Operand:
         """What a warp needs of `size` rows (columns) from `base` on."""
         text = self.text
-        unit, lane = piece.unit, self.lane_number()
+        unit, lane = piece.unit, self.team.lane_number()
         if unit.granule * unit.element.bytes > 16:
             group, member = text.ins(f"lshr i64 {lane}, 2"), text.ins(f"and i64 {lane}, 3")
             line = text.mul(text.add(base, group), str(LINE))
@@ -123,7 +127,7 @@ class MatrixWriter(BulkWriter):
             pointer = self._moved(base, *operand.at(octet, granule))
             name = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{'.trans' if operand.piece.turned else ''}.b16.p3"
             text.declare(name, FOUR, ["ptr addrspace(3)"])
-            regs = self.parts(text.ins(f"call {FOUR} @{name}(ptr addrspace(3) {pointer})"), FOUR)
+            regs = parts(self.text, text.ins(f"call {FOUR} @{name}(ptr addrspace(3) {pointer})"), FOUR)
             regs = [self._converted(r, unit) for r in regs]
             found += [[regs[0], regs[2]], [regs[1], regs[3]]]
         return found
@@ -177,16 +181,14 @@ class MatrixWriter(BulkWriter):
         letters = [f"={unit.registers}"] * len(c) + [letter] * (len(a) + len(b)) + [unit.registers] * len(c)
         given = ", ".join([*(f"{word} {x}" for x in (*a, *b)), *(f"{scalar} {x}" for x in c)])
         kind = f"{{ {', '.join([scalar] * len(c))} }}"
-        return self.parts(self.text.ins(f'call {kind} asm "{text}", "{",".join(letters)}"({given}) convergent'), kind)
-
-    def parts(self, made: str, kind: str) -> list[str]:
-        """The elements of a struct of that type."""
-        return [self.text.ins(f"extractvalue {kind} {made}, {i}") for i in range(kind.count(",") + 1)]
+        return parts(
+            self.text, self.text.ins(f'call {kind} asm "{text}", "{",".join(letters)}"({given}) convergent'), kind
+        )
 
     def store_sums(self, op: MmaOp, row: str, column: str, sums: Sequence[str]) -> None:
         """From the registers of a warp, whose tile begins there, to block memory, for all threads of the block."""
         text = self.text
-        info, across, lane = _info(op.sums), op.tile[1] // OCTET, self.lane_number()
+        info, across, lane = _info(op.sums), op.tile[1] // OCTET, self.team.lane_number()
         pitch, scalar = info.dims[-1].const, llvm_type(info.dtype)
         assert pitch is not None
         down = text.add(row, text.ins(f"lshr i64 {lane}, 2"))
@@ -199,7 +201,12 @@ class MatrixWriter(BulkWriter):
             pair = text.ins(f"insertelement <2 x {scalar}> {pair}, {scalar} {sums[number + 1]}, i64 1")
             pointer = text.ins(f"getelementptr {scalar}, ptr {base}, i64 {(i * pitch + j) * OCTET}")
             text.put(f"store <2 x {scalar}> {pair}, ptr {pointer}, align {2 * info.dtype.bytes}")
-        self.barrier()
+        self.team.barrier()
+
+
+def parts(text: IrText, made: str, kind: str) -> list[str]:
+    """The elements of a struct of that type."""
+    return [text.ins(f"extractvalue {kind} {made}, {i}") for i in range(kind.count(",") + 1)]
 
 
 def _info(buffer: SSAValue) -> BufferInfo:

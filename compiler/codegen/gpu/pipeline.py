@@ -7,16 +7,38 @@ from collections.abc import Callable
 from ....dialects.dims.dims import Sym, dim
 from ....dialects.loop import AsyncCopyOp, MmaOp
 from ....dialects.types import DTYPES
+from ..emit.loops.loops import Loops
+from ..emit.text import IrText
+from ..emit.values.index import IndexValues
 from ..emit.values.registers import VectorValue
-from .cp_async import AsyncWriter
+from .cooperative import Team
+from .cp_async import AsyncCopies
 
-__all__ = ["PipelineWriter"]
+__all__ = ["Pipeline", "show_to_units", "wait_for_products", "wgmma"]
 
 
-class PipelineWriter(AsyncWriter):
-    """Adds the loop that all matrix units have in common."""
+def show_to_units(text: IrText) -> None:
+    """What this thread has written to block memory is there for who reads it by itself."""
+    text.put('call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"() convergent')
 
-    def pipeline(
+
+def wait_for_products(text: IrText, newest: int) -> None:
+    """Until all products that this warp has begun but the newest have ended."""
+    wgmma(text, "wait_group", f" {newest}")
+
+
+def wgmma(text: IrText, action: str, operand: str = "") -> None:
+    """What four warps do together."""
+    text.put(f'call void asm sideeffect "wgmma.{action}.sync.aligned{operand};", "~{{memory}}"() convergent')
+
+
+class Pipeline:
+    """The loop that all matrix units have in common, of `text`."""
+
+    def __init__(self, text: IrText, index: IndexValues, loops: Loops, team: Team, copies: AsyncCopies):
+        self.text, self.index, self.loops, self.team, self.copies = text, index, loops, team, copies
+
+    def sums(
         self, op: MmaOp, count: int, multiply: Callable[[str, list[str]], list[str]], running: int = 0
     ) -> list[str]:  # fmt: skip
         """The thread's `count` sums after all of K, when every thread is done with the pieces.
@@ -30,10 +52,10 @@ class PipelineWriter(AsyncWriter):
 
         def body(carried: list[VectorValue]) -> list[VectorValue]:
             if copies:
-                self.wait_for_groups(ahead - 1)
+                self.copies.wait_for_groups(ahead - 1)
             if running:
-                self.show_to_units()
-            self.barrier()
+                show_to_units(self.text)
+            self.team.barrier()
             at, slot = self.index.symbol(now)[0], self.index.value(op.slot.substitute({op.symbol: dim(now.name)}))
             found = [r.operands()[0] for r in carried]
             if not running:
@@ -41,17 +63,17 @@ class PipelineWriter(AsyncWriter):
             found = multiply(slot, found)
             if running:
                 self._fill(op, self.text.add(at, str(ahead * line)), upper, copies)
-                self.wait_for_products(running)
+                wait_for_products(self.text, running)
             return [VectorValue((), [r], sums) for r in found]
 
         now = Sym(f"{op.iv.data}.now")
         for stage in range(ahead):
             self._fill(op, str(stage * line), upper, copies)
         zeros = [VectorValue((), ["0.0" if sums.is_float else "0"], sums) for _ in range(count)]
-        _, found = self.counted(now, "0", upper, str(line), body, zeros, bound=op.upper.data)
+        _, found = self.loops.counted(now, "0", upper, str(line), body, zeros, bound=op.upper.data)
         if running:
-            self.wait_for_products(0)
-        self.barrier()
+            wait_for_products(self.text, 0)
+        self.team.barrier()
         return [r.operands()[0] for r in found]
 
     def _fill(self, op: MmaOp, at: str, upper: str, copies: bool) -> None:
@@ -60,18 +82,10 @@ class PipelineWriter(AsyncWriter):
         text.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         end = text.ins(f"call i64 @llvm.smin.i64(i64 {text.add(at, '1')}, i64 {upper})")
 
-        def region(_: list[VectorValue]) -> list[VectorValue]:
-            self.region(op.block)
+        def pieces(_: list[VectorValue]) -> list[VectorValue]:
+            self.loops.region(op.block)
             return []
 
-        self.counted(op.symbol, at, end, str(op.unit.line), region, bound=op.upper.data)
+        self.loops.counted(op.symbol, at, end, str(op.unit.line), pieces, bound=op.upper.data)
         if copies:
-            self.end_group()
-
-    def show_to_units(self) -> None:
-        """What this thread has written to block memory is there for who reads it by itself."""
-        raise NotImplementedError
-
-    def wait_for_products(self, newest: int) -> None:
-        """Until all products that this warp has begun but the newest have ended."""
-        raise NotImplementedError
+            self.copies.end_group()

@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....dialects.dims.analysis import constant_bound
-from ....dialects.dims.dims import Dim, Sym, dim
+from ....dialects.dims.dims import Sym
 from ....dialects.loop import ReduceOp
 from ....dialects.types import DTYPES
-from ..emit.loops.loops import emitted_cost
-from ..emit.loops.reduce import Fold, number_of
-from ..emit.memory.access import storage_type
+from ..emit.loops.loops import emitted_cost, needs_order
+from ..emit.loops.pairwise_stack import get_state, put_state
+from ..emit.loops.reduce import Fold, Reductions, bound_of, number_of
+from ..emit.memory.access import Places, storage_type
 from ..emit.text import EmitError
 from ..emit.values.primitives import literal
 from ..emit.values.registers import VectorAxis, VectorValue, dtype_of
-from .cooperative import WARP, TeamWriter
+from .cooperative import WARP, Team
 
-__all__ = ["CooperativeWriter"]
+__all__ = ["CooperativeReductions", "fold_alone"]
 
 #: Elements that a thread loads before it folds the first of them, and instructions of bodies that do so.
 IN_FLIGHT, LIGHT = 8, 128
@@ -30,14 +31,19 @@ IN_FLIGHT, LIGHT = 8, 128
 ALONE = 16
 
 
-class CooperativeWriter(TeamWriter):
-    """Adds cooperative folds."""
+class CooperativeReductions:
+    """The reductions of a kernel: those that a team shares, and, by `alone`, those of one thread."""
+
+    def __init__(self, alone: Reductions, team: Team, places: Places):
+        self.alone, self.team, self.places = alone, team, places
+        self.text, self.lanes, self.index, self.values = alone.text, alone.lanes, alone.index, alone.values
+        self.loops = alone.loops
 
     def reduce(self, op: ReduceOp) -> None:
         if op.cooperative is None:
-            super().reduce(op)
+            self.alone.reduce(op)
             return
-        if not self.together or self.lanes.axes:
+        if not self.team.together or self.lanes.axes:
             raise EmitError("a cooperative fold where not all threads are, or inside lanes")
         order = op.order.data
         dtypes = [dtype_of(out.type) for out in op.outs]
@@ -49,54 +55,36 @@ class CooperativeWriter(TeamWriter):
             total = self._free(fold, start, end)
         elif order.kind == "tree":
             lanes = min(order.lanes, WARP)
-            size = order.block * (self.team_size // lanes)
+            size = order.block * (self.team.size // lanes)
             most = constant_bound(op.upper.data - op.lower.data)
             if most is not None and most <= size:
                 total = self._team_run(fold, start, end, extent == size)
             else:
                 even = extent is not None and extent % size == 0
-                total = self.blocked_reduce(fold, extent, size, lambda a, b: self._team_run(fold, a, b, even))
+                total = self.alone.blocked_reduce(fold, extent, size, lambda a, b: self._team_run(fold, a, b, even))
         else:
             raise EmitError(f"the order {order} is one thread's; it is not shared")
         self.values.update(zip(op.outs, total))
-
-    def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[VectorValue]:
-        """One thread's fold in order, with several elements in flight."""
-        text = self.text
-        copies = self._in_flight(fold, 1, ALONE)
-        if fold.lanes > 1 or self.lanes.axes or copies == 1 or fold.position is not None:
-            return super()._block(fold, start, end, extent)
-        symbol, bound = fold.op.symbol, self._bound(fold.op)
-        lane = self._lane_of(fold, copies, 1)
-        whole = text.add(start, text.whole(text.sub(end, start), copies))
-        stopped, totals = self.counted(
-            symbol, start, whole, str(copies), lambda c: self._steps_of(fold, c, lane, None, None),
-            self._start(fold, ()), bound=bound,
-        )  # fmt: skip
-        _, totals = self.counted(
-            symbol, stopped, end, "1", lambda c: self.accumulate(fold, c, None), totals, bound=bound
-        )
-        return totals
 
     # Orders that are free
 
     def _free(self, fold: Fold, start: str, end: str) -> list[VectorValue]:
         """Each thread takes every so-many-th element."""
         text = self.text
-        size, number = self.team_size, self.thread_number()
-        copies = self._in_flight(fold, 1)
-        lane = self._lane_of(fold, copies, size)
-        totals = self._start(fold, () if lane is None else (lane,))
+        size, number = self.team.size, self.team.thread_number()
+        copies = _in_flight(fold, 1)
+        lane = _lane_of(self.alone, fold, copies, size)
+        totals = self.alone.start(fold, () if lane is None else (lane,))
         first = text.add(start, number)
-        symbol, bound = fold.op.symbol, self._bound(fold.op)
+        symbol, bound = fold.op.symbol, bound_of(fold.op)
         step = size * copies
         last = text.sub(end, str(step - size))
-        stopped, totals = self.counted(
-            symbol, first, last, str(step), lambda c: self.accumulate(fold, c, lane), totals, bound=bound
+        stopped, totals = self.loops.counted(
+            symbol, first, last, str(step), lambda c: self.alone.accumulate(fold, c, lane), totals, bound=bound
         )
         totals = self._halved(fold, totals, copies)
-        _, totals = self.counted(
-            symbol, stopped, end, str(size), lambda c: self.accumulate(fold, c, None), totals, bound=bound
+        _, totals = self.loops.counted(
+            symbol, stopped, end, str(size), lambda c: self.alone.accumulate(fold, c, None), totals, bound=bound
         )
         count = text.intrinsic("smin", "i64", "i64", [("i64", text.sub(end, start)), ("i64", str(size))])
         return self._across(fold, totals, 1, count)
@@ -108,7 +96,7 @@ class CooperativeWriter(TeamWriter):
         text = self.text
         order = fold.op.order.data
         threads = min(order.lanes, WARP)
-        number = self.thread_number()
+        number = self.team.thread_number()
         group = text.ins(f"lshr i64 {number}, {threads.bit_length() - 1}")
         place = text.ins(f"and i64 {number}, {threads - 1}")
         here = text.add(start, text.mul(group, str(order.block)))
@@ -131,12 +119,12 @@ class CooperativeWriter(TeamWriter):
             text.branch(after)
             self.lanes.frames.pop()
             text.start(after)
-            totals = self.join(a, from_a, b, from_b)
+            totals = self.loops.join(a, from_a, b, from_b)
         totals = self._halved(fold, totals, copies)
         step = threads
         while step > 1:
             step //= 2
-            totals = self._merge_values_of(fold, totals, self.from_above(totals, step))
+            totals = self._merge_values_of(fold, totals, self.team.from_above(totals, step))
         blocks = text.ins(f"ashr i64 {text.add(text.sub(end, start), str(order.block - 1))}, "
                           f"{order.block.bit_length() - 1}")  # fmt: skip
         return self._across(fold, totals, threads, blocks)
@@ -145,14 +133,15 @@ class CooperativeWriter(TeamWriter):
         self, fold: Fold, here: str, below: str, place: str, copies: int, threads: int
     ) -> list[VectorValue]:
         order, symbol = fold.op.order.data, fold.op.symbol
-        steps = min(self._in_flight(fold, copies) // copies, order.block // order.lanes) or 1
-        lane = self._lane_of(fold, copies * steps, threads)
-        kept = self._lane_of(fold, copies, threads)
-        totals = self._start(fold, () if kept is None else (kept,))
+        steps = min(_in_flight(fold, copies) // copies, order.block // order.lanes) or 1
+        lane = _lane_of(self.alone, fold, copies * steps, threads)
+        kept = _lane_of(self.alone, fold, copies, threads)
+        totals = self.alone.start(fold, () if kept is None else (kept,))
         span = order.lanes * steps
-        _, totals = self.counted(
-            symbol, self.text.add(here, place), below, str(span), lambda c: self._steps_of(fold, c, lane, kept, None),
-            totals, trips=order.block // span, bound=self._bound(fold.op),
+        _, totals = self.loops.counted(
+            symbol, self.text.add(here, place), below, str(span),
+            lambda c: _steps_of(self.alone, fold, c, lane, kept, None), totals, trips=order.block // span,
+            bound=bound_of(fold.op),
         )  # fmt: skip
         return totals
 
@@ -162,9 +151,9 @@ class CooperativeWriter(TeamWriter):
         """A block that is not whole, or not there at all: elements beyond it repeat the last, and are not folded."""
         text = self.text
         order, symbol = fold.op.order.data, fold.op.symbol
-        steps = min(self._in_flight(fold, copies) // copies, order.block // order.lanes) or 1
-        kept = self._lane_of(fold, copies, threads)
-        totals = self._start(fold, () if kept is None else (kept,))
+        steps = min(_in_flight(fold, copies) // copies, order.block // order.lanes) or 1
+        kept = _lane_of(self.alone, fold, copies, threads)
+        totals = self.alone.start(fold, () if kept is None else (kept,))
 
         def step(carried: list[VectorValue]) -> list[VectorValue]:
             first, last = self.index.symbols[symbol][0], text.sub(end, "1")
@@ -176,66 +165,27 @@ class CooperativeWriter(TeamWriter):
                 starts.append(Sym(f"{symbol.name}~{copy}"))
                 self.index.push_scope()
                 self.index.define(starts[-1], held)
-            lane = self._lane_of(fold, copies * steps, threads, starts)
-            return self._steps_of(fold, carried, lane, kept, there)
+            lane = _lane_of(self.alone, fold, copies * steps, threads, starts)
+            return _steps_of(self.alone, fold, carried, lane, kept, there)
 
-        _, totals = self.counted(
-            symbol, text.add(here, place), end, str(order.lanes * steps), step, totals, bound=self._bound(fold.op)
+        _, totals = self.loops.counted(
+            symbol, text.add(here, place), end, str(order.lanes * steps), step, totals, bound=bound_of(fold.op)
         )
         return totals
 
-    def _steps_of(
-        self,
-        fold: Fold,
-        totals: list[VectorValue],
-        lane: VectorAxis | None,
-        kept: VectorAxis | None,
-        there: Sequence[str] | None,
-    ) -> list[VectorValue]:
-        """Elements of all steps at once, then folded step after step; only those that are `there` (None: all)."""
-        if lane is None:
-            return self.accumulate(fold, totals, None)
-        outside = self.lanes.axes
-        self.lanes.axes = (*outside, lane)
-        element = self.region(fold.op.body.block)
-        columns = [list(self.lanes.spread(e.spelled(), (lane,))) for e in element]
-        copies = kept.copies if kept is not None else 1
-        lanes = (kept,) if kept is not None else ()
-        self.lanes.axes = (*outside, *lanes)
-        for first in range(0, lane.copies, copies):
-            step = [VectorValue(lanes, c[first : first + copies], e.dtype) for c, e in zip(columns, element)]
-            new = self.fold_in(fold, totals, step)
-            if there is not None:
-                asked = VectorValue(lanes, there[first : first + copies], DTYPES["bool"])
-                new = [self.lanes.select(asked, n, t) for n, t in zip(new, totals)]
-            totals = new
-        self.lanes.axes = outside
-        return totals
-
     # Combining
-
-    def _in_flight(self, fold: Fold, least: int, most: int = IN_FLIGHT) -> int:
-        """How many elements a thread loads at once."""
-        if self._needs_order(fold.op.body.block):
-            return least if least == 1 else 1
-        cost = emitted_cost(fold.op.body.block)
-        return max(least, min(most, LIGHT // cost))
-
-    def _lane_of(self, fold: Fold, copies: int, stride: int, starts: Sequence[Sym] = ()) -> VectorAxis | None:
-        """The lane dim of so many elements of a thread."""
-        return VectorAxis(fold.op.symbol, 1, copies, len(self.lanes.axes), starts, stride) if copies > 1 else None
 
     def _halved(self, fold: Fold, totals: list[VectorValue], copies: int) -> list[VectorValue]:
         """A thread's own lanes, combined by halves."""
         regs = [t.operands() for t in totals]
         while copies > 1:
             copies //= 2
-            lane = self._lane_of(fold, copies, 1)
+            lane = _lane_of(self.alone, fold, copies, 1)
             lanes = () if lane is None else (lane,)
             older = [VectorValue(lanes, r[:copies], d) for r, d in zip(regs, fold.dtypes)]
             newer = [VectorValue(lanes, r[copies:], d) for r, d in zip(regs, fold.dtypes)]
             self.lanes.axes = lanes
-            merged = self.merge(fold, older, newer)
+            merged = self.alone.merge(fold, older, newer)
             regs = [m.operands() for m in self.lanes.spread_all(merged, lanes)]
             self.lanes.axes = ()
         return [VectorValue((), r, d) for r, d in zip(regs, fold.dtypes)]
@@ -243,15 +193,15 @@ class CooperativeWriter(TeamWriter):
     def _merge_values_of(
         self, fold: Fold, older: Sequence[VectorValue], newer: Sequence[VectorValue]
     ) -> list[VectorValue]:
-        merged = self.merge(fold, older, newer)
+        merged = self.alone.merge(fold, older, newer)
         return [VectorValue((), m.operands(), m.dtype) for m in merged]
 
     def _tree(self, fold: Fold, values: list[VectorValue], distance: int, count: str) -> list[VectorValue]:
         """The values of every `distance`-th thread of a warp, of which `count` are there, in its first thread."""
         text = self.text
-        number, step = text.ins(f"lshr i64 {self.lane_number()}, {distance.bit_length() - 1}"), 1
+        number, step = text.ins(f"lshr i64 {self.team.lane_number()}, {distance.bit_length() - 1}"), 1
         while step * distance < WARP:
-            newer = self.from_above(values, step * distance)
+            newer = self.team.from_above(values, step * distance)
             there = text.ins(f"icmp slt i64 {text.add(number, str(step))}, {count}")
             merged = self._merge_values_of(fold, values, newer)
             values = [self.lanes.select(VectorValue((), [there], DTYPES["bool"]), m, v) for m, v in zip(merged, values)]
@@ -261,14 +211,14 @@ class CooperativeWriter(TeamWriter):
     def _across(self, fold: Fold, values: list[VectorValue], distance: int, count: str) -> list[VectorValue]:
         """The values of every `distance`-th thread of the team, `count` of them, combined; in all threads."""
         text = self.text
-        if self.team_size <= WARP:
-            return self.from_first(self._tree(fold, values, distance, count))
+        if self.team.size <= WARP:
+            return self.team.from_first(self._tree(fold, values, distance, count))
         each = WARP // distance
-        warps = self.threads // WARP
-        begun = text.mul(self.warp_number(), str(each))
+        warps = self.team.threads // WARP
+        begun = text.mul(self.team.warp_number(), str(each))
         values = self._tree(fold, values, distance, text.sub(count, begun))
         memory = self._memory_of_warps(fold)
-        lane = self.lane_number()
+        lane = self.team.lane_number()
 
         def places(number: str) -> list[str]:
             return [
@@ -276,25 +226,79 @@ class CooperativeWriter(TeamWriter):
             ]
 
         def put(at: str) -> None:
-            for pointer, value in zip(places(self.warp_number()), values):
-                self.put_state(pointer, value.operands()[0], value.dtype, 1)
+            for pointer, value in zip(places(self.team.warp_number()), values):
+                put_state(self.text, pointer, value.operands()[0], value.dtype, 1)
 
-        self.store_where(text.ins(f"icmp eq i64 {lane}, 0"), "", put)
-        self.barrier()
+        self.places.store_where(text.ins(f"icmp eq i64 {lane}, 0"), "", put)
+        self.team.barrier()
         mine = text.ins(f"and i64 {lane}, {warps - 1}")
-        parts = [VectorValue((), [self.get_state(p, d, 1)], d) for p, d in zip(places(mine), fold.dtypes)]
-        self.barrier()
+        parts = [VectorValue((), [get_state(self.text, p, d, 1)], d) for p, d in zip(places(mine), fold.dtypes)]
+        self.team.barrier()
         filled = count if each == 1 else text.ins(f"ashr i64 {text.add(count, str(each - 1))}, {each.bit_length() - 1}")
-        return self.from_first(self._tree(fold, parts, 1, filled))
+        return self.team.from_first(self._tree(fold, parts, 1, filled))
 
     def _memory_of_warps(self, fold: Fold) -> list[str]:
         """Block memory for a value of each state from each warp."""
-        first, found = self.handed, list[str]()
-        self.handed = first + fold.op.block_bytes(self.threads)
+        first, found = self.team.memory_of_fold(fold.op.block_bytes(self.team.threads)), list[str]()
         for d in fold.dtypes:
-            found.append(self.shared(first))
-            first = first + -(-self.threads // WARP * d.bytes // 16) * 16
+            found.append(self.team.shared(first))
+            first = first + -(-self.team.threads // WARP * d.bytes // 16) * 16
         return found
 
-    #: Where the memory of folds goes on.
-    handed: Dim = dim(0)
+
+def fold_alone(r: Reductions, fold: Fold, start: str, end: str) -> list[VectorValue] | None:
+    """One thread's fold in order, with several elements in flight; None where it does not load several at once."""
+    text, copies = r.text, _in_flight(fold, 1, ALONE)
+    if fold.lanes > 1 or r.lanes.axes or copies == 1 or fold.position is not None:
+        return None
+    symbol, bound = fold.op.symbol, bound_of(fold.op)
+    lane = _lane_of(r, fold, copies, 1)
+    whole = text.add(start, text.whole(text.sub(end, start), copies))
+    stopped, totals = r.loops.counted(
+        symbol, start, whole, str(copies), lambda c: _steps_of(r, fold, c, lane, None, None),
+        r.start(fold, ()), bound=bound,
+    )  # fmt: skip
+    _, totals = r.loops.counted(symbol, stopped, end, "1", lambda c: r.accumulate(fold, c, None), totals, bound=bound)
+    return totals
+
+
+def _in_flight(fold: Fold, least: int, most: int = IN_FLIGHT) -> int:
+    """How many elements a thread loads at once."""
+    if needs_order(fold.op.body.block):
+        return least if least == 1 else 1
+    cost = emitted_cost(fold.op.body.block)
+    return max(least, min(most, LIGHT // cost))
+
+
+def _lane_of(r: Reductions, fold: Fold, copies: int, stride: int, starts: Sequence[Sym] = ()) -> VectorAxis | None:
+    """The lane dim of so many elements of a thread."""
+    return VectorAxis(fold.op.symbol, 1, copies, len(r.lanes.axes), starts, stride) if copies > 1 else None
+
+
+def _steps_of(
+    r: Reductions,
+    fold: Fold,
+    totals: list[VectorValue],
+    lane: VectorAxis | None,
+    kept: VectorAxis | None,
+    there: Sequence[str] | None,
+) -> list[VectorValue]:
+    """Elements of all steps at once, then folded step after step; only those that are `there` (None: all)."""
+    if lane is None:
+        return r.accumulate(fold, totals, None)
+    outside = r.lanes.axes
+    r.lanes.axes = (*outside, lane)
+    element = r.region(fold.op.body.block)
+    columns = [list(r.lanes.spread(e.spelled(), (lane,))) for e in element]
+    copies = kept.copies if kept is not None else 1
+    lanes = (kept,) if kept is not None else ()
+    r.lanes.axes = (*outside, *lanes)
+    for first in range(0, lane.copies, copies):
+        step = [VectorValue(lanes, c[first : first + copies], e.dtype) for c, e in zip(columns, element)]
+        new = r.fold_in(fold, totals, step)
+        if there is not None:
+            asked = VectorValue(lanes, there[first : first + copies], DTYPES["bool"])
+            new = [r.lanes.select(asked, n, t) for n, t in zip(new, totals)]
+        totals = new
+    r.lanes.axes = outside
+    return totals

@@ -16,20 +16,39 @@ from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.loop import BulkCopyOp, MmaOp
 from ....dialects.loop.gpu_matrix import MBARRIER
 from ....dialects.types import DTYPES
-from ..emit.memory.access import storage_type
-from ..emit.text import EmitError
+from ..emit.loops.loops import Loops
+from ..emit.memory.access import Memory, storage_type
+from ..emit.text import EmitError, IrText
+from ..emit.values.index import IndexValues
 from ..emit.values.registers import VectorValue
-from .cooperative import WARP
-from .pipeline import PipelineWriter
+from .cooperative import WARP, Team
+from .pipeline import show_to_units, wait_for_products
 
-__all__ = ["BulkWriter"]
+__all__ = ["BulkPipeline"]
 
 
-class BulkWriter(PipelineWriter):
-    """Adds bulk copies, the mbarriers that count what arrives, and the loop around them."""
+class BulkPipeline:
+    """Bulk copies of `text`, the mbarriers that count what arrives, and the loop around them.
 
-    def bulk_pipeline(self, op: MmaOp, count: int, multiply: Callable[[str, list[str]], list[str]]) -> list[str]:
-        """As `pipeline`; the products of one piece still run when `multiply` is next called."""
+    `tensor_map` gives the pointer to a tensor map.
+    """
+
+    def __init__(
+        self,
+        text: IrText,
+        index: IndexValues,
+        memory: Memory,
+        loops: Loops,
+        team: Team,
+        tensor_map: Callable[[SSAValue], str],
+    ):
+        self.text, self.index, self.memory, self.loops, self.team = text, index, memory, loops, team
+        self.tensor_map = tensor_map
+        #: Where a fold's mbarriers lie, and the one that counts the bytes that come next.
+        self._mbarriers = self._arrivals = ""
+
+    def sums(self, op: MmaOp, count: int, multiply: Callable[[str, list[str]], list[str]]) -> list[str]:
+        """As `Pipeline.sums`; the products of one piece still run when `multiply` is next called."""
         text = self.text
         line, upper, sums = op.unit.line, self.index.value(op.upper.data), DTYPES[op.unit.sums]
         now = Sym(f"{op.iv.data}.now")
@@ -42,7 +61,7 @@ class BulkWriter(PipelineWriter):
             slot = self.index.value(op.slot.substitute(here))
             self._wait(self._full(slot), self.index.value(_turn(op).substitute(here) % 2))
             found = multiply(slot, [r.operands()[0] for r in carried])
-            self.wait_for_products(1)
+            wait_for_products(self.text, 1)
             self._release(op, at, here)
             self._ask(op, text.add(at, str((op.n_stages - 1) * line)), upper)
             # The thread that asks may have been away; what four warps do together all threads of a warp do at once.
@@ -51,18 +70,18 @@ class BulkWriter(PipelineWriter):
             return [VectorValue((), [r], sums) for r in found]
 
         zeros = [VectorValue((), ["0.0" if sums.is_float else "0"], sums) for _ in range(count)]
-        _, found = self.counted(now, "0", upper, str(line), body, zeros, bound=op.upper.data)
-        self.wait_for_products(0)
-        self.barrier()
+        _, found = self.loops.counted(now, "0", upper, str(line), body, zeros, bound=op.upper.data)
+        wait_for_products(self.text, 0)
+        self.team.barrier()
         self._by_first_thread(lambda: self._each_mbarrier(op, "inval", ""))
         return [r.operands()[0] for r in found]
 
-    def bulk_copy(self, op: BulkCopyOp) -> None:
+    def copy(self, op: BulkCopyOp) -> None:
         """Of the thread at this place; its bytes count where `_arrivals` says."""
         assert isinstance(op.target.type, BufferType)
         info, dims = op.target.type.data, len(op.at.data)
         place = self.index.address(info, (*op.to.data, dim(0), dim(0), dim(0)))
-        pointer = self.index.pointer(self.buffer(op.target), storage_type(info.dtype), place)
+        pointer = self.index.pointer(self.memory.buffer(op.target), storage_type(info.dtype), place)
         to = self.text.ins(f"addrspacecast ptr {pointer} to ptr addrspace(3)")
         # The manual counts dims from the contiguous one on.
         at = [self.text.ins(f"trunc i64 {self.index.value(place)} to i32") for place in reversed(op.at.data)]
@@ -76,23 +95,14 @@ class BulkWriter(PipelineWriter):
         given.append(f"ptr addrspace(3) {self._arrivals}")
         self.text.put(f'call void asm sideeffect "{text}", "{letters},~{{memory}}"({", ".join(given)})')
 
-    def tensor_map(self, tensor: SSAValue) -> str:
-        """A pointer to a tensor map."""
-        raise NotImplementedError
-
-    #: Where a fold's mbarriers lie, and the one that counts the bytes that come next.
-    _mbarriers: str = ""
-    _arrivals: str = ""
-
     # Mbarriers
 
     def _initialised(self, op: MmaOp) -> str:
         """The mbarriers of a fold, those of what is full first; each thread can use them."""
-        if self.threads % WARP:
-            raise EmitError(f"warps that release pieces, in a block of {self.threads} threads")
-        first = self.handed
-        self.handed = first + op.block_bytes(self.threads)
-        base = self.text.ins(f"addrspacecast ptr {self.shared(first)} to ptr addrspace(3)")
+        if self.team.threads % WARP:
+            raise EmitError(f"warps that release pieces, in a block of {self.team.threads} threads")
+        first = self.team.memory_of_fold(op.block_bytes(self.team.threads))
+        base = self.text.ins(f"addrspacecast ptr {self.team.shared(first)} to ptr addrspace(3)")
         self._mbarriers = base
 
         def start() -> None:
@@ -104,14 +114,14 @@ class BulkWriter(PipelineWriter):
 
         self._by_first_thread(start)
         # What the block did with this memory before is over for copies, too, and they find the mbarriers.
-        self.show_to_units()
-        self.barrier()
+        show_to_units(self.text)
+        self.team.barrier()
         return base
 
     def _each_mbarrier(self, op: MmaOp, action: str, operand: str) -> None:
         """``init``, for one thread that fills and all warps that release, or ``inval``."""
         for number in range(2 * op.n_stages):
-            arrivals = 1 if number < op.n_stages else self.threads // WARP
+            arrivals = 1 if number < op.n_stages else self.team.threads // WARP
             given = f", i32 {arrivals}" if operand else ""
             pointer = self._mbarrier(str(number))
             text, letters = f"mbarrier.{action}.shared::cta.b64 [$0]{operand};", "l,r" if operand else "l"
@@ -160,18 +170,18 @@ class BulkWriter(PipelineWriter):
             text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
             given = f"ptr addrspace(3) {self._arrivals}, i32 {expected}"
             self.text.put(f'call void asm sideeffect "{text}", "l,r,~{{memory}}"({given})')
-            self.region(op.block)
+            self.loops.region(op.block)
             return []
 
         def once(_: str) -> None:
-            self.counted(op.symbol, at, upper, "1", region, trips=1, bound=op.upper.data)
+            self.loops.counted(op.symbol, at, upper, "1", region, trips=1, bound=op.upper.data)
 
-        self.store_where(mine, "", once)
+        self.memory.places.store_where(mine, "", once)
 
     def _release(self, op: MmaOp, at: str, here: dict[Sym, Dim]) -> None:
         """One thread of each warp says that the products of the iteration before the one at `at` are made."""
         behind = (dim(op.iv.data) // op.unit.line + (op.n_stages - 1)) % op.n_stages
-        first = self.text.ins(f"icmp eq i64 {self.lane_number()}, 0")
+        first = self.text.ins(f"icmp eq i64 {self.team.lane_number()}, 0")
         some = self.text.ins(f"icmp ne i64 {at}, 0")
 
         def arrive(_: str) -> None:
@@ -179,13 +189,13 @@ class BulkWriter(PipelineWriter):
             text = "mbarrier.arrive.shared::cta.b64 _, [$0];"
             self.text.put(f'call void asm sideeffect "{text}", "l,~{{memory}}"(ptr addrspace(3) {empty})')
 
-        self.store_where(self.text.ins(f"and i1 {first}, {some}"), "", arrive)
+        self.memory.places.store_where(self.text.ins(f"and i1 {first}, {some}"), "", arrive)
 
     def _is_first_thread(self) -> str:
-        return self.text.ins(f"icmp eq i64 {self.thread_number()}, 0")
+        return self.text.ins(f"icmp eq i64 {self.team.thread_number()}, 0")
 
     def _by_first_thread(self, do: Callable[[], None]) -> None:
-        self.store_where(self._is_first_thread(), "", lambda _: do())
+        self.memory.places.store_where(self._is_first_thread(), "", lambda _: do())
 
 
 def _turn(op: MmaOp) -> Dim:

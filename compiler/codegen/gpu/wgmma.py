@@ -14,30 +14,30 @@ from xdsl.ir import SSAValue
 from ....dialects.loop import MmaOp
 from ....dialects.matrix_units import LINE, Piece
 from ....dialects.types import DTYPES
-from ..emit.text import EmitError, llvm_type
-from .cooperative import SHARED
-from .mma import OCTET, MatrixWriter
+from ..emit.text import EmitError, IrText, llvm_type
+from .cooperative import SHARED, Team
+from .mma import OCTET, MatrixFolds, parts
+from .pipeline import wgmma
+from .tma import BulkPipeline
 
-__all__ = ["WarpgroupWriter"]
+__all__ = ["WarpgroupFolds"]
 
 #: Of a descriptor, which counts in 16 bytes: the 128-byte swizzling mode, eight lines as stride.
 SWIZZLED, STRIDE = 1 << 62, (OCTET * LINE // 16) << 32
 
 
-class WarpgroupWriter(MatrixWriter):
-    """Adds folds of warp groups."""
+class WarpgroupFolds:
+    """The folds of warp groups of `team`, whose sums go to memory as those of `matrices` do."""
 
-    def matrix_fold(self, op: MmaOp) -> None:
+    def __init__(self, text: IrText, team: Team, matrices: MatrixFolds, bulk: BulkPipeline):
+        self.text, self.team, self.matrices, self.bulk = text, team, matrices, bulk
+
+    def fold(self, op: MmaOp) -> None:
         text = self.text
-        if not self.together or self.lanes.axes or self.team != "block":
-            raise EmitError("a matrix fold where not all threads of the block are")
-        if op.warpgroup is None:
-            super().matrix_fold(op)
-            return
-        if op.warps[0] * 32 != self.threads:
-            raise EmitError(f"a matrix fold of {op.shape[0]} rows in a block of {self.threads} threads")
+        if op.warps[0] * 32 != self.team.threads:
+            raise EmitError(f"a matrix fold of {op.shape[0]} rows in a block of {self.team.threads} threads")
         text.module.globals["shared"] = SHARED.format(align=OCTET * LINE)  # granules are exchanged by their address
-        warp = self.warp_number()
+        warp = self.team.warp_number()
         group = text.mul(text.ins(f"lshr i64 {warp}, 2"), str(op.GROUP_ROWS * LINE))
 
         def multiply(slot: str, regs: list[str]) -> list[str]:
@@ -45,22 +45,26 @@ class WarpgroupWriter(MatrixWriter):
                 self._descriptor(buffer, piece, slot, own)
                 for buffer, piece, own in zip((op.left, op.right), op.pieces, (group, "0"))
             )
-            self._aligned("fence", "")
+            wgmma(text, "fence")
             for k in range(0, op.unit.line, op.unit.depth):
                 regs = self._begin(op, [self._along(d, p, k) for d, p in zip((left, right), op.pieces)], regs)
-            self._aligned("commit_group", "")
+            wgmma(text, "commit_group")
             return regs
 
         count = op.shape[1] // 2
-        sums = self.bulk_pipeline(op, count, multiply) if op.bulk_copies else self.pipeline(op, count, multiply, 1)
+        sums = (
+            self.bulk.sums(op, count, multiply)
+            if op.bulk_copies
+            else self.matrices.pipeline.sums(op, count, multiply, 1)
+        )
         # A thread has of each 8 columns two of row g, then two of row g + 8; they are stored one row after the other.
         halves = [sums[4 * j + 2 * half : 4 * j + 2 * half + 2] for half in range(2) for j in range(len(sums) // 4)]
-        self.store_sums(op, text.mul(warp, "16"), "0", [x for pair in halves for x in pair])
+        self.matrices.store_sums(op, text.mul(warp, "16"), "0", [x for pair in halves for x in pair])
 
     def _descriptor(self, buffer: SSAValue, piece: Piece, slot: str, own: str) -> str:
         """Of the piece of that number from byte `own` on."""
         text = self.text
-        pointer = self.piece_pointer(buffer, piece, slot)
+        pointer = self.matrices.piece_pointer(buffer, piece, slot)
         address = text.add(text.ins(f"ptrtoint ptr addrspace(3) {pointer} to i64"), own)
         units = text.ins(f"lshr i64 {text.ins(f'and i64 {address}, {(1 << 18) - 1}')}, 4")
         leading = piece.shape[1] * LINE // 16 if piece.turned else 1
@@ -85,14 +89,4 @@ class WarpgroupWriter(MatrixWriter):
         letters = ",".join([f"={unit.registers}"] * count + ["l", "l"] + [str(i) for i in range(count)])
         given = ", ".join([*(f"i64 {d}" for d in descriptors), *(f"{scalar} {x}" for x in sums)])
         made = self.text.ins(f'call {kind} asm sideeffect "{text}", "{letters},~{{memory}}"({given}) convergent')
-        return self.parts(made, kind)
-
-    def _aligned(self, action: str, operand: str) -> None:
-        text = f"wgmma.{action}.sync.aligned{operand};"
-        self.text.put(f'call void asm sideeffect "{text}", "~{{memory}}"() convergent')
-
-    def show_to_units(self) -> None:
-        self.text.put('call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"() convergent')
-
-    def wait_for_products(self, newest: int) -> None:
-        self._aligned("wait_group", f" {newest}")
+        return parts(self.text, made, kind)

@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from math import gcd
 from typing import Any
 
-from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects import scf
+from xdsl.ir import Block
 
 from .....dialects.attributes import BufferInfo
 from .....dialects.dims.analysis import constant_bound, linear_in
 from .....dialects.dims.dims import Dim, Sym, dim
-from .....dialects.kernel import CallOp
 from .....dialects.loop import (
     AllocOp,
-    BindOp,
     ForOp,
     IfOp,
     IndexOp,
@@ -24,21 +21,22 @@ from .....dialects.loop import (
     MergeOp,
     ParallelOp,
     PartitionOp,
-    PrefetchOp,
     ReduceOp,
     ScanOp,
     StoreOp,
     WhileOp,
-    YieldOp,
 )  # fmt: skip
 from .....dialects.types import DTYPES
 from ...cpu.reciprocal_divide import inverses_before
-from ..debug_info import Place
-from ..memory.access import MemoryWriter
-from ..text import EmitError
-from ..values.registers import ComplexReg, VectorAxis, VectorValue, union
+from ..polling import Polling
+from ..text import EmitError, IrText
+from ..values.index import IndexValues
+from ..values.lanes import Lanes
+from ..values.registers import VectorAxis, VectorValue, union
+from ..values.scalar import ScalarBodies
+from ..values.values import Values
 
-__all__ = ["LoopWriter", "emitted_cost"]
+__all__ = ["Loops", "Region", "emitted_cost", "is_unit_stride_or_uniform", "maskable", "needs_order"]
 
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
 #: From this cost on (`emitted_cost`) a loop has one masked body instead of one for whole vectors and one for the rest.
@@ -54,46 +52,25 @@ WIDE_TILE = 4
 ALONE = 2
 
 
-class LoopWriter(MemoryWriter):
-    """Adds regions, `for`, `if`, `while`, and calls what `reduce` and `llvm` add."""
+#: Emits a block with registers for its arguments; the registers that it yields.
+Region = Callable[..., list[VectorValue]]
 
-    def __init__(self, module: Any):
-        super().__init__(module)
-        self.values: dict[SSAValue, VectorValue] = {}
-        self._bound_here: list[Sym] = []
-        self._place: Place | None = None
-        self._handlers: dict[type[Operation], Callable[[Any], None]] = {
-            LoadOp: self._load, StoreOp: self._store, ForOp: self.for_loop, ReduceOp: self.reduce, ScanOp: self.scan,
-            IndexOp: self._index, PrefetchOp: self.prefetch,
-            BindOp: self._bind, AllocOp: self.allocate, MergeOp: self.merge_runs,
-            PartitionOp: self.partition, ParallelOp: self.parallel, IfOp: self._if, WhileOp: self._while,
-            CallOp: self._call_op, scf.WhileOp: self._while_in_lanes, func.ReturnOp: lambda op: None,
-        }  # fmt: skip
 
-    def unknown_value(self, value: SSAValue) -> VectorValue:
-        raise EmitError(f"{value} is used before it is defined")
+class Loops:
+    """Loops and branches of `text` around the ops of blocks, which `region` emits."""
 
-    def value(self, value: SSAValue) -> VectorValue:
-        found = self.values.get(value)
-        return found if found is not None else self.unknown_value(value)
-
-    def reduce(self, op: ReduceOp) -> None:
-        raise NotImplementedError
-
-    def scan(self, op: ScanOp) -> None:
-        raise NotImplementedError
-
-    def merge_runs(self, op: MergeOp) -> None:
-        raise NotImplementedError
-
-    def partition(self, op: PartitionOp) -> None:
-        raise NotImplementedError
-
-    def parallel(self, op: ParallelOp) -> None:
-        raise NotImplementedError
-
-    def allocate(self, op: AllocOp) -> None:
-        raise NotImplementedError
+    def __init__(
+        self,
+        text: IrText,
+        lanes: Lanes,
+        index: IndexValues,
+        values: Values,
+        scalars: ScalarBodies,
+        polling: Polling,
+        region: Region,
+    ):
+        self.text, self.lanes, self.index, self.values = text, lanes, index, values
+        self.scalars, self.polling, self.region = scalars, polling, region
 
     def polled(self, block: Block, arguments: Sequence[VectorValue] = ()) -> list[VectorValue]:
         """`region` of an iteration, which begins with a poll if it is long."""
@@ -101,65 +78,8 @@ class LoopWriter(MemoryWriter):
             self.polling.poll()
         return self.region(block, arguments)
 
-    def region(self, block: Block, arguments: Sequence[VectorValue] = ()) -> list[VectorValue]:
-        """Emit a block's operations; the registers that it yields."""
-        for argument, reg in zip(block.args, arguments):
-            self.values[argument] = reg
-        scopes, bound = len(self.index.scopes), self._bound_here
-        self._bound_here = []
-        result: list[VectorValue] = []
-        values, handlers = self.values, self._handlers
-        debug, place = self.text.module.debug is not None, self._place
-        for op in block.ops:
-            if debug:
-                self.place(op)
-            handler = handlers.get(type(op))
-            if handler is not None:
-                handler(op)
-            elif isinstance(op, YieldOp | scf.YieldOp | scf.ConditionOp):
-                result = [self.value(v) for v in op.operands]
-            elif op.name.startswith(("arith.", "math.")):
-                values[op.results[0]] = self.scalars.arithmetic(op, [self.value(o) for o in op.operands])
-            elif op.name.startswith("complex."):
-                values[op.results[0]] = _complex_part(op, [self.value(o) for o in op.operands])
-            else:
-                self.other(op)
-        del self.index.scopes[scopes:]
-        for symbol in self._bound_here:
-            self.index.symbols.pop(symbol, None)
-            self.index.varying_symbols.pop(symbol, None)
-        self._bound_here = bound
-        self._go_to(place)
-        return result
-
-    def place(self, op: Operation) -> None:
-        """What follows comes from the op's line; from the line of what is around it where it has none."""
-        loc = op.attributes.get("loc")
-        if isinstance(loc, StringAttr):
-            self._go_to(Place.of(loc.data))
-
-    def _go_to(self, place: Place | None) -> None:
-        if place is not None and place != self._place:
-            self.text.out.append(place)
-            self._place = place
-
-    def other(self, op: Operation) -> None:
-        raise EmitError(f"no machine code is known for {op.name} on this target")
-
-    def _load(self, op: LoadOp) -> None:
-        self.values[op.result] = self.load(op)
-
-    def _store(self, op: StoreOp) -> None:
-        self.store(op, self.value(op.value))
-
-    def _index(self, op: IndexOp) -> None:
-        self.values[op.result] = self.index.varying(op.expr.data)
-
-    def _call_op(self, op: CallOp) -> None:
-        self.values[op.result] = self.scalars.arithmetic(op, [self.value(o) for o in op.operands])
-
-    def _while_in_lanes(self, op: scf.WhileOp) -> None:
-        first = [self.value(v) for v in op.operands]
+    def while_in_lanes(self, op: scf.WhileOp) -> None:
+        first = [self.values[v] for v in op.operands]
         lanes = union([*(r.lanes for r in first), *self._lanes_within(op)])
         wide = self.lanes.spread_all(first, lanes)
 
@@ -176,16 +96,7 @@ class LoopWriter(MemoryWriter):
         for inner in op.walk():
             if isinstance(inner, IndexOp | LoadOp):
                 yield self.lanes.axes
-            yield from (self.value(v).lanes for v in inner.operands if not op.is_ancestor(v.owner))
-
-    def _bind(self, op: BindOp) -> None:
-        symbol, value = Sym(op.symbol.data), self.value(op.value)
-        if value.uniform:
-            self.index.push_scope()
-            self.index.define(symbol, value.regs[0])
-        else:
-            self.index.varying_symbols[symbol] = value
-        self._bound_here.append(symbol)
+            yield from (self.values[v].lanes for v in inner.operands if not op.is_ancestor(v.owner))
 
     # Loops
 
@@ -250,7 +161,7 @@ class LoopWriter(MemoryWriter):
         latch = text.block
         more = text.ins(f"icmp slt i64 {next_}, {stop}")
         if until:
-            more = text.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {more}")
+            more = text.ins(f"select i1 {_uniform(given[-1])}, i1 false, i1 {more}")
         entries, end_of_loop = [latch], latch
         if strip:
             end_of_loop, polling = text.label("strip"), text.label("poll")
@@ -258,7 +169,7 @@ class LoopWriter(MemoryWriter):
             text.start(end_of_loop)
             rest = text.ins(f"icmp slt i64 {next_}, {upper}")
             if until:
-                rest = text.ins(f"select i1 {self._uniform(given[-1])}, i1 false, i1 {rest}")
+                rest = text.ins(f"select i1 {_uniform(given[-1])}, i1 false, i1 {rest}")
             text.branch_if(rest, polling, after)
             text.start(polling)
             self.polling.poll()
@@ -314,16 +225,16 @@ class LoopWriter(MemoryWriter):
     def for_loop(self, op: ForOp) -> None:
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
         bound = upper if lower.nonneg else None
-        if op.lanes > 1 and not self._needs_order(op.block, lanes_beside=True):
+        if op.lanes > 1 and not needs_order(op.block, lanes_beside=True):
             vector = op.vector.value.data if self.lanes.vector is None else 1
             if vector * op.unroll.value.data > 1:
-                self.scalars.inverses = inverses_before(self.scalars, self.value, op.block)
+                self.scalars.inverses = inverses_before(self.scalars, self.values, op.block)
                 self._lanes_loop(op, vector, op.unroll.value.data, bound)
                 self.scalars.inverses = {}
                 return
         extent = (upper - lower).const
         trips = None if extent is None or step.const is None else max(0, -(-extent // step.const))
-        inits = self.lanes.spread_all(map(self.value, op.inits), self.lanes.axes)
+        inits = self.lanes.spread_all(map(self.values.__getitem__, op.inits), self.lanes.axes)
         _, outs = self.counted(
             op.symbol, self.index.value(lower), self.index.value(upper), self.index.value(step),
             lambda carried: self.polled(op.block, carried), inits, trips=trips if op.until is None else None,
@@ -331,27 +242,6 @@ class LoopWriter(MemoryWriter):
             until=op.until is not None, strip=self.polling.strip_if_long(op),
         )  # fmt: skip
         self.values.update(zip(op.outs, outs))
-
-    def _needs_order(self, block: Block, lanes_beside: bool = False) -> bool:
-        """Whether a body cannot run in lanes: it branches, or a reduction in it has lanes of its own.
-
-        With `lanes_beside` these are kept in memory, beside each other.
-        """
-        for op in block.walk():
-            if isinstance(op, IfOp | WhileOp | AllocOp | ScanOp | MergeOp | PartitionOp):
-                return True
-            if (
-                not lanes_beside
-                and isinstance(op, ReduceOp)
-                and op.order.data.kind == "tree"
-                and op.order.data.lanes > 1
-            ):
-                return True
-            if isinstance(op, ForOp | ReduceOp | ParallelOp):
-                symbol = block.parent_op().symbol  # type: ignore[union-attr]
-                if symbol in op.lower.data.symbols() | op.upper.data.symbols():
-                    return True
-        return False
 
     def _lanes_loop(self, op: ForOp, width: int, unroll: int, bound: Dim | None) -> None:
         """A main loop of ``width * unroll`` iterations at once, then a masked or a scalar remainder."""
@@ -364,7 +254,7 @@ class LoopWriter(MemoryWriter):
             self._one_step(op, most, bound)
             return
         full = width * unroll
-        masked = width > 1 and text.target.has_masks and self._maskable(op.block)
+        masked = width > 1 and text.target.has_masks and maskable(op.block)
         depth = len(self.lanes.axes)
         few = extent is None and (most := constant_bound(upper - lower)) is not None and most < 2 * width
         if masked and unroll == 1 and (few or ((extent is None or extent % width) and self._worth_one_copy(op))):
@@ -463,7 +353,7 @@ class LoopWriter(MemoryWriter):
 
     def _worth_one_copy(self, op: ForOp) -> bool:
         """Whether a body is so long that a second copy would cost more than branches do; without gathers."""
-        return emitted_cost(op.block) >= LONG_BODY and self.is_unit_stride_or_uniform(op.block, op.symbol)
+        return emitted_cost(op.block) >= LONG_BODY and is_unit_stride_or_uniform(self.index, op.block, op.symbol)
 
     def _some(self, op: ForOp, unroll: int, masked: bool) -> int:
         """How many copies go through what is left over of `unroll` before they come one by one; 0: none do.
@@ -493,17 +383,6 @@ class LoopWriter(MemoryWriter):
             stop = text.ins(f"select i1 {enough}, i64 {end}, i64 {first}")
         self._in_step(op, first, stop, text.sub(end, str(width)), width, copies, bound)
         return stop
-
-    def is_unit_stride_or_uniform(self, block: Block, symbol: Sym) -> bool:
-        """Whether all that a body touches stays where it is along an iterator, or lies one after another."""
-        for access in block.walk():
-            if isinstance(access, LoadOp | StoreOp):
-                info: BufferInfo = access.buffer.type.data  # type: ignore[union-attr]
-                parts = linear_in(self.index.address(info, access.index.data), [symbol])
-                step = None if parts is None else parts[0].get(symbol, dim(0)).const
-                if step not in (0, 1):
-                    return False
-        return True
 
     def _one_step(self, op: ForOp, copies: int, bound: Dim | None) -> None:
         """All of at most `copies` iterations at once; copies that are left over repeat the last iteration.
@@ -539,23 +418,11 @@ class LoopWriter(MemoryWriter):
         text.branch(after)
         text.start(after)
 
-    def _maskable(self, block: Block) -> bool:
-        """Whether every element that lanes touch is 32 or 64 bits wide, so that masked access is one instruction."""
-        for op in block.walk():
-            if isinstance(op, LoadOp | StoreOp) and op.buffer.type.data.dtype.bits < 32:  # type: ignore[union-attr]
-                return False
-        return True
-
     # Branches
 
-    def _uniform(self, condition: VectorValue) -> str:
-        if not condition.uniform:
-            raise EmitError("a branch in lanes must not depend on them")
-        return condition.regs[0]
-
-    def _if(self, op: IfOp) -> None:
+    def branch(self, op: IfOp) -> None:
         text = self.text
-        condition = self._uniform(self.value(op.condition))
+        condition = _uniform(self.values[op.condition])
         then, otherwise, after = text.label("then"), text.label("else"), text.label("endif")
         text.branch_if(condition, then, otherwise)
         for label, block in ((then, op.then.block), (otherwise, op.otherwise.block)):
@@ -566,7 +433,7 @@ class LoopWriter(MemoryWriter):
             text.branch(after)
         text.start(after)
 
-    def _while(self, op: WhileOp) -> None:
+    def while_loop(self, op: WhileOp) -> None:
         text = self.text
         test, body, after = text.label("test"), text.label("while"), text.label("endwhile")
         before, phis = text.block, list[Any]()
@@ -575,7 +442,7 @@ class LoopWriter(MemoryWriter):
         text.out.append(phis)
         self.lanes.frames.append({})
         (condition,) = self.region(op.condition.block)
-        text.branch_if(self._uniform(condition), body, after)
+        text.branch_if(_uniform(condition), body, after)
         text.start(body)
         every = self.polling.every(op.condition.block, op.body.block)
         left, next_ = self.polling.at_last(every) if every else ("", "")
@@ -587,16 +454,6 @@ class LoopWriter(MemoryWriter):
         text.start(after)
 
 
-def _complex_part(op: Operation, operands: Sequence[VectorValue]) -> VectorValue:
-    """``complex.create``, ``complex.re`` and ``complex.im``: names for registers, no instruction."""
-    if op.name == "complex.create":
-        return ComplexReg(*operands)
-    (x,) = operands
-    if not isinstance(x, ComplexReg) or op.name not in ("complex.re", "complex.im"):
-        raise EmitError(f"bodies take complex values apart by complex.re and complex.im, and do not hold {op.name}")
-    return x.re if op.name == "complex.re" else x.im
-
-
 def emitted_cost(block: Block) -> int:
     """A rough count of the instructions of one copy of a body; a body with a loop in it counts as long."""
     total = 1
@@ -605,3 +462,46 @@ def emitted_cost(block: Block) -> int:
             return LONG_BODY * 10
         total += 25 if op.name.startswith(("math.", "kernel.")) else 1
     return total
+
+
+def needs_order(block: Block, lanes_beside: bool = False) -> bool:
+    """Whether a body cannot run in lanes: it branches, or a reduction in it has lanes of its own.
+
+    With `lanes_beside` these are kept in memory, beside each other.
+    """
+    for op in block.walk():
+        if isinstance(op, IfOp | WhileOp | AllocOp | ScanOp | MergeOp | PartitionOp):
+            return True
+        if not lanes_beside and isinstance(op, ReduceOp) and op.order.data.kind == "tree" and op.order.data.lanes > 1:
+            return True
+        if isinstance(op, ForOp | ReduceOp | ParallelOp):
+            symbol = block.parent_op().symbol  # type: ignore[union-attr]
+            if symbol in op.lower.data.symbols() | op.upper.data.symbols():
+                return True
+    return False
+
+
+def maskable(block: Block) -> bool:
+    """Whether every element that lanes touch is 32 or 64 bits wide, so that masked access is one instruction."""
+    for op in block.walk():
+        if isinstance(op, LoadOp | StoreOp) and op.buffer.type.data.dtype.bits < 32:  # type: ignore[union-attr]
+            return False
+    return True
+
+
+def is_unit_stride_or_uniform(index: IndexValues, block: Block, symbol: Sym) -> bool:
+    """Whether all that a body touches stays where it is along an iterator, or lies one after another."""
+    for access in block.walk():
+        if isinstance(access, LoadOp | StoreOp):
+            info: BufferInfo = access.buffer.type.data  # type: ignore[union-attr]
+            parts = linear_in(index.address(info, access.index.data), [symbol])
+            step = None if parts is None else parts[0].get(symbol, dim(0)).const
+            if step not in (0, 1):
+                return False
+    return True
+
+
+def _uniform(condition: VectorValue) -> str:
+    if not condition.uniform:
+        raise EmitError("a branch in lanes must not depend on them")
+    return condition.regs[0]

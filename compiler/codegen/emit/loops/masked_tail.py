@@ -9,23 +9,23 @@ from .....dialects.types import DTYPES
 from ..values.registers import VectorAxis, VectorValue, count_of
 
 if TYPE_CHECKING:
-    from .reduce import Fold, ReduceWriter
+    from .reduce import Fold, Reductions
 
 __all__ = ["incomplete_step"]
 
 
 def incomplete_step(
-    w: ReduceWriter, fold: Fold, totals: Sequence[VectorValue], first: str, end: str
+    reductions: Reductions, fold: Fold, totals: Sequence[VectorValue], first: str, end: str
 ) -> list[VectorValue]:
     """`totals` with the elements from `first` on folded in, fewer than there are lanes.
 
     All of them at once, but for the upper half of the lanes only where any element is left for it.
     """
-    text = w.text
+    text = reductions.text
     left = text.ins(f"trunc i64 {text.sub(end, first)} to i32")
     upper = fold.groups // 2
     lower = fold.groups - upper
-    low = _step(w, fold, _part(fold, totals, 0, lower), first, left, 0)
+    low = _step(reductions, fold, _part(fold, totals, 0, lower), first, left, 0)
     if not upper:
         return low
     begin = lower * fold.width
@@ -33,13 +33,13 @@ def incomplete_step(
     more, after, before = text.label("more"), text.label("done"), text.block
     text.branch_if(text.ins(f"icmp sgt i32 {left}, {begin}"), more, after)
     text.start(more)
-    w.lanes.frames.append({})
-    new = _step(w, fold, high, text.add(first, str(begin)), left, begin)
-    w.lanes.frames.pop()
+    reductions.lanes.frames.append({})
+    new = _step(reductions, fold, high, text.add(first, str(begin)), left, begin)
+    reductions.lanes.frames.pop()
     last = text.block
     text.branch(after)
     text.start(after)
-    high = w.join(high, before, new, last)
+    high = reductions.loops.join(high, before, new, last)
     return [
         VectorValue(t.lanes, _together(x.regs, y.regs, lower, upper), t.dtype) for t, x, y in zip(totals, low, high)
     ]
@@ -60,18 +60,18 @@ def _together(low: Sequence[str], high: Sequence[str], lower: int, upper: int) -
 
 
 def _step(
-    w: ReduceWriter, fold: Fold, totals: list[VectorValue], first: str, left: str, begin: int
+    reductions: Reductions, fold: Fold, totals: list[VectorValue], first: str, left: str, begin: int
 ) -> list[VectorValue]:
     """The groups from lane number `begin` on, their first element being `first`, where `left` are left in all."""
     lane, width = totals[0].lanes[-1], fold.width
-    wide, masks = w.lanes.splat(left, "i32", width), []
+    wide, masks = reductions.lanes.splat(left, "i32", width), []
     for group in range(lane.copies):
         numbers = ", ".join(f"i32 {begin + group * width + k}" for k in range(width))
-        masks.append(w.text.ins(f"icmp slt <{width} x i32> <{numbers}>, {wide}"))
-    inside = w.lanes.inside = VectorValue((lane,), masks, DTYPES["bool"])
+        masks.append(reductions.text.ins(f"icmp slt <{width} x i32> <{numbers}>, {wide}"))
+    inside = reductions.lanes.inside = VectorValue((lane,), masks, DTYPES["bool"])
     size = str(lane.copies * width)
-    _, new = w.counted(
-        fold.op.symbol, first, size, size, lambda _: w.accumulate(fold, totals, lane), totals, trips=1
+    _, new = reductions.loops.counted(
+        fold.op.symbol, first, size, size, lambda _: reductions.accumulate(fold, totals, lane), totals, trips=1
     )  # fmt: skip
-    w.lanes.inside = None
-    return [w.lanes.select(inside, n, t) for n, t in zip(new, totals)]
+    reductions.lanes.inside = None
+    return [reductions.lanes.select(inside, n, t) for n, t in zip(new, totals)]

@@ -15,12 +15,14 @@ from .....dialects.dims.dims import Sym
 from .....dialects.loop import MergeOp
 from .....dialects.scalar.hints import SINGLE_PORT
 from .....dialects.types import DTYPES, DType
-from ..memory.bounds_check import check_rows
-from ..text import EmitError, llvm_type, vector_type
+from ..memory.access import Memory
+from ..text import EmitError, IrText, llvm_type, vector_type
+from ..values.index import IndexValues
+from ..values.lanes import Lanes
 from ..values.registers import VectorAxis, VectorValue
-from .scan import ScanWriter
+from .loops import Loops
 
-__all__ = ["MergeWriter"]
+__all__ = ["Merges"]
 
 I64 = DTYPES["i64"]
 #: Bytes ahead that runs are fetched: pieces are over before the processor has found out how they go on.
@@ -44,10 +46,14 @@ class _Merge:
         return vector_type(self.width, llvm_type(self.dtype))
 
 
-class MergeWriter(ScanWriter):
-    """Adds `merge_runs`."""
+class Merges:
+    """The merges of `text`."""
 
-    def merge_runs(self, op: MergeOp) -> None:
+    def __init__(self, text: IrText, lanes: Lanes, index: IndexValues, memory: Memory, loops: Loops):
+        self.text, self.lanes, self.index = text, lanes, index
+        self.memory, self.loops, self.region = memory, loops, loops.region
+
+    def merge(self, op: MergeOp) -> None:
         if self.lanes.axes:
             raise EmitError("a merge inside a vector loop")
         lower, upper, beside = op.lower.data, op.upper.data, op.unroll.value.data
@@ -60,7 +66,7 @@ class MergeWriter(ScanWriter):
             self._side_by_side(op, beside, end)
             return []
 
-        self.counted(op.symbol, self.index.value(lower), end, str(beside), group, bound=bound)
+        self.loops.counted(op.symbol, self.index.value(lower), end, str(beside), group, bound=bound)
 
     def _side_by_side(self, op: MergeOp, beside: int, end: str) -> None:
         """So many iterations; where fewer are left, the last one several times, which stores the same each time."""
@@ -79,8 +85,8 @@ class MergeWriter(ScanWriter):
         dtype = op.source.type.data.dtype  # type: ignore[union-attr]
         width = op.vector.value.data
         taken = [text.add(a, b) for a, b in zip(first, second)]
-        merge = _Merge(op, self.buffer(op.source), dtype, width, second_end, taken)
-        to = [self._pointer_to(self.buffer(op.target), dtype, place) for place in target]
+        merge = _Merge(op, self.memory.buffer(op.source), dtype, width, second_end, taken)
+        to = [self._pointer_to(self.memory.buffer(op.target), dtype, place) for place in target]
         loaded, first, second = self._next(merge, first, second, str(width))
         waiting = [self._permuted(merge, vector, vector, range(width)[::-1]) for vector in loaded]
         step = Sym(f"{op.symbol.name}.step")
@@ -94,8 +100,8 @@ class MergeWriter(ScanWriter):
         def body(carried: list[VectorValue]) -> list[VectorValue]:
             waiting, first, second = (reg.regs for reg in carried)
             done = self.index.symbols[step][0]
-            if text.module.checked:
-                check_rows(self, op, op.target, [text.add(place, done) for place in target], width)
+            if (checks := self.memory.checks) is not None:
+                checks.rows(op, op.target, [text.add(place, done) for place in target], width)
             loaded, first, second = self._next(merge, first, second, text.add(done, str(2 * width)))
             kept: list[str] = []
             for old, new, base in zip(waiting, loaded, to):
@@ -110,7 +116,7 @@ class MergeWriter(ScanWriter):
                 VectorValue(iterations, second, I64),
             ]
 
-        self.counted(step, "0", self.index.value(op.length.data), str(width), body, carried)
+        self.loops.counted(step, "0", self.index.value(op.length.data), str(width), body, carried)
 
     def _next(
         self, merge: _Merge, first: Sequence[str], second: Sequence[str], taken: str
@@ -122,8 +128,8 @@ class MergeWriter(ScanWriter):
         """
         text = self.text
         vectors, firsts, seconds = list[str](), list[str](), list[str]()
-        if text.module.checked:
-            check_rows(self, merge.op, merge.op.source, (*first, *second), 1)
+        if (checks := self.memory.checks) is not None:
+            checks.rows(merge.op, merge.op.source, (*first, *second), 1)
         element = llvm_type(merge.dtype)
         for a, b, before, second_end in zip(first, second, merge.taken, merge.second_ends):
             x, y = (text.ins(f"load {element}, ptr {self._pointer_to(merge.source, merge.dtype, at)}, "
@@ -134,8 +140,8 @@ class MergeWriter(ScanWriter):
             a = text.ins(f"select i1 {less}, i64 {text.add(a, str(merge.width))}, i64 {a}, !unpredictable !{{}}")
             b = text.sub(text.add(before, taken), a)
             b = text.intrinsic("smin", "i64", "i64", [("i64", b), ("i64", second_end)])
-            if text.module.checked:
-                check_rows(self, merge.op, merge.op.source, [at], merge.width)
+            if (checks := self.memory.checks) is not None:
+                checks.rows(merge.op, merge.op.source, [at], merge.width)
             source = self._pointer_to(merge.source, merge.dtype, at)
             self._fetch(merge, source, writes=False)
             vectors.append(text.ins(f"load {merge.type}, ptr {source}, align {merge.dtype.bytes}"))
@@ -180,7 +186,7 @@ class MergeWriter(ScanWriter):
 
     def _fetch(self, merge: _Merge, pointer: str, writes: bool) -> None:
         """Have a line that comes later ready to read, or to write."""
-        self.ask_for(self._pointer_to(pointer, merge.dtype, str(AHEAD // merge.dtype.bytes)), writes=writes)
+        self.memory.ask_for(self._pointer_to(pointer, merge.dtype, str(AHEAD // merge.dtype.bytes)), writes=writes)
 
     def _permuted(self, merge: _Merge, a: str, b: str, lanes: Sequence[int]) -> str:
         if merge.width == 1:

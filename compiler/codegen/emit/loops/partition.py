@@ -7,20 +7,26 @@ from __future__ import annotations
 
 from .....dialects.loop import PartitionOp
 from .....dialects.types import DTYPES
-from ..memory.access import storage_type
-from ..memory.bounds_check import check_run
+from ..memory.access import Memory, storage_type
 from ..memory.nontemporal import alignment_of
-from ..text import EmitError, lit, vector_type
+from ..text import EmitError, IrText, lit, vector_type
+from ..values.index import IndexValues
+from ..values.lanes import Lanes
 from ..values.registers import VectorAxis, VectorValue
-from .merge import MergeWriter
+from ..values.values import Values
+from .loops import Loops
 
-__all__ = ["PartitionWriter"]
+__all__ = ["Partitions"]
 
 I64 = DTYPES["i64"]
 
 
-class PartitionWriter(MergeWriter):
-    """Adds `partition`."""
+class Partitions:
+    """The partitions of `text`."""
+
+    def __init__(self, text: IrText, lanes: Lanes, index: IndexValues, values: Values, memory: Memory, loops: Loops):
+        self.text, self.lanes, self.index, self.values = text, lanes, index, values
+        self.memory, self.loops, self.region = memory, loops, loops.region
 
     def partition(self, op: PartitionOp) -> None:
         text = self.text
@@ -38,7 +44,7 @@ class PartitionWriter(MergeWriter):
         stopped = start
         if width > 1:
             whole = text.add(start, text.whole(text.sub(end, start), width))
-            stopped, places = self.counted(op.symbol, start, whole, str(width), step, places, bound=bound)
+            stopped, places = self.loops.counted(op.symbol, start, whole, str(width), step, places, bound=bound)
 
         def rest(places: list[VectorValue]) -> list[VectorValue]:
             if width > 1:
@@ -47,7 +53,7 @@ class PartitionWriter(MergeWriter):
             self.lanes.mask = None
             return places
 
-        _, places = self.counted(op.symbol, stopped, end, str(width), rest, places, bound=bound)
+        _, places = self.loops.counted(op.symbol, stopped, end, str(width), rest, places, bound=bound)
         self.values[op.count] = VectorValue((), [text.sub(places[0].regs[0], first)], I64)
 
     def _step_of_partition(self, op: PartitionOp, width: int, places: list[VectorValue]) -> list[VectorValue]:
@@ -67,10 +73,10 @@ class PartitionWriter(MergeWriter):
         low, high = (place.regs[0] for place in places)
         after = text.add(low, self._count_of(chosen, width))
         high = text.sub(high, self._count_of(others, width))
-        base, ty = self.buffer(op.target), vector_type(width, storage)
-        if text.module.checked:
-            check_run(self, op, op.target, low, after)
-            check_run(self, op, op.target, high, places[1].regs[0])
+        base, ty = self.memory.buffer(op.target), vector_type(width, storage)
+        if (checks := self.memory.checks) is not None:
+            checks.run(op, op.target, low, after)
+            checks.run(op, op.target, high, places[1].regs[0])
         for at, mask in ((low, chosen), (high, others)):
             pointer = text.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
             self._compress(ty, storage, element, pointer, mask, width)
@@ -89,7 +95,7 @@ class PartitionWriter(MergeWriter):
         """The elements of a mask, without gaps."""
         text = self.text
         if width == 1:
-            self.store_where(mask, pointer, lambda at: text.put(f"store {storage} {value}, ptr {at}"))
+            self.memory.places.store_where(mask, pointer, lambda at: text.put(f"store {storage} {value}, ptr {at}"))
             return
         suffix = f"v{width}" + {"float": "f32", "double": "f64"}.get(storage, storage)
         name = f"llvm.masked.compressstore.{suffix}"

@@ -20,15 +20,19 @@ from .....dialects.dims.analysis import constant_bound, linear_in
 from .....dialects.dims.dims import Dim, Sym, dim, minimum, sym
 from .....dialects.loop import LoadOp, ReduceOp
 from .....dialects.types import DTYPES, DType
-from ..text import EmitError, lit, llvm_type, vector_type
+from ..text import EmitError, IrText, lit, llvm_type, vector_type
+from ..values.index import IndexValues
+from ..values.lanes import Lanes
 from ..values.primitives import literal
 from ..values.registers import VectorAxis, VectorValue, count_of, dtype_of
+from ..values.scalar import ScalarBodies
+from ..values.values import Values
 from .arg_reduction import POSITIONS, Position, position_of
-from .loops import LoopWriter, emitted_cost
+from .loops import Loops, emitted_cost, is_unit_stride_or_uniform, maskable, needs_order
 from .masked_tail import incomplete_step
-from .pairwise_stack import PairwiseStack, stored_type
+from .pairwise_stack import PairwiseStack, get_state, put_state, stored_type
 
-__all__ = ["ReduceWriter", "number_of"]
+__all__ = ["Fold", "FoldAlone", "Reductions", "bound_of", "number_of"]
 
 #: A body of at most this many instructions, times its copies, keeps its lanes in registers.
 LIGHT_INSTRUCTIONS = 128
@@ -59,8 +63,28 @@ class Fold:
         return self.width * self.groups
 
 
-class ReduceWriter(LoopWriter):
-    """Adds `reduce`."""
+#: The fold of the elements from an i64 on and below another, or None.
+FoldAlone = Callable[["Reductions", Fold, str, str], list[VectorValue] | None]
+
+
+class Reductions:
+    """The reductions of `text`.
+
+    `alone` may fold all elements of one virtual lane in another way, of the same order; None where it does not.
+    """
+
+    def __init__(
+        self,
+        text: IrText,
+        lanes: Lanes,
+        index: IndexValues,
+        values: Values,
+        scalars: ScalarBodies,
+        loops: Loops,
+        alone: FoldAlone | None,
+    ):
+        self.text, self.lanes, self.index, self.values = text, lanes, index, values
+        self.scalars, self.loops, self.region, self.alone = scalars, loops, loops.region, alone
 
     def reduce(self, op: ReduceOp) -> None:
         order, lower, upper = op.order.data, op.lower.data, op.upper.data
@@ -73,11 +97,11 @@ class ReduceWriter(LoopWriter):
         single = order.kind in ("free", "serial") or (most is not None and most <= order.block)
         if single:
             start, end = self.index.value(lower), self.index.value(upper)
-            total = self._block(fold, start, end, extent)
+            total = self.block(fold, start, end, extent)
         else:
             size = order.block
             even = size if extent is not None and extent % size == 0 else None
-            total = self.blocked_reduce(fold, extent, size, lambda a, b: self._block(fold, a, b, even))
+            total = self.blocked_reduce(fold, extent, size, lambda a, b: self.block(fold, a, b, even))
         self.values.update(zip(op.outs, total))
 
     def _plan(self, op: ReduceOp) -> Fold:
@@ -86,7 +110,7 @@ class ReduceWriter(LoopWriter):
         identity = [literal(number_of(a), d) for a, d in zip(op.identity.data, dtypes, strict=True)]
         outer = self._varies_along(op)
         width = op.vector.value.data
-        if self.lanes.vector is not None or self._needs_order(op.body.block):
+        if self.lanes.vector is not None or needs_order(op.body.block):
             width = 1
         if order.kind == "free":
             cost = emitted_cost(op.body.block)
@@ -124,7 +148,7 @@ class ReduceWriter(LoopWriter):
 
     # Pieces of a fold
 
-    def _start(self, fold: Fold, lanes: tuple[VectorAxis, ...], along: VectorAxis | None = None) -> list[VectorValue]:
+    def start(self, fold: Fold, lanes: tuple[VectorAxis, ...], along: VectorAxis | None = None) -> list[VectorValue]:
         """The identities, over `lanes`.  A position starts as that of its lane's first element (`along`)."""
         totals = [VectorValue(lanes, [text] * count_of(lanes), d) for text, d in zip(fold.identity, fold.dtypes)]
         if fold.position is not None:
@@ -163,7 +187,7 @@ class ReduceWriter(LoopWriter):
         most = constant_bound(op.upper.data - op.lower.data)
 
         def block(start: str, end: str, extent: int | None) -> list[VectorValue]:
-            totals = self._block(fold, start, end, extent)
+            totals = self.block(fold, start, end, extent)
             found = self.scalars.cast(totals[position.number], I64)
             totals[position.number] = self.scalars.primitive("add", (found, VectorValue((), [start], I64)), I64)
             return [t.spelled() for t in totals]
@@ -188,30 +212,31 @@ class ReduceWriter(LoopWriter):
             last = text.block
             text.branch(after)
             text.start(after)
-            return self.join(made, before, merged, last)
+            return self.loops.join(made, before, merged, last)
 
         bound = op.upper.data if op.lower.data.nonneg else None
-        _, totals = self.counted(first, start, end, str(POSITIONS), one, self._start(wide, fold.outer), bound=bound)
+        _, totals = self.loops.counted(
+            first, start, end, str(POSITIONS), one, self.start(wide, fold.outer), bound=bound
+        )
         return totals
 
     def merge(self, fold: Fold, older: Sequence[VectorValue], newer: Sequence[VectorValue]) -> list[VectorValue]:
         return self.region(fold.op.merge.block, [*older, *newer])
 
     def accumulate(
-        self, fold: Fold, totals: list[VectorValue], lane: VectorAxis | None, masked: bool = False
+        self, fold: Fold, totals: list[VectorValue], lane: VectorAxis | None, mask: str | None = None
     ) -> list[VectorValue]:
-        """`totals` with the elements of one step of `lane`'s iterators folded in."""
-        around, mask = self.lanes.axes, self.lanes.mask
+        """`totals` with the elements of one step of `lane`'s iterators folded in, or those of a `mask`."""
+        around, mask_around = self.lanes.axes, self.lanes.mask
         if lane is not None:
             self.lanes.axes = (*around, lane)
-        if masked:
-            self.lanes.mask = self._tail_mask
+        self.lanes.mask = mask or mask_around
         new = self.fold_in(fold, totals, self._elements(fold, lane))
-        if masked:
-            assert self._tail_mask is not None and lane is not None
-            condition = VectorValue((lane,), [self._tail_mask], DTYPES["bool"])
+        if mask is not None:
+            assert lane is not None
+            condition = VectorValue((lane,), [mask], DTYPES["bool"])
             new = [self.lanes.select(condition, n, t) for n, t in zip(new, totals)]
-        self.lanes.axes, self.lanes.mask = around, mask
+        self.lanes.axes, self.lanes.mask = around, mask_around
         return new
 
     def fold_in(self, fold: Fold, totals: Sequence[VectorValue], element: Sequence[VectorValue]) -> list[VectorValue]:
@@ -225,23 +250,23 @@ class ReduceWriter(LoopWriter):
             new = self.region(forward, [*totals, *element])
         return self.lanes.spread_all(new, totals[0].lanes)
 
-    _tail_mask: str | None = None
-
     # One block
 
-    def _block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[VectorValue]:
+    def block(self, fold: Fold, start: str, end: str, extent: int | None) -> list[VectorValue]:
         """The fold of the elements from `start` to `end`, at most a block."""
+        if self.alone is not None and (found := self.alone(self, fold, start, end)) is not None:
+            return found
         text = self.text
-        symbol, bound = fold.op.symbol, self._bound(fold.op)
+        symbol, bound = fold.op.symbol, bound_of(fold.op)
         fold.start = start
         if fold.lanes > 1 and self.lanes.vector is not None:
             return self._beside(fold, start, end)
         if fold.lanes == 1:
-            totals = self._start(fold, fold.outer)
+            totals = self.start(fold, fold.outer)
             if self._in_tiles(fold):
                 start, totals = self._tiles(fold, start, end, totals)
                 extent = None
-            _, totals = self.counted(
+            _, totals = self.loops.counted(
                 symbol, start, end, "1", lambda c: self.accumulate(fold, c, None), totals, trips=extent, bound=bound
             )
             return totals
@@ -252,11 +277,11 @@ class ReduceWriter(LoopWriter):
             one = VectorAxis(symbol, fold.width, 1, depth)
             memory = self._memory(fold, copies)
             every = VectorAxis(symbol, fold.width, fold.groups, depth)
-            self._spill(fold, memory, self._start(fold, (*fold.outer, every), every))
+            self._spill(fold, memory, self.start(fold, (*fold.outer, every), every))
             self._in_memory(fold, memory, one, start, end, extent)
             return self._combine(fold, self._reload(fold, memory, every))
         every = VectorAxis(symbol, fold.width, fold.groups, depth)
-        totals = self._start(fold, (*fold.outer, every), every)
+        totals = self.start(fold, (*fold.outer, every), every)
         if extent is None:
             trip = text.sub(end, start)
             whole_end = text.add(start, text.whole(trip, fold.lanes))
@@ -264,7 +289,7 @@ class ReduceWriter(LoopWriter):
         else:
             trips = extent // fold.lanes
             whole_end = text.add(start, str(trips * fold.lanes))
-        stopped, totals = self.counted(
+        stopped, totals = self.loops.counted(
             symbol, start, whole_end, str(fold.lanes), lambda c: self.accumulate(fold, c, every), totals,
             trips=trips, bound=bound,
         )  # fmt: skip
@@ -275,7 +300,11 @@ class ReduceWriter(LoopWriter):
         text.branch_if(text.ins(f"icmp slt i64 {stopped}, {end}"), some, after)
         text.start(some)
         self.lanes.frames.append({})
-        if extent is None and self._masks_rows(fold) and self.is_unit_stride_or_uniform(fold.op.body.block, symbol):
+        if (
+            extent is None
+            and self._masks_rows(fold)
+            and is_unit_stride_or_uniform(self.index, fold.op.body.block, symbol)
+        ):
             rest = incomplete_step(self, fold, totals, stopped, end)
         else:
             memory = self._memory(fold, copies)
@@ -287,13 +316,10 @@ class ReduceWriter(LoopWriter):
         last = text.block
         text.branch(after)
         text.start(after)
-        return self._combine(fold, self.join(totals, before, rest, last))
+        return self._combine(fold, self.loops.join(totals, before, rest, last))
 
     def _masks_rows(self, fold: Fold) -> bool:
-        return fold.width > 1 and self.text.target.has_masks and self._maskable(fold.op.body.block)
-
-    def _bound(self, op: ReduceOp) -> Dim | None:
-        return op.upper.data if op.lower.data.nonneg else None
+        return fold.width > 1 and self.text.target.has_masks and maskable(fold.op.body.block)
 
     def _memory(self, fold: Fold, copies: int) -> list[str]:
         """Stack memory of each state: ``[copies][lanes]``."""
@@ -317,7 +343,7 @@ class ReduceWriter(LoopWriter):
             for pointers, t in zip(self._slots(fold, memory, g * fold.width, copies), totals):
                 for c, p in enumerate(pointers):
                     value = lit(t.regs[c * fold.groups + g], fold.width, llvm_type(t.dtype))
-                    self.put_state(p, value, t.dtype, fold.width)
+                    put_state(self.text, p, value, t.dtype, fold.width)
 
     def _reload(self, fold: Fold, memory: list[str], every: VectorAxis) -> list[VectorValue]:
         copies = count_of(fold.outer)
@@ -325,44 +351,32 @@ class ReduceWriter(LoopWriter):
         for g in range(fold.groups):
             for s, (pointers, d) in enumerate(zip(self._slots(fold, memory, g * fold.width, copies), fold.dtypes)):
                 for c, p in enumerate(pointers):
-                    columns[s][c * fold.groups + g] = self.get_state(p, d, fold.width)
+                    columns[s][c * fold.groups + g] = get_state(self.text, p, d, fold.width)
         return [VectorValue((*fold.outer, every), column, d) for column, d in zip(columns, fold.dtypes)]
-
-    def put_state(self, pointer: str, value: str, dtype: DType, width: int) -> None:
-        scalar = llvm_type(dtype)
-        if scalar == "i1":
-            value, scalar = self.text.to("zext", width, value, "i1", "i8"), "i8"
-        self.text.put(f"store {vector_type(width, scalar)} {value}, ptr {pointer}, align {_bytes(scalar)}")
-
-    def get_state(self, pointer: str, dtype: DType, width: int) -> str:
-        stored = stored_type(dtype)
-        value = self.text.ins(f"load {vector_type(width, stored)}, ptr {pointer}, align {_bytes(stored)}")
-        return self.text.to("trunc", width, value, "i8", "i1") if llvm_type(dtype) == "i1" else value
 
     def _in_memory(
         self, fold: Fold, memory: list[str], lane: VectorAxis, start: str, end: str, extent: int | None
     ) -> None:
         """Fold the elements from `start` (an element of lane 0) to `end` into lanes held in memory."""
         text = self.text
-        symbol, bound, width = fold.op.symbol, self._bound(fold.op), fold.width
+        symbol, bound, width = fold.op.symbol, bound_of(fold.op), fold.width
         copies = count_of(fold.outer)
 
         def step(lane: VectorAxis, masked: bool) -> Callable[[list[VectorValue]], list[VectorValue]]:
             def emit(_: list[VectorValue]) -> list[VectorValue]:
                 here = self.index.symbols[symbol][0]
-                if masked:
-                    self._tail_mask = self.lanes.below(text.sub(end, here), width)
+                mask = self.lanes.below(text.sub(end, here), width) if masked else None
                 position = text.sub(here, start)
                 last = fold.lanes - 1
                 group = text.ins(f"and i64 {position}, {last}") if position[0] == "%" else str(int(position) & last)
                 slots = self._slots(fold, memory, group, copies)
                 totals = [
-                    VectorValue((*fold.outer, lane), [self.get_state(p, d, lane.width) for p in pointers], d)
+                    VectorValue((*fold.outer, lane), [get_state(self.text, p, d, lane.width) for p in pointers], d)
                     for pointers, d in zip(slots, fold.dtypes)
                 ]
-                for pointers, t in zip(slots, self.accumulate(fold, totals, lane, masked)):
+                for pointers, t in zip(slots, self.accumulate(fold, totals, lane, mask)):
                     for p, r in zip(pointers, t.operands()):
-                        self.put_state(p, r, t.dtype, lane.width)
+                        put_state(self.text, p, r, t.dtype, lane.width)
                 return []
 
             return emit
@@ -374,25 +388,27 @@ class ReduceWriter(LoopWriter):
         else:
             whole = extent // width
             main_end = text.add(start, str(whole * width))
-        stopped, _ = self.counted(symbol, start, main_end, str(width), step(lane, False), trips=whole, bound=bound)
+        stopped, _ = self.loops.counted(
+            symbol, start, main_end, str(width), step(lane, False), trips=whole, bound=bound
+        )
         if width == 1 or (extent is not None and extent % width == 0):
             return
         if self._masks_rows(fold):
             inside, after = text.label("tail"), text.label("done")
             text.branch_if(text.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
             text.start(inside)
-            self.counted(symbol, stopped, end, str(width), step(lane, True), trips=1, bound=bound)
+            self.loops.counted(symbol, stopped, end, str(width), step(lane, True), trips=1, bound=bound)
             text.branch(after)
             text.start(after)
             return
         scalar = VectorAxis(symbol, 1, 1, lane.depth)
         rest = None if extent is None else extent % width
-        self.counted(symbol, stopped, end, "1", step(scalar, False), trips=rest, bound=bound)
+        self.loops.counted(symbol, stopped, end, "1", step(scalar, False), trips=rest, bound=bound)
 
     def _in_tiles(self, fold: Fold) -> bool:
         """Whether memory is contiguous along the fold and not along the vectors, which run across results."""
         vector, found = self.lanes.vector, False
-        if vector is None or vector not in fold.outer or self._needs_order(fold.op.body.block):
+        if vector is None or vector not in fold.outer or needs_order(fold.op.body.block):
             return False
         for op in fold.op.body.block.walk():
             if isinstance(op, LoadOp):
@@ -423,8 +439,8 @@ class ReduceWriter(LoopWriter):
             return totals
 
         whole_end = text.add(start, text.whole(text.sub(end, start), step.copies))
-        return self.counted(
-            fold.op.symbol, start, whole_end, str(step.copies), tile, totals, bound=self._bound(fold.op)
+        return self.loops.counted(
+            fold.op.symbol, start, whole_end, str(step.copies), tile, totals, bound=bound_of(fold.op)
         )  # fmt: skip
 
     def _beside(self, fold: Fold, start: str, end: str) -> list[VectorValue]:
@@ -440,14 +456,14 @@ class ReduceWriter(LoopWriter):
             here = self.index.symbols[number][0]
             backwards = text.intrinsic("bitreverse", "i64", "i64", [("i64", here)])
             first = text.add(start, text.ins(f"lshr i64 {backwards}, {64 - bits}"))
-            total = self.counted(
+            total = self.loops.counted(
                 fold.op.symbol, first, end, str(fold.lanes), lambda c: self.accumulate(fold, c, None),
-                self._start(fold, fold.outer), bound=self._bound(fold.op),
+                self.start(fold, fold.outer), bound=bound_of(fold.op),
             )[1]  # fmt: skip
             return counter.push(here, total)
 
-        initial = self._start(fold, fold.outer)
-        _, totals = self.counted(number, "0", str(fold.lanes), "1", one_lane, initial, trips=fold.lanes)
+        initial = self.start(fold, fold.outer)
+        _, totals = self.loops.counted(number, "0", str(fold.lanes), "1", one_lane, initial, trips=fold.lanes)
         return totals
 
     # Lanes and blocks together
@@ -521,18 +537,20 @@ class ReduceWriter(LoopWriter):
             def chained(totals: list[VectorValue]) -> list[VectorValue]:
                 return self.merge(fold, totals, one_block())
 
-            initial = self._start(fold, fold.outer)
-            _, totals = self.counted(first, start, end, str(size), chained, initial, trips=trips, bound=block_bound)
+            initial = self.start(fold, fold.outer)
+            _, totals = self.loops.counted(
+                first, start, end, str(size), chained, initial, trips=trips, bound=block_bound
+            )
             return totals
 
-        initial = self._start(fold, fold.outer)
+        initial = self.start(fold, fold.outer)
         waiting = PairwiseStack(self, fold, LEVELS)
 
         def counter(_: list[VectorValue]) -> list[VectorValue]:
             value = one_block()
             return waiting.push(text.ins(f"sdiv i64 {text.sub(self.index.symbols[first][0], start)}, {size}"), value)
 
-        _, youngest = self.counted(first, start, end, str(size), counter, initial, trips=trips, bound=block_bound)
+        _, youngest = self.loops.counted(first, start, end, str(size), counter, initial, trips=trips, bound=block_bound)
         # What waits: a partial for each bit of the number of blocks; the smallest came last.
         span = text.sub(end, start) if extent is None else str(extent)
         if span[0] == "%":
@@ -546,8 +564,9 @@ class ReduceWriter(LoopWriter):
         return waiting.drain(count, total)
 
 
-def _bytes(scalar: str) -> int:
-    return {"float": 4, "double": 8}.get(scalar) or int(scalar[1:]) // 8
+def bound_of(op: ReduceOp) -> Dim | None:
+    """The upper bound of a fold's iterator, if the lower is not negative."""
+    return op.upper.data if op.lower.data.nonneg else None
 
 
 def number_of(attribute: Any) -> float | int:

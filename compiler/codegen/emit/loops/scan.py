@@ -15,12 +15,17 @@ from .....dialects.dims.dims import Sym, minimum, sym
 from .....dialects.loop import ScanOp
 from .....dialects.types import DType
 from ..memory.access import storage_type
-from ..text import EmitError, lit, llvm_type
+from ..text import EmitError, IrText, lit, llvm_type
+from ..values.index import IndexValues
+from ..values.lanes import Lanes
 from ..values.primitives import literal
 from ..values.registers import VectorAxis, VectorValue, dtype_of
-from .reduce import ReduceWriter, number_of
+from ..values.values import Values
+from .loops import Loops, needs_order
+from .pairwise_stack import get_state, put_state
+from .reduce import number_of
 
-__all__ = ["ScanWriter"]
+__all__ = ["Scans"]
 
 
 @dataclass
@@ -39,8 +44,12 @@ Load = Callable[[VectorAxis], list[VectorValue]]
 Finish = Callable[[VectorAxis, Sequence[VectorValue]], None]
 
 
-class ScanWriter(ReduceWriter):
-    """Adds `scan`."""
+class Scans:
+    """The scans of `text`."""
+
+    def __init__(self, text: IrText, lanes: Lanes, index: IndexValues, values: Values, loops: Loops):
+        self.text, self.lanes, self.index, self.values = text, lanes, index, values
+        self.loops, self.region = loops, loops.region
 
     def scan(self, op: ScanOp) -> None:
         if self.lanes.axes:
@@ -49,7 +58,7 @@ class ScanWriter(ReduceWriter):
         dtypes = [dtype_of(v.type) for v in op.inits]
         identity = [literal(number_of(a), d) for a, d in zip(op.identity.data, dtypes, strict=True)]
         scan = _Scan(op, dtypes, identity, order.lanes, op.exclusive is not None)
-        inits = [self.value(v) for v in op.inits]
+        inits = [self.values[v] for v in op.inits]
         extent = (upper - lower).const
         first = Sym(f"{op.symbol.name}.block")
         bound = upper if lower.nonneg else None
@@ -61,7 +70,7 @@ class ScanWriter(ReduceWriter):
 
         trips = None if extent is None else max(0, -(-extent // order.block))
         start, end = self.index.value(lower), self.index.value(upper)
-        _, total = self.counted(first, start, end, str(order.block), block, inits, trips=trips, bound=bound)
+        _, total = self.loops.counted(first, start, end, str(order.block), block, inits, trips=trips, bound=bound)
         self.values.update(zip(op.outs, total))
 
     def _scan_block(self, scan: _Scan, before: list[VectorValue], start: str, end: str) -> list[VectorValue]:
@@ -69,7 +78,7 @@ class ScanWriter(ReduceWriter):
         op, lanes = scan.op, scan.lanes
         bound = op.upper.data if op.lower.data.nonneg else None
         main_end = self.text.add(start, self.text.whole(self.text.sub(end, start), lanes))
-        if self._needs_order(op.body.block) or self._needs_order(op.finish.block):
+        if needs_order(op.body.block) or needs_order(op.finish.block):
             load, finish = self._through_memory(scan, str(lanes))
         else:
             load, finish = self._in_vectors(scan)
@@ -81,7 +90,7 @@ class ScanWriter(ReduceWriter):
                 scan, before, carried, VectorAxis(op.symbol, lanes, 1, len(self.lanes.axes)), load, finish, None
             )
 
-        stopped, after = self.counted(op.symbol, start, main_end, str(lanes), run, [*chain, *before], bound=bound)
+        stopped, after = self.loops.counted(op.symbol, start, main_end, str(lanes), run, [*chain, *before], bound=bound)
         inside, joined, previous = self.text.label("tail"), self.text.label("done"), self.text.block
         self.text.branch_if(self.text.ins(f"icmp slt i64 {stopped}, {end}"), inside, joined)
         self.text.start(inside)
@@ -92,12 +101,12 @@ class ScanWriter(ReduceWriter):
         def rest(carried: list[VectorValue]) -> list[VectorValue]:
             return self._run(scan, before, carried, VectorAxis(op.symbol, lanes, 1, len(self.lanes.axes)), *some, left)
 
-        _, last = self.counted(op.symbol, stopped, end, str(lanes), rest, after, trips=1, bound=bound)
+        _, last = self.loops.counted(op.symbol, stopped, end, str(lanes), rest, after, trips=1, bound=bound)
         self.lanes.frames.pop()
         latest = self.text.block
         self.text.branch(joined)
         self.text.start(joined)
-        return self.join(after, previous, last, latest)[states:]
+        return self.loops.join(after, previous, last, latest)[states:]
 
     # One run
 
@@ -191,28 +200,30 @@ class ScanWriter(ReduceWriter):
                 ])  # fmt: skip
                 return []
 
-            self.counted(symbol, here, self.text.add(here, count), "1", body)
+            self.loops.counted(symbol, here, self.text.add(here, count), "1", body)
 
         def load(lane: VectorAxis) -> list[VectorValue]:
             for base, text, d in zip(memory, scan.identity, scan.dtypes):
-                self.put_state(base, lit(text, lane.width, llvm_type(d)), d, lane.width)
+                put_state(self.text, base, lit(text, lane.width, llvm_type(d)), d, lane.width)
 
             def put(places: list[str]) -> None:
                 for place, x in zip(places, self.region(scan.op.body.block)):
-                    self.put_state(place, x.operands()[0], x.dtype, 1)
+                    put_state(self.text, place, x.operands()[0], x.dtype, 1)
 
             each(lane, put)
-            return [VectorValue((lane,), [self.get_state(p, d, lane.width)], d) for p, d in zip(memory, scan.dtypes)]
+            return [
+                VectorValue((lane,), [get_state(self.text, p, d, lane.width)], d) for p, d in zip(memory, scan.dtypes)
+            ]
 
         def finish(lane: VectorAxis, prefixes: Sequence[VectorValue]) -> None:
             for base, x in zip(memory, prefixes):
-                self.put_state(base, x.regs[0], x.dtype, lane.width)
+                put_state(self.text, base, x.regs[0], x.dtype, lane.width)
             each(lane, lambda places: self._finish_one(scan, places))
 
         return load, finish
 
     def _finish_one(self, scan: _Scan, places: list[str]) -> None:
-        states = [VectorValue((), [self.get_state(p, d, 1)], d) for p, d in zip(places, scan.dtypes)]
+        states = [VectorValue((), [get_state(self.text, p, d, 1)], d) for p, d in zip(places, scan.dtypes)]
         self.region(scan.op.finish.block, states)
 
     def _as_vector(self, x: VectorValue, lane: VectorAxis) -> VectorValue:

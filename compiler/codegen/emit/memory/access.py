@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol
 
 from xdsl.ir import SSAValue
 
@@ -14,7 +14,9 @@ from .....dialects.dims.dims import Dim, dim, sym
 from .....dialects.loop import LoadOp, PrefetchOp, StoreOp
 from .....dialects.types import DTYPES, DType
 from ...cpu.transpose import transposed
-from ..text import EmitError, llvm_type, vector_type
+from ..text import EmitError, IrText, llvm_type, vector_type
+from ..values.index import IndexValues
+from ..values.lanes import Lanes
 from ..values.registers import (
     ComplexReg,
     VectorAxis,
@@ -25,11 +27,13 @@ from ..values.registers import (
     union,
     width_of,
 )
-from .bounds_check import check_index
-from .masked_access import PendingStores, RowWriter
-from .nontemporal import LINE, alignment_of
+from ..values.scalar import ScalarBodies
+from .bounds_check import BoundsChecks
+from .masked_access import MaskedRows, PendingStores, row_mask
+from .nontemporal import LINE, NontemporalStores, alignment_of
+from .shuffle_load import load_with_shuffle
 
-__all__ = ["MemoryWriter", "storage_type"]
+__all__ = ["Memory", "Places", "storage_type"]
 
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
 
@@ -51,24 +55,41 @@ def storage_type(dtype: DType) -> str:
     return "i8" if dtype.kind == "bool" else llvm_type(dtype)
 
 
-class MemoryWriter(RowWriter):
-    """Adds `load` and `store`."""
+class Places(Protocol):
+    """How memory is touched, or not, where a condition holds that lanes have in common."""
 
-    def __init__(self, module: Any):
-        super().__init__(module)
-        self._scratch: str | None = None
+    def store_where(self, condition: str | None, pointer: str, write: Callable[[str], None]) -> None:
+        """Write to `pointer` where an i1 holds (None: always), else nowhere that anybody reads."""
+        ...
 
-    def buffer(self, value: SSAValue) -> str:
-        """The data pointer of a buffer."""
-        raise NotImplementedError
+    def or_zeros(self, condition: str, pointer: str) -> str:
+        """`pointer` where an i1 holds, else one to zeros."""
+        ...
 
-    def bounds_record(self) -> str:
-        """Where a checked function notes an access that is outside."""
-        raise NotImplementedError
 
-    def leave(self) -> None:
-        """End the block by ending the function, for the sake of what was noted."""
-        raise NotImplementedError
+class Memory:
+    """Loads and stores of `text`.
+
+    `buffer` gives the pointer to a buffer's elements, `alignment` the bytes that a row of elements of an LLVM type from
+    ``base[offset]`` on is known to be aligned to; `checks` compares indices with sizes, where functions are checked.
+    """
+
+    def __init__(
+        self,
+        text: IrText,
+        lanes: Lanes,
+        index: IndexValues,
+        scalars: ScalarBodies,
+        *,
+        buffer: Callable[[SSAValue], str],
+        alignment: Callable[[str, str, Dim], int],
+        places: Places,
+        checks: BoundsChecks | None,
+    ):
+        self.text, self.lanes, self.index, self.scalars = text, lanes, index, scalars
+        self.buffer, self.alignment, self.places, self.checks = buffer, alignment, places, checks
+        self.nontemporal = NontemporalStores(text, index)
+        self.rows = MaskedRows(text, lanes, self.nontemporal)
 
     def load(self, op: LoadOp) -> VectorValue:
         info, base, offset, guard = self._access(op, op.buffer)
@@ -78,7 +99,7 @@ class MemoryWriter(RowWriter):
             if tile is not None:
                 return self._load_tile(base, storage, offset, tile, result)
             if self.lanes.mask is None and self.lanes.inside is None and self.index.split(offset) is None:
-                spread = self.load_with_shuffle(base, storage, offset, result)
+                spread = load_with_shuffle(self.index, base, storage, offset, result)
                 if spread is not None:
                     return spread
         lanes, slots = self._slots_of(base, storage, offset, guard, ())
@@ -157,13 +178,9 @@ class MemoryWriter(RowWriter):
             stride = parts[1][vector.symbol] if vector is not None else None
             if stride is not None and stride.const == -1:
                 where = where - (width - 1)
-            align = self.row_alignment(base, storage, where)
+            align = self.alignment(base, storage, where)
             slots.append(Slot(self.index.pointer(base, storage, where), stride, None, masks[i], width, align))
         return lanes, slots
-
-    def row_alignment(self, base: str, storage: str, offset: Dim) -> int:
-        """The bytes that a row of elements from ``base[offset]`` on is known to be aligned to."""
-        return alignment_of(storage)
 
     def _tile_of(self, offset: Dim) -> VectorAxis | None:
         """The lane dim along which memory is contiguous where it is not along the vectors: a tile to transpose.
@@ -251,7 +268,7 @@ class MemoryWriter(RowWriter):
             return self._load_one(slot, storage)
         pointer, offsets, mask, width = slot.pointer, slot.offsets, slot.mask, slot.width
         if mask is not None and not self.lanes.is_vector_mask(mask):
-            pointer = self._or_zeros(mask, pointer)
+            pointer = self.places.or_zeros(mask, pointer)
             offsets = self.text.ins(f"select i1 {mask}, <{width} x i64> {offsets}, <{width} x i64> zeroinitializer")
             mask = None
         return self._gather(pointer, storage, offsets, self.lanes.both(mask, width), width)
@@ -271,16 +288,16 @@ class MemoryWriter(RowWriter):
                 if wide
                 else mask
             )
-            value = text.ins(f"load {storage}, ptr {self._or_zeros(some, pointer)}, align {align}")
+            value = text.ins(f"load {storage}, ptr {self.places.or_zeros(some, pointer)}, align {align}")
             if not wide:
                 return value
             spread = self.lanes.splat(value, storage, width)
             return text.ins(f"select <{width} x i1> {mask}, {ty} {spread}, {ty} zeroinitializer")
         if stride.const in (1, -1):
             if mask is not None and not self.lanes.is_vector_mask(mask):
-                pointer, mask = self._or_zeros(mask, pointer), None
+                pointer, mask = self.places.or_zeros(mask, pointer), None
             backwards, mask = stride.const == -1, self.lanes.both(mask, width)
-            value = self.load_row(ty, pointer, mask, backwards, slot.align)
+            value = self.rows.load(ty, pointer, mask, backwards, slot.align)
             return self._reversed(value, storage, width) if backwards else value
         both = self.lanes.both(mask, width)
         if both is None:
@@ -311,7 +328,7 @@ class MemoryWriter(RowWriter):
             (f"<{width} x i1>", mask),
             (ty, "zeroinitializer"),
         ]
-        return self.masked("gather", ty, ty, arguments)
+        return self.text.masked("gather", ty, ty, arguments)
 
     def store(self, op: StoreOp, value: VectorValue) -> None:
         info, base, offset, guard = self._access(op, op.buffer)
@@ -324,7 +341,7 @@ class MemoryWriter(RowWriter):
         align = min((slot.align for slot in slots), default=1)
         beside = next((lane.copies for lane in lanes if lane.width > 1), 1)
         width = width_of(lanes)
-        rows = PendingStores(self.streaming(op, info, width * info.dtype.bytes), align, beside, width)
+        rows = PendingStores(self.nontemporal.streaming(op, info, width * info.dtype.bytes), align, beside, width)
         if isinstance(value, ComplexReg):
             scalar = llvm_type(value.dtype.part)
             for slot, re, im in zip(slots, self.lanes.spread(value.re, lanes), self.lanes.spread(value.im, lanes)):
@@ -332,7 +349,7 @@ class MemoryWriter(RowWriter):
         else:
             for slot, reg in zip(slots, self.lanes.spread(value, lanes)):
                 self._store_slot(slot, storage, reg, rows)
-        self.store_rows(rows)
+        self.rows.store(rows)
 
     def _store_slot(self, slot: Slot, storage: str, reg: str, rows: PendingStores) -> None:
         """One register to memory, or to `rows`."""
@@ -342,7 +359,9 @@ class MemoryWriter(RowWriter):
         if slot.offsets is not None:
             self._scatter(pointer, storage, slot.offsets, reg, self.lanes.both(mask, width), width)
         elif stride is None:
-            self.store_where(mask, pointer, lambda at: text.put(f"store {storage} {reg}, ptr {at}, align {align}"))
+            self.places.store_where(
+                mask, pointer, lambda at: text.put(f"store {storage} {reg}, ptr {at}, align {align}")
+            )
         elif stride.const in (1, -1):
             if stride.const == -1:
                 reg = self._reversed(reg, storage, width)
@@ -365,9 +384,9 @@ class MemoryWriter(RowWriter):
             return self._load_slot(re, scalar), self._load_slot(im, scalar)
         pointer, mask, width = slot.pointer, slot.mask, slot.width
         if mask is not None and not self.lanes.is_vector_mask(mask):
-            pointer, mask = self._or_zeros(mask, pointer), None
+            pointer, mask = self.places.or_zeros(mask, pointer), None
         backwards, ty = slot.stride.const == -1, vector_type(2 * width, scalar)
-        row = self.load_row(ty, pointer, self.lanes.both(mask, width), backwards, slot.align, 2)
+        row = self.rows.load(ty, pointer, self.lanes.both(mask, width), backwards, slot.align, 2)
         numbers = range(width)[::-1] if backwards else range(width)
         re, im = (self.text.shuffle(ty, row, "poison", [2 * k + part for k in numbers]) for part in (0, 1))
         return re, im
@@ -389,11 +408,11 @@ class MemoryWriter(RowWriter):
         def wait(rows: PendingStores, pointer: str, guard: str | None) -> PendingStores:
             mask = self.lanes.both(guard, slot.width)
             if mask is not None:
-                mask = self.row_mask(mask, slot.width, backwards, each)
+                mask = row_mask(self.text, mask, slot.width, backwards, each)
             return rows.add(ty, value, pointer, mask, cut=guard is None)
 
         if slot.mask is not None and not self.lanes.is_vector_mask(slot.mask):
-            self.store_where(slot.mask, slot.pointer, lambda at: self.store_rows(wait(rows.alone(), at, None)))
+            self.places.store_where(slot.mask, slot.pointer, lambda at: self.rows.store(wait(rows.alone(), at, None)))
         else:
             wait(rows, slot.pointer, slot.mask)
 
@@ -416,7 +435,7 @@ class MemoryWriter(RowWriter):
                 text.put(f"store {storage} {element}, ptr {at}, align {align}")
             return
         pointers = text.ins(f"getelementptr {storage}, ptr {base}, <{width} x i64> {offsets}")
-        self.masked("scatter", ty, "void", [(ty, value), (f"<{width} x ptr>", f"align {align} {pointers}"),
+        self.text.masked("scatter", ty, "void", [(ty, value), (f"<{width} x ptr>", f"align {align} {pointers}"),
                     (f"<{width} x i1>", mask)])  # fmt: skip
 
     # What an access is made of
@@ -431,8 +450,8 @@ class MemoryWriter(RowWriter):
             if not expr.nonneg:
                 one = self._nonnegative(expr)
                 guard = one if guard is None else self.scalars.primitive("and", (guard, one), BOOL)
-        if self.text.module.checked:
-            check_index(self, op, buffer, op.index.data, guard)
+        if self.checks is not None:
+            self.checks.element(op, buffer, op.index.data, guard)
         return info, base, offset, guard
 
     def _nonnegative(self, expr: Dim) -> VectorValue:
@@ -464,24 +483,6 @@ class MemoryWriter(RowWriter):
             else:  # lane < first + 1
                 regs.append(self.lanes.below(text.add(first, "1"), vector.width, "ult"))
         return VectorValue(lanes, regs, BOOL)
-
-    def store_where(self, condition: str | None, pointer: str, write: Callable[[str], None]) -> None:
-        """Write to `pointer` where an i1 holds, else nowhere that anybody reads."""
-        write(self._or_scratch(condition, pointer))
-
-    def _or_zeros(self, condition: str, pointer: str) -> str:
-        self.text.module.globals["zeros"] = (
-            "@zeros = private unnamed_addr constant [1024 x i8] zeroinitializer, align 64"
-        )
-        return self.text.ins(f"select i1 {condition}, ptr {pointer}, ptr @zeros")
-
-    def _or_scratch(self, condition: str | None, pointer: str) -> str:
-        """`pointer`, or a place on the stack that nobody reads."""
-        if condition is None:
-            return pointer
-        if self._scratch is None:
-            self._scratch = self.text.alloca("i8", 1024)
-        return self.text.ins(f"select i1 {condition}, ptr {pointer}, ptr {self._scratch}")
 
     def _steps(self, stride: Dim, width: int) -> str:
         """The offsets ``0, stride, 2*stride, …`` as a vector."""

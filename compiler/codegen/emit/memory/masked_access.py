@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .shuffle_load import SpreadWriter
+from ..text import IrText
+from ..values.lanes import Lanes
+from .nontemporal import NontemporalStores
 
-__all__ = ["PendingStores", "RowWriter"]
+__all__ = ["MaskedRows", "PendingStores", "row_mask"]
 
 
 @dataclass
 class PendingStores:
     """Rows of one store, each of `width` elements, not written yet: values and addresses.
 
-    `streaming` is as `StreamingWriter.streaming` says.  So many after one another are neighbours in memory (`beside`).
-    Those that are `cut` where the loop ends, or `guarded`, have masks of the elements that are there.
+    `streaming` is as `NontemporalStores.streaming` says.  So many after one another are neighbours in memory
+    (`beside`).  Those that are `cut` where the loop ends, or `guarded`, have masks of the elements that are there.
     """
 
     streaming: str | None
@@ -41,31 +43,35 @@ class PendingStores:
         return self
 
 
-class RowWriter(SpreadWriter):
-    """Adds `load_row`, `store_rows` and what is `masked`."""
+def row_mask(text: IrText, mask: str, width: int, backwards: bool, each: int) -> str:
+    """A mask of lanes in the order of memory, for elements of `each` numbers."""
+    if not backwards and each == 1:
+        return mask
+    numbers = range(width)[::-1] if backwards else range(width)
+    return text.shuffle(f"<{width} x i1>", mask, "poison", [k for k in numbers for _ in range(each)])
 
-    def load_row(self, ty: str, pointer: str, mask: str | None, backwards: bool, align: int, each: int = 1) -> str:
+
+class MaskedRows:
+    """Rows in memory, of `text`; whole ones go there by `nontemporal`."""
+
+    def __init__(self, text: IrText, lanes: Lanes, nontemporal: NontemporalStores):
+        self.text, self.lanes, self.nontemporal = text, lanes, nontemporal
+
+    def load(self, ty: str, pointer: str, mask: str | None, backwards: bool, align: int, each: int = 1) -> str:
         """Adjacent elements of `each` numbers; zeros for the lanes that a mask leaves out."""
         total = int(ty[1:].partition(" ")[0])
         width = total // each
         if mask is None:
             return self.text.ins(f"load {ty}, ptr {pointer}, align {align}")
-        mask = self.row_mask(mask, width, backwards, each)
-        return self.masked("load", ty, ty, [("ptr", f"align {align} {pointer}"), (f"<{total} x i1>", mask),
+        mask = row_mask(self.text, mask, width, backwards, each)
+        return self.text.masked("load", ty, ty, [("ptr", f"align {align} {pointer}"), (f"<{total} x i1>", mask),
                            (ty, "zeroinitializer")])  # fmt: skip
 
-    def row_mask(self, mask: str, width: int, backwards: bool, each: int) -> str:
-        """A mask of lanes in the order of memory, for elements of `each` numbers."""
-        if not backwards and each == 1:
-            return mask
-        numbers = range(width)[::-1] if backwards else range(width)
-        return self.text.shuffle(f"<{width} x i1>", mask, "poison", [k for k in numbers for _ in range(each)])
-
-    def store_rows(self, rows: PendingStores) -> None:
+    def store(self, rows: PendingStores) -> None:
         """The rows that have waited, all at once, so that one test serves them all."""
         text = self.text
         if rows.whole:
-            self.store_nontemporal(rows.type, rows.whole, rows.align, rows.streaming, rows.beside)
+            self.nontemporal.store(rows.type, rows.whole, rows.align, rows.streaming, rows.beside)
         self._store_masked(rows, rows.guarded)
         if not rows.cut or self.lanes.rest is None:
             self._store_masked(rows, rows.cut)
@@ -74,7 +80,7 @@ class RowWriter(SpreadWriter):
         whole, partial, after = text.label("whole"), text.label("partial"), text.label("done")
         text.branch_if(text.ins(f"icmp sge i64 {self.lanes.rest}, {rows.width}"), whole, partial)
         text.start(whole)
-        self.store_nontemporal(rows.type, [row[:2] for row in rows.cut], rows.align, rows.streaming, rows.beside)
+        self.nontemporal.store(rows.type, [row[:2] for row in rows.cut], rows.align, rows.streaming, rows.beside)
         text.branch(after)
         text.start(partial)
         self._store_masked(rows, rows.cut)
@@ -85,19 +91,6 @@ class RowWriter(SpreadWriter):
         """What masks leave out stays as it is."""
         for value, pointer, mask in masked:
             total, place = rows.type[1:].partition(" ")[0], f"align {rows.align} {pointer}"
-            self.masked("store", rows.type, "void", [(rows.type, value), ("ptr", place), (f"<{total} x i1>", mask)])
-
-    def masked(self, name: str, ty: str, result: str, arguments: Sequence[tuple[str, str]]) -> str:
-        """A masked memory intrinsic; returns its result's name where it has one."""
-        text = self.text
-        width = ty[1:].partition(" ")[0]
-        pointers = f"v{width}p0" if name in ("gather", "scatter") else "p0"
-        element = ty[1:-1].partition(" x ")[2]
-        suffix = f"v{width}" + {"float": "f32", "double": "f64"}.get(element, element)
-        full = f"llvm.masked.{name}.{suffix}.{pointers}"
-        text.declare(full, result, [t for t, _ in arguments])
-        call = f"call {result} @{full}({', '.join(f'{t} {v}' for t, v in arguments)})"
-        if result == "void":
-            text.put(call)
-            return ""
-        return text.ins(call)
+            self.text.masked(
+                "store", rows.type, "void", [(rows.type, value), ("ptr", place), (f"<{total} x i1>", mask)]
+            )

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .....dialects.attributes import BufferInfo
-from .....dialects.dims.dims import Sym, dim
+from .....dialects.dims.dims import dim
 from .....dialects.loop import StoreOp
-from ..polling import Polling
-from ..text import EmitError, IrText, Module
+from ..text import IrText
 from ..values.index import IndexValues
-from ..values.lanes import Lanes
-from ..values.scalar import ScalarBodies
 
-__all__ = ["LINE", "StreamingWriter", "alignment_of"]
+__all__ = ["LINE", "NontemporalStores", "alignment_of"]
 
 #: Bytes of a line.
 LINE = 64
@@ -29,32 +26,19 @@ def alignment_of(storage: str) -> int:
     return known.get(storage) or max(1, int(storage[1:]) // 8)
 
 
-class StreamingWriter:
-    """Adds `store_nontemporal`."""
+class NontemporalStores:
+    """Stores of whole vectors of `text`."""
 
-    def __init__(self, module: Module):
-        self.text = IrText(module)
-        self.lanes = Lanes(self.text)
-        self.index = IndexValues(self.text, self.lanes, self.unknown_symbol)
-        self.polling = Polling(self.text, self.lanes, self.poll if module.polled else None)
-        self.scalars = ScalarBodies(self.text, self.lanes, self.polling)
+    def __init__(self, text: IrText, index: IndexValues):
+        self.text, self.index = text, index
         #: Whether a store went past the caches: other threads see it after a fence only.
         self.streamed = False
 
-    def unknown_symbol(self, symbol: Sym) -> str:
-        raise EmitError(f"nothing defines the symbol {symbol}")
-
-    def poll(self) -> None:
-        raise EmitError("nothing to poll")
-
-    def store_nontemporal(
-        self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None, beside: int
-    ) -> None:
+    def store(self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None, beside: int) -> None:
         """Whole vectors to their places; past the caches where `streaming` (`streaming`) and the places allow it.
 
         They do where so many `beside` each other, one after another, fill whole lines.
         """
-
         text = self.text
 
         def store(suffix: str) -> None:
