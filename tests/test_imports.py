@@ -227,6 +227,41 @@ def test_a_circle_of_imports_would_be_seen():
     assert _circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
 
 
+def _depths(trees: list[ast.Module]) -> dict[str, int]:
+    """How deep the classes of some modules are, by name: one more than the deepest of theirs that they inherit from."""
+    bases = {
+        node.name: [b.id for b in node.bases if isinstance(b, ast.Name)]
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+
+    def depth(name: str) -> int:
+        return 1 + max((depth(b) for b in bases[name] if b in bases), default=0)
+
+    return {name: depth(name) for name in bases}
+
+
+def _stubs(tree: ast.Module) -> list[int]:
+    """The lines that raise NotImplementedError."""
+    return [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "NotImplementedError"]
+
+
+def test_emitters_are_composed_of_parts():
+    """No class of the back ends is deeper than two, and none leaves a method to those that inherit from it."""
+    trees = {p: ast.parse(p.read_text(encoding="utf-8")) for p in sorted((ROOT / "compiler/codegen").rglob("*.py"))}
+    depths = _depths(list(trees.values()))
+    assert {"FunctionEmitter", "CpuFunction", "GpuKernel"} <= depths.keys()
+    assert {name: depth for name, depth in depths.items() if depth > 2} == {}
+    assert {str(path): _stubs(tree) for path, tree in trees.items() if _stubs(tree)} == {}
+
+
+def test_a_tower_of_classes_would_be_seen():
+    tree = ast.parse("class A:\n    def f(self): raise NotImplementedError\nclass B(A): pass\nclass C(B): pass")
+    assert _depths([tree]) == {"A": 1, "B": 2, "C": 3}
+    assert _stubs(tree) == [2]
+
+
 def test_the_runtime_stands_alone_when_it_runs():
     # `import txc` itself is the front door and imports the front end: give the runtime an empty parent instead.
     loaded = _loaded("""
