@@ -31,9 +31,9 @@ SWITCHES: dict[str, Switch] = {
     "sibling fusion": Switch("tx-fuse-siblings{enabled=false}"),
     "eval insertion": Switch("tx-insert-evals{maps=false}"),
     "layout swap": Switch("tx-swap-layout{swap=false}"),
-    "streaming stores": Switch("tx-schedule-cpu{streaming=false}"),
-    "folds that make rows": Switch("tx-schedule-cpu{joins=false}"),
-    "updates in one sweep": Switch("tx-schedule-cpu{updates=false}"),
+    "streaming stores": Switch("tx-schedule-cpu{nontemporal=false}"),
+    "folds that make rows": Switch("tx-schedule-cpu{fuse-reductions=false}"),
+    "updates in one sweep": Switch("tx-schedule-cpu{inplace-stencils=false}"),
     "recycled buffers": Switch(environment={"TXC_BUFFER_CACHE_MB": "0"}),
     "huge pages": Switch(environment={"TXC_HUGE_PAGES": "0"}),
 }

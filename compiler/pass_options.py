@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 
 from xdsl.passes import ModulePass
-from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+from xdsl.utils.arg_spec import ArgSpec, ParameterType, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from .driver.options import OptionError
@@ -22,7 +22,18 @@ _MOVED = {
     ("tx-fuse", "across"): ("tx-fuse-rows", "column_major"),
     ("tx-fuse", "siblings"): ("tx-fuse-siblings", "enabled"),
     ("tx-fuse", "matrix_units"): ("tx-select-mma", "units"),
+    ("tx-reduction-order", "along_memory"): ("tx-reduction-order", "follow_layout"),
+    ("tx-swap-layout", "keep_results"): ("tx-swap-layout", "row_major_results"),
+    ("tx-schedule-cpu", "streaming"): ("tx-schedule-cpu", "nontemporal"),
+    ("tx-schedule-cpu", "ahead"): ("tx-schedule-cpu", "prefetch"),
+    ("tx-schedule-cpu", "updates"): ("tx-schedule-cpu", "inplace_stencils"),
+    ("tx-schedule-cpu", "joins"): ("tx-schedule-cpu", "fuse_reductions"),
+    ("tx-schedule-gpu", "boxes"): ("tx-schedule-gpu", "tma"),
 }
+#: Passes that had another name in an earlier version.
+_RENAMED = {"tx-order-folds": "tx-reduction-order"}
+#: Matrix units, values of ``units`` of `tx-select-mma`, that had another name in an earlier version.
+_UNITS = {f"{name}_tile": f"{name}_amx" for name in ("bf16", "bf16x3", "bf16x6")}
 
 
 def parse_pass_options(text: str, passes: Mapping[str, type[ModulePass]]) -> dict[str, ArgSpec]:
@@ -31,7 +42,7 @@ def parse_pass_options(text: str, passes: Mapping[str, type[ModulePass]]) -> dic
     A name of an earlier version is a FutureWarning.  Raises OptionError for what is wrong with them.
     """
     try:
-        specs = list(parse_pipeline(text)) if text.strip() else []
+        specs = [_with_name_of_today(spec) for spec in parse_pipeline(text)] if text.strip() else []
     except ArgSpecParseError as error:
         raise OptionError(
             f"{text!r} is no list of passes: write 'pass{{option=value}}', separated by commas"
@@ -55,6 +66,13 @@ def parse_pass_options(text: str, passes: Mapping[str, type[ModulePass]]) -> dic
     return found
 
 
+def _with_name_of_today(spec: ArgSpec) -> ArgSpec:
+    name = _RENAMED.get(spec.name, spec.name)
+    if name != spec.name:
+        _warn(spec.name, name)
+    return ArgSpec(name, spec.parameters)
+
+
 def _with_names_of_today(specs: list[ArgSpec]) -> dict[str, ArgSpec]:
     """What is said of each pass, the last word of each option."""
     found: dict[str, ArgSpec] = {}
@@ -63,12 +81,19 @@ def _with_names_of_today(specs: list[ArgSpec]) -> dict[str, ArgSpec]:
         for option, value in spec.normalize_parameter_names().parameters.items():
             name, today = _MOVED.get((spec.name, option), (spec.name, option))
             if (name, today) != (spec.name, option):
-                _warn(f"{spec.name}{{{option}=…}}", f"{name}{{{today}=…}}")
+                _warn(*(f"{p}{{{o}=…}}".replace("_", "-") for p, o in ((spec.name, option), (name, today))))
+            if (name, today) == ("tx-select-mma", "units"):
+                value = tuple(map(_unit_of_today, value))
             found.setdefault(name, ArgSpec(name, {})).parameters[today] = value
     return found
 
 
+def _unit_of_today(name: ParameterType) -> ParameterType:
+    if name not in _UNITS:
+        return name
+    _warn(f"the unit {name}", str(_UNITS[str(name)]))
+    return _UNITS[str(name)]
+
+
 def _warn(before: str, today: str) -> None:
-    warnings.warn(
-        f"{before} is a name of an earlier version; write {today}".replace("_", "-"), FutureWarning, stacklevel=2
-    )
+    warnings.warn(f"{before} is a name of an earlier version; write {today}", FutureWarning, stacklevel=2)

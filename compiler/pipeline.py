@@ -19,7 +19,7 @@ from xdsl.utils.arg_spec import ArgSpec
 
 from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, tensor_of
 from ..dialects.dims.dims import Dim, dim, packed_strides
-from ..dialects.matrix_units import allowed_units, wants_tiles
+from ..dialects.matrix_units import allowed_units, wants_amx
 from ..dialects.verification import verify_distinct
 from ..passes.cost.model import Machine
 from ..passes.cost.work import work_of
@@ -248,7 +248,7 @@ def _vectors(run: _Run) -> dict[str, Any]:
 
 
 def _copies_and_units(run: _Run) -> dict[str, Any]:
-    return {"warpgroups": run.target.has_warpgroups, "boxes": run.target.has_box_copies}
+    return {"warpgroups": run.target.has_warpgroups, "tma": run.target.has_box_copies}
 
 
 def on_cpu(run: _Run) -> bool:
@@ -353,7 +353,7 @@ def _target_of(options: Options) -> Target:
     """What options compile for; a process asks for the leave to use tiles where they may be used."""
     if options.gpu:
         return gpu_target(options.gpu)
-    return host_with_amx() if wants_tiles(options.fastmath) else host_target()
+    return host_with_amx() if wants_amx(options.fastmath) else host_target()
 
 
 def machine_of(target: Target) -> Machine:

@@ -141,7 +141,9 @@ def ir_text(module: Operation, *, generic: bool = False, locations: bool = False
 
 
 #: What a line may well begin with.
-_BEGINS = re.compile(r"->|//|[-+] |(attributes|order|init|carry|where|in|post|into|from|combine|do|else|on|stages)\b")
+_BEGINS = re.compile(
+    r"->|//|[-+] |(attributes|order|init|carry|where|in|epilogue_inputs|into|from|combine|do|else|on|stages)\b"
+)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 

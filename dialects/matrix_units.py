@@ -20,7 +20,7 @@ from .dims.dims import Dim, dim
 from .order import Order
 from .types import DTYPES, DType
 
-__all__ = ["GRANULE", "LINE", "UNITS", "MatrixUnit", "Piece", "allowed_units", "products_of", "unit_of", "wants_tiles"]
+__all__ = ["GRANULE", "LINE", "UNITS", "MatrixUnit", "Piece", "allowed_units", "products_of", "unit_of", "wants_amx"]
 
 #: Bytes of a line of a piece, and of the granules that copies of boxes can exchange in it.
 LINE, GRANULE = 128, 16
@@ -92,9 +92,9 @@ def products_of(pieces: int) -> tuple[tuple[int, int], ...]:
     return tuple((i, j) for i, way in enumerate(ways) for j in (way if i % 2 else way[::-1]))
 
 
-def _tile(name: str, factor: str, allowed: str, pieces: int = 1) -> MatrixUnit:
+def _amx(name: str, factor: str, allowed: str, pieces: int = 1) -> MatrixUnit:
     kinds = {"allowed": allowed, "feature": "amx-bf16", "pieces": pieces}
-    return MatrixUnit(f"{name}_tile", (factor, factor), "f32", 16, 32, "", **kinds)
+    return MatrixUnit(f"{name}_amx", (factor, factor), "f32", 16, 32, "", **kinds)
 
 
 def _half(name: str) -> MatrixUnit:
@@ -119,9 +119,9 @@ UNITS = (
     MatrixUnit("f64", ("f64", "f64"), "f64", 8, 4, "f64.f64.f64.f64", allowed="reassoc"),
     MatrixUnit("f64_k8", ("f64", "f64"), "f64", 16, 8, "f64.f64.f64.f64", least=90, allowed="reassoc"),
     *(_bytes(a, b) for a in ("i8", "u8") for b in ("i8", "u8")),
-    _tile("bf16", "bf16", "reassoc"),
-    _tile("bf16x3", "f32", "bf16x3", 2),
-    _tile("bf16x6", "f32", "bf16x6", 3),
+    _amx("bf16", "bf16", "reassoc"),
+    _amx("bf16x3", "f32", "bf16x3", 2),
+    _amx("bf16x6", "f32", "bf16x6", 3),
 )
 
 
@@ -132,7 +132,7 @@ def allowed_units(capability: int, fastmath: Iterable[str], features: Iterable[s
     return tuple(u.name for u, is_there in zip(UNITS, has) if is_there and u.allowed in allowed)
 
 
-def wants_tiles(fastmath: Iterable[str]) -> bool:
+def wants_amx(fastmath: Iterable[str]) -> bool:
     """Whether what is allowed allows the order of a CPU's unit."""
     return any(u.feature and u.allowed in fastmath for u in UNITS)
 

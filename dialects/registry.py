@@ -442,7 +442,7 @@ class View(Op):
 class Structural(Op):
     """An op with inference and lowering of its own.
 
-    `foreign` names the loop generator of an op that is no nest: fusion makes it a `kernel.foreign`.  `in_place` says
+    `foreign` names the loop generator of an op that is no nest: fusion makes it a `kernel.custom`.  `in_place` says
     that these loops may write the result where the operand is, which has its type.  `error` is what a call raises, by
     its name in `runtime/check_errors.py`, and its text, where an op with the `mode` `RAISE` has `failed`.
     """

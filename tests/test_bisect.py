@@ -25,7 +25,7 @@ func.func @f(%x: tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">> {
     %c = arith.constant 3.0 : f32
     %b = arith.divf %a, %c : f32
     kernel.yield %b : f32
-  }, {}, {}) {extents = #tx.dims<"n">, parallel = 1 : i64, post = 0 : i64,
+  }, {}, {}) {extents = #tx.dims<"n">, parallel = 1 : i64, epilogue_inputs = 0 : i64,
       in_maps = [#tx.map<"(d0: n) -> (d0)">], out_maps = [#tx.map<"(d0: n) -> (d0)">],
       operandSegmentSizes = array<i32: 1, 0>} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
   func.return %r : tensor<?xf32, #tx.dims<"n">>

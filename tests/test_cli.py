@@ -153,16 +153,16 @@ def test_time_passes_prints_a_table(program: Path):
 def test_pass_options_reach_the_pass(program: Path):
     grouped = compile_(program, "--emit=fused")
     apart = compile_(program, "--emit=fused", "--passes", "tx-fuse-rows{enabled=false}")
-    assert "kernel.rows" in grouped.stdout
+    assert "kernel.row_group" in grouped.stdout
     assert apart.returncode == 0, apart.stderr
-    assert "kernel.rows" not in apart.stdout
+    assert "kernel.row_group" not in apart.stdout
 
 
 def test_a_pass_is_printed_and_stopped_after(program: Path):
     """Inside a stage, too: nests are there before they are put together in rows."""
     fused, siblings = (compile_(program, f"--emit={name}").stdout for name in ("tx-fuse-rows", "tx-fuse-siblings"))
     assert fused == compile_(program, "--emit=fused").stdout
-    assert "kernel.rows" in fused and "kernel.generic" in siblings and "kernel.rows" not in siblings
+    assert "kernel.row_group" in fused and "kernel.generic" in siblings and "kernel.row_group" not in siblings
     printed = compile_(program, "--stop-after=tx-topological-order", "--print-ir-after-all").stderr
     assert "fused: tx-topological-order" in printed and "tx-fuse" not in printed
 
@@ -170,7 +170,7 @@ def test_a_pass_is_printed_and_stopped_after(program: Path):
 def test_an_option_of_an_earlier_version_is_said_to_be_one(program: Path):
     with pytest.warns(FutureWarning, match=r"tx-fuse\{rows=…\} is a name of an earlier version; write tx-fuse-rows\{"):
         done = compile_(program, "--emit=fused", "--passes", "tx-fuse{rows=false}")
-    assert done.returncode == 0 and "kernel.rows" not in done.stdout
+    assert done.returncode == 0 and "kernel.row_group" not in done.stdout
 
 
 def test_bisect_finds_no_culprit_in_a_right_compiler(program: Path):

@@ -29,7 +29,7 @@ LINES = {
     "reference/not-supported.md": "| `np.polymul` | write np.convolve(p, q) |",
     "reference/operations.md": "| `contract` |",
     "reference/ops.md": "| `exp` |",
-    "inside/optimiser.md": "kernel.rows",
+    "inside/optimiser.md": "kernel.row_group",
     "reference/ptx-simulator.md": "| `fma` | f16 bf16 f16x2 bf16x2 f32 f64 | rn",
 }
 

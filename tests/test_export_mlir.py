@@ -261,7 +261,7 @@ func.func @f(%c: tensor<i1>, %x: {T}, %k: tensor<?xi64, #tx.dims<"k">>) -> ({T},
       %g = "kernel.call"(%s) {{fn = "sigmoid"}} : (f32) -> f32
       %t = arith.addf %g, %e : f32
       kernel.yield %t : f32
-    }}, {{}}, {{}}) {{extents = #tx.dims<"n, m">, parallel = 2 : i64, post = 0 : i64,
+    }}, {{}}, {{}}) {{extents = #tx.dims<"n, m">, parallel = 2 : i64, epilogue_inputs = 0 : i64,
         in_maps = [#tx.map<"(d0: n, d1: m) -> (n - 1 - d0, d1) where (d1 - 1)">],
         out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1) where (d0 - 1)">],
         operandSegmentSizes = array<i32: 1, 1>}} : ({T}, {T}) -> {T}

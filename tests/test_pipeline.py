@@ -1,6 +1,7 @@
 """The pipeline and its observer, options, and executables, on small programs."""
 
 import io
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from txc.compiler.driver.executable import Executable, GuardFailure
 from txc.compiler.driver.options import OptionError, Options
 from txc.compiler.frontend.trace.graph import Graph
 from txc.compiler.instrumentation import InstrumentationOptions, PassError
+from txc.compiler.pass_options import parse_pass_options
 from txc.compiler.pipeline import PASSES, PIPELINE, Note, compile_graph, function_of, on_gpu, run_stages
 from txc.compiler.stages import STAGES
 from txc.passes.tensor.canonicalize import CanonicalizePass
@@ -141,3 +143,28 @@ def test_sizes_do_not_compile_anew():
         x = np.full((batch, 5), 0.1, np.float32)
         np.testing.assert_allclose(f(x, w), np.tanh(x @ w), rtol=1e-5)
     assert sum(len(v) for v in f._versions.values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "today"),
+    [
+        ("tx-order-folds{along-memory=false}", "tx-reduction-order{follow-layout=false}"),
+        ("tx-swap-layout{keep-results=true}", "tx-swap-layout{row-major-results=true}"),
+        ("tx-schedule-cpu{streaming=false}", "tx-schedule-cpu{nontemporal=false}"),
+        ("tx-schedule-cpu{ahead=false}", "tx-schedule-cpu{prefetch=false}"),
+        ("tx-schedule-cpu{updates=false}", "tx-schedule-cpu{inplace-stencils=false}"),
+        ("tx-schedule-cpu{joins=false unroll=2}", "tx-schedule-cpu{fuse-reductions=false unroll=2}"),
+        ("tx-schedule-gpu{boxes=true}", "tx-schedule-gpu{tma=true}"),
+        ("tx-select-mma{units=bf16_tile,f16}", "tx-select-mma{units=bf16_amx,f16}"),
+        ("tx-fuse{matrix-units=bf16x3_tile}", "tx-select-mma{units=bf16x3_amx}"),
+    ],
+)
+def test_names_of_an_earlier_version_mean_the_same(before: str, today: str):
+    with pytest.warns(FutureWarning, match="is a name of an earlier version; write "):
+        found = parse_pass_options(before, PASSES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        expected = parse_pass_options(today, PASSES)
+    for name, spec in expected.items():
+        assert PASSES[name].from_pass_spec(found[name]) == PASSES[name].from_pass_spec(spec)
+        assert PASSES[name].from_pass_spec(spec) != PASSES[name]()

@@ -188,7 +188,7 @@ def test_repeats_must_be_a_positive_int(repeats):
 def test_calls_are_not_instrumented():
     x = np.ones((4, 4))
     chain.profile(x, repeats=1)
-    assert "loop.clock" not in chain.lower(x).as_text("loops")
+    assert "loop.timestamp" not in chain.lower(x).as_text("loops")
 
 
 def test_interpreters_know_clocks():

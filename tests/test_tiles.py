@@ -166,7 +166,7 @@ def test_loops_are_the_kernels(way: str, layouts: str) -> None:
         stages = run_stages(graph, Options.of(fastmath={way}), target=TILES, stop_after=stage, strides=strides)
         assert stages.module is not None
         assert "unit<32, fma" in str(stages.module) or stage == "loops"
-        assert ("loop.tile_fold" in str(stages.module)) == (stage == "loops")
+        assert ("loop.amx" in str(stages.module)) == (stage == "loops")
         results.append(run(stages.module, [x.copy(order="A") for x in given], {})[-1].astype(np.float64))
     size = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))
     assert np.all(np.abs(results[0] - results[1]) <= error * size)
@@ -211,9 +211,9 @@ def test_machine_code() -> None:
     # Set up before the first product and given back at the end, in the one function that multiplies.
     names = re.findall(r"call void @llvm\.x86\.(ldtilecfg|tdpbf16ps|tilestored64|tilerelease)", text)
     assert names == ["ldtilecfg", *["tdpbf16ps"] * 4, *["tilestored64"] * 4, "tilerelease"]
-    with pytest.raises(EmitError, match="bf16_tile is a matrix unit of processors with amx-bf16"):
+    with pytest.raises(EmitError, match="bf16_amx is a matrix unit of processors with amx-bf16"):
         graph = txc.jit(product).graph(a, b)
-        passes = "tx-select-mma{units=bf16_tile}"
+        passes = "tx-select-mma{units=bf16_amx}"
         run_stages(
             graph, Options.of(passes=passes), target=llvm_backend.make_target("", "x86-64-v4"), stop_after="llvm"
         )
@@ -240,8 +240,8 @@ def test_a_fold_of_tiles_is_checked() -> None:
     fold.verify_()
     attributes = dict(fold.attributes)
     for name, value, message in (
-        ("unit", StringAttr("bf16"), "there is no unit 'bf16' of CPUs: bf16_tile, bf16x3_tile, bf16x6_tile"),
-        ("unit", StringAttr("bf16x3_tile"), "the left tiles are packed bf16[2, 2, 16, 32], not bf16["),
+        ("unit", StringAttr("bf16"), "there is no unit 'bf16' of CPUs: bf16_amx, bf16x3_amx, bf16x6_amx"),
+        ("unit", StringAttr("bf16x3_amx"), "the left tiles are packed bf16[2, 2, 16, 32], not bf16["),
         ("right_at", dims_attr((dim(0),)), "the right tiles are packed i32[1, 2, 16, 16], not i32["),
     ):
         fold.attributes[name] = value

@@ -69,7 +69,7 @@ def export_graph(
     if target.versions[0].is_gpu:
         raise ExportError(f"C calls no code of {target.name}", "--emit=ptx shows what there is")
     options = options or Options.of()
-    kept = ",".join(filter(None, (options.passes, "tx-swap-layout{keep-results=true}")))
+    kept = ",".join(filter(None, (options.passes, "tx-swap-layout{row-major-results=true}")))
     # Nobody who calls it from C would look at what the checks of indices note.
     options = options._replace(passes=kept, check_bounds=False)
     versions: list[Version] = []

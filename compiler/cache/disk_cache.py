@@ -104,9 +104,9 @@ def _options(options: Options) -> dict[str, str]:
 
 def _has_tiles(fastmath: Collection[str]) -> bool:
     """Whether what is allowed allows tiles, and this process may use them; it asks for that here."""
-    from ...dialects.matrix_units import wants_tiles
+    from ...dialects.matrix_units import wants_amx
 
-    return wants_tiles(fastmath) and tiles_permitted()
+    return wants_amx(fastmath) and tiles_permitted()
 
 
 def _key(kind: str, parts: dict[str, str]) -> CodeKey:

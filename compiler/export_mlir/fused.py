@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.dims.analysis import linear_in
 from ...dialects.dims.dims import Dim, Sym
 from ...dialects.dims.index_map import IndexMap
-from ...dialects.kernel import EmptyOp, ForOp, GenericOp, IfOp, ReadOp, RowsOp, WhileOp, shape_of
+from ...dialects.kernel import EmptyOp, ForOp, GenericOp, IfOp, ReadOp, RowGroupOp, WhileOp, shape_of
 from .text import ExportError, Text, element, free_symbols
 
 __all__ = ["export_fused"]
@@ -74,7 +74,7 @@ class _Fused(Text):
                 self.generic(op)
             case EmptyOp():
                 self.names[op.result] = self.empty(shape_of(op.result.type)[1], element(op.result.type))
-            case RowsOp():
+            case RowGroupOp():
                 self.nested(op.body.block)
                 assert op.body.block.last_op is not None
                 self.bind(op.results_, [self.of(v) for v in op.body.block.last_op.operands])
@@ -294,14 +294,14 @@ class _Fused(Text):
 
     def merged(self, op: GenericOp, states: list[str], yielded: list[str]) -> list[str]:
         assert op.order is not None and op.identity is not None
-        kind = op.merge.block.args[0].type
+        kind = op.combiner.block.args[0].type
         if op.order.data.product == "fma":
             return [self.define(f"math.fma {yielded[0]}, {yielded[1]}, {states[0]} : {kind}")]
         if op.order.data.product == "mul_add":
             yielded = [self.define(f"arith.mulf {yielded[0]}, {yielded[1]} : {kind}")]
-        self.body(op.merge.block, [*states, *yielded])
-        assert op.merge.block.last_op is not None
-        return [self.of(v) for v in op.merge.block.last_op.operands]
+        self.body(op.combiner.block, [*states, *yielded])
+        assert op.combiner.block.last_op is not None
+        return [self.of(v) for v in op.combiner.block.last_op.operands]
 
     def reduction(self, op: GenericOp, outs: list[str], types: list[str], maps: list[list[str]]) -> list[str]:
         """The fold over tensors of states, then `finish` in a nest of its own."""
@@ -309,20 +309,20 @@ class _Fused(Text):
         parallel = op.extents.data[: op.n_parallel]
         everywhere = [f"d{i}" for i in range(op.n_parallel)]
         states, state_types = [], []
-        for identity, argument in zip(op.identity.data, op.merge.block.args):
+        for identity, argument in zip(op.identity.data, op.combiner.block.args):
             kind = _tensor(parallel, str(argument.type))
             value = self.define(f"arith.constant {identity}")
             start = self.empty(parallel, str(argument.type))
             filled = f"linalg.fill ins({value} : {argument.type}) outs({start} : {kind}) -> {kind}"
             states.append(self.define(filled))
             state_types.append(kind)
-        count = len(op.ins) - op.n_post
+        count = len(op.ins) - op.n_epilogue_inputs
         ins, in_maps = list(op.ins), list(op.maps_in())
         folded = self.nest(
             op, op.body.block, ins[:count], in_maps[:count], states, state_types, [everywhere] * len(states), [], True
         )
         post = [IndexMap(parallel, m.exprs, m.guards) for m in in_maps[count:]]
-        return self.nest(op, op.finish.block, ins[count:], post, outs, types, maps, list(zip(folded, state_types)))
+        return self.nest(op, op.epilogue.block, ins[count:], post, outs, types, maps, list(zip(folded, state_types)))
 
     def insert(self, value: str, kind: str, into: str, target: Attribute, index: IndexMap, rank: int) -> str:
         """Write a tensor over the parallel iterators into `into` through an output map, point by point."""

@@ -179,7 +179,7 @@ class _Loops(Text):
         if changes_places(op):
             export_vectors(self, op, self._place)
             return
-        if op.until is not None:
+        if op.break_flag is not None:
             raise ExportError("a loop with 'until' has no upstream form: scf.for runs all its iterations")
         self.bind(op.block.args, [self.fresh() for _ in op.block.args])
         carried = [(self.of(a), self.of(v)) for a, v in zip(op.block.args, op.inits)]
@@ -279,16 +279,16 @@ class _Loops(Text):
             return [self.define(f"math.fma {yielded[0]}, {yielded[1]}, {states[0]} : {op.outs[0].type}")]
         if op.order.data.product == "mul_add":
             yielded = [self.define(f"arith.mulf {yielded[0]}, {yielded[1]} : {op.outs[0].type}")]
-        self.body(op.merge.block, [*states, *yielded])
-        assert op.merge.block.last_op is not None
-        return [self.of(v) for v in op.merge.block.last_op.operands]
+        self.body(op.combiner.block, [*states, *yielded])
+        assert op.combiner.block.last_op is not None
+        return [self.of(v) for v in op.combiner.block.last_op.operands]
 
     def _scanned(self, op: ScanOp, states: list[str], yielded: list[str]) -> list[str]:
-        self.body(op.merge.block, [*states, *yielded])
-        assert op.merge.block.last_op is not None
-        merged = [self.of(v) for v in op.merge.block.last_op.operands]
-        self.bind(op.finish.block.args, states if op.exclusive is not None else merged)
-        self.block(op.finish.block)
+        self.body(op.combiner.block, [*states, *yielded])
+        assert op.combiner.block.last_op is not None
+        merged = [self.of(v) for v in op.combiner.block.last_op.operands]
+        self.bind(op.epilogue.block.args, states if op.exclusive is not None else merged)
+        self.block(op.epilogue.block)
         return merged
 
     def alloc(self, op: AllocOp) -> None:

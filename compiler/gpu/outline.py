@@ -149,7 +149,7 @@ class _Outliner:
         self.scope.append(op.symbol)
         body = self.block(op.body.block)
         self.scope.pop()
-        until = self._number(_yielded(op.body.block)[-1]) if op.until is not None else ""
+        until = self._number(_yielded(op.body.block)[-1]) if op.break_flag is not None else ""
         return For(op.iv.data, str(op.lower.data), str(op.upper.data), str(op.step.data), body, until)
 
     def _number(self, value: SSAValue) -> str:

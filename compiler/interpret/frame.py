@@ -19,7 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.attributes import BufferType, DimsAttr, write_dims
 from ...dialects.dims.dims import Dim, Sym, dim
 from ...dialects.kernel import ReadOp
-from ...dialects.loop import AllocOp, BindOp, ClockOp, IndexOp, LoadOp, PrefetchOp, StoreOp, ThreadsOp
+from ...dialects.loop import AllocOp, BindOp, IndexOp, LoadOp, PrefetchOp, StoreOp, ThreadsOp, TimestampOp
 from .memory import Arena, Memory, evaluate
 from .scalar_ops import InterpretError, Scalars
 
@@ -107,7 +107,7 @@ class Frame:
     def _copy_of(self, value: SSAValue) -> Any:
         """The number of each point's copy of memory that has copies."""
         op = value.owner
-        return self.team if isinstance(op, AllocOp) and op.scope.data == "block" else self.worker
+        return self.team if isinstance(op, AllocOp) and op.scope.data == "shared" else self.worker
 
     def found(self, value: SSAValue) -> Memory:
         """The memory behind a tensor or buffer; private memory is looked up in the current copies."""
@@ -120,7 +120,7 @@ class Frame:
         raise InterpretError(f"{value} has no memory here")
 
     def _alloc(self, op: AllocOp) -> Memory:
-        arena = {"thread": self.private, "block": self.shared}.get(op.scope.data, self.arena)
+        arena = {"thread": self.private, "shared": self.shared}.get(op.scope.data, self.arena)
         if arena is None:
             raise InterpretError("block memory outside of a gpu_block")
         assert isinstance(op.result.type, BufferType)
@@ -147,7 +147,7 @@ class Frame:
                 pass
             case ThreadsOp():
                 self.values[op.result] = np.asarray(THREADS, np.int64)
-            case ClockOp():
+            case TimestampOp():
                 self.store(op.buffer, (dim(op.slot.value.data),), np.asarray(time.monotonic_ns()))
             case scf.WhileOp():
                 self.values.update(zip(op.results, self._while(op)))

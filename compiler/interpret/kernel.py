@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.dims.dims import Sym
-from ...dialects.kernel import EmptyOp, ForeignOp, ForOp, GenericOp, IfOp, RowsOp, ScatterOp, WhileOp, shape_of
-from .custom import run_foreign
+from ...dialects.kernel import CustomOp, EmptyOp, ForOp, GenericOp, IfOp, RowGroupOp, ScatterOp, WhileOp, shape_of
+from .custom import run_custom
 from .frame import Frame, with_op_context
 from .memory import Arena, Memory, evaluate, uninitialized
 from .reduction_order import States, fold, scan
@@ -72,9 +72,9 @@ class _Kernels:
                 self.memory[op.result] = Memory(uninitialized(shape, element), element)
             case ScatterOp():
                 self.scatter(frame, op)
-            case RowsOp():
+            case RowGroupOp():
                 self.rows(frame, op)
-            case ForeignOp():
+            case CustomOp():
                 self.foreign(frame, op)
             case ForOp():
                 self.loop(frame, op)
@@ -154,7 +154,7 @@ class _Kernels:
         (value,) = inner.run_body(op.body.block, self.inputs(inner, op, 0, len(op.ins)))
         place = op.out_map.data
         index, where = inner.index(place.exprs), inner.where(place.guards)
-        if not op.merge.blocks:
+        if not op.combiner.blocks:
             memory.scatter(index, value, where, inner.worker)
             return
         # One ordered point after another: a later one sees what an earlier one stored.
@@ -167,10 +167,10 @@ class _Kernels:
         for p in range(count):
             at = [i[p] for i in index]
             old = memory.gather(at, where[p], inner.worker)
-            (new,) = inner.run_body(op.merge.block, (old, value[p]))
+            (new,) = inner.run_body(op.combiner.block, (old, value[p]))
             memory.scatter(at, new, where[p], inner.worker)
 
-    def foreign(self, frame: Frame, op: ForeignOp) -> None:
+    def foreign(self, frame: Frame, op: CustomOp) -> None:
         """Run the loops that the op's generator makes, whose order of arithmetic is the op's meaning, bit for bit."""
         made = []
         for result in op.results_:
@@ -178,9 +178,9 @@ class _Kernels:
             made.append(Memory(uninitialized([int(evaluate(d, frame.env)) for d in dims], element), element))
         self.memory.update(zip(op.results_, made))
         outs = made or [frame.found(o) for o in op.outs]
-        run_foreign(op, [frame.found(v).array for v in op.ins], [m.array for m in outs], frame.scalars.builder.has_fma)
+        run_custom(op, [frame.found(v).array for v in op.ins], [m.array for m in outs], frame.scalars.builder.has_fma)
 
-    def rows(self, frame: Frame, op: RowsOp) -> None:
+    def rows(self, frame: Frame, op: RowGroupOp) -> None:
         """On tensors the nests run one after another; on buffers each row has private memory of its own."""
         nests = op.nests
         if op.results_ or any(nest.results_ for nest in nests):
@@ -239,7 +239,8 @@ class _Kernels:
         assert op.order is not None
         identity, element, combine = self.folding(frame, op)
         states = fold(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
-        return frame.run_body(op.finish.block, [*states, *self.inputs(frame, op, len(op.ins) - op.n_post, len(op.ins))])
+        more = self.inputs(frame, op, len(op.ins) - op.n_epilogue_inputs, len(op.ins))
+        return frame.run_body(op.epilogue.block, [*states, *more])
 
     def scan(self, frame: Frame, op: GenericOp, count: int) -> tuple[Frame, tuple[Array, ...]]:
         """The results at every point along the axis, and the frame in which that is one more axis."""
@@ -248,15 +249,15 @@ class _Kernels:
         exclusive = op.scan.data == "exclusive"
         states, _ = scan(op.order.data, count, element, combine, identity, identity, frame.batch, exclusive)
         inner = frame.bind_axis(Sym(f"d{op.n_parallel}"), np.arange(count))
-        posts = self.inputs(inner, op, len(op.ins) - op.n_post, len(op.ins))
-        return inner, inner.run_body(op.finish.block, [*states, *posts])
+        posts = self.inputs(inner, op, len(op.ins) - op.n_epilogue_inputs, len(op.ins))
+        return inner, inner.run_body(op.epilogue.block, [*states, *posts])
 
     def folding(
         self, frame: Frame, op: GenericOp
     ) -> tuple[list[Any], Callable[[Array], States], Callable[[States, States], States]]:
         """The identity, the elements and the merge of a nest that folds, in a frame of its parallel iterators."""
         assert op.identity is not None
-        reduced, posted = Sym(f"d{op.n_parallel}"), len(op.ins) - op.n_post
+        reduced, posted = Sym(f"d{op.n_parallel}"), len(op.ins) - op.n_epilogue_inputs
 
         def element(ks: Array) -> States:
             inner = frame.fork(batch=(len(ks), *frame.batch))
@@ -264,6 +265,6 @@ class _Kernels:
             return inner.run_body(op.body.block, self.inputs(inner, op, 0, posted))
 
         def combine(older: States, newer: States) -> States:
-            return frame.run_body(op.merge.block, older + newer)
+            return frame.run_body(op.combiner.block, older + newer)
 
         return [literal(i) for i in op.identity.data], element, combine

@@ -98,9 +98,9 @@ def _op(frame: Frame, op: Operation) -> None:
         case WhileOp():
             _while(frame, op)
         case MmaOp():
-            _matrix_fold(frame, op)
+            _mma(frame, op)
         case AmxOp():
-            _tile_fold(frame, op)
+            _amx(frame, op)
         case AsyncCopyOp():
             _async_copy(frame, op)
         case BulkCopyOp():
@@ -180,7 +180,7 @@ def _parallel(frame: Frame, op: ParallelOp) -> None:
 
 
 def _check_zeros(frame: Frame, op: ParallelOp) -> None:
-    for expr in op.zeros.data if op.zeros is not None else ():
+    for expr in op.aligned.data if op.aligned is not None else ():
         if np.any(evaluate(expr, frame.env)):
             raise InterpretError(f"{expr} is {evaluate(expr, frame.env)}, and the loop says that it is 0")
 
@@ -206,7 +206,7 @@ def _sequential(frame: Frame, op: ForOp) -> None:
         frame.values.update(zip(op.block.args, carried, strict=True))
         given = [frame.values[v] for v in _block(inner, op.block)]
         carried = [_chosen(inner.active, new, old) for new, old in zip(given, carried)]
-        if op.until is not None:
+        if op.break_flag is not None:
             # A point of the batch that is done stays out of the iterations that others still run.
             going = frame.masked(~given[-1])
             if going is None:
@@ -250,13 +250,13 @@ def _fold(frame: Frame, op: ReduceOp, lower: Any, count: int) -> tuple[Array, ..
         return tuple(frame.values[v] for v in _block(inner, op.body.block))
 
     def combine(older: tuple[Array, ...], newer: tuple[Array, ...]) -> tuple[Array, ...]:
-        return frame.run_body(op.merge.block, older + newer)
+        return frame.run_body(op.combiner.block, older + newer)
 
     identity = [literal(i) for i in op.identity.data]
     return fold(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
 
 
-def _matrix_fold(frame: Frame, op: MmaOp) -> None:
+def _mma(frame: Frame, op: MmaOp) -> None:
     """Pieces are filled when they are needed, so a copy beside its thread arrives at once."""
     lower, upper, step = _bounds(frame, op)
     rows, columns = op.shape
@@ -280,7 +280,7 @@ def _matrix_fold(frame: Frame, op: MmaOp) -> None:
     inner.store(op.sums, (row, column), total)
 
 
-def _tile_fold(frame: Frame, op: AmxOp) -> None:
+def _amx(frame: Frame, op: AmxOp) -> None:
     lower, upper, step = _bounds(frame, op)
     rows, columns = (TILE * tiles for tiles in op.tiles)
     depth, factor = op.unit.depth, DTYPES[ELEMENT].numpy
@@ -428,12 +428,12 @@ def _scan_once(frame: Frame, op: ScanOp, lower: Any, count: int, inits: Sequence
         return tuple(inner.values[v] for v in _block(inner, op.body.block))
 
     def combine(older: tuple[Array, ...], newer: tuple[Array, ...]) -> tuple[Array, ...]:
-        return frame.run_body(op.merge.block, older + newer)
+        return frame.run_body(op.combiner.block, older + newer)
 
     identity = [literal(i) for i in op.identity.data]
     exclusive = op.exclusive is not None
     partial, ends = scan(op.order.data, count, element, combine, identity, inits, frame.batch, exclusive)
     inner = at(np.arange(count).reshape((-1,) + (1,) * len(frame.batch)))
-    frame.values.update(zip(op.finish.block.args, partial, strict=True))
-    _block(inner, op.finish.block)
+    frame.values.update(zip(op.epilogue.block.args, partial, strict=True))
+    _block(inner, op.epilogue.block)
     return ends

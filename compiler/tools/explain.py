@@ -13,10 +13,10 @@ __all__ = ["explain", "figures"]
 
 _EVAL = re.compile(r"%\w+ = tx\.eval\b")
 #: A kernel op: how deep it stands, its text up to its region, and its name.
-_KERNEL = re.compile(r"^( *)(?:%[^=\n]* = )?(kernel\.(generic|rows|for|while|if)\b[^{]*)", re.M)
+_KERNEL = re.compile(r"^( *)(?:%[^=\n]* = )?(kernel\.(generic|row_group|for|while|if)\b[^{]*)", re.M)
 #: The iterators of a nest, those that it reduces, and in which order.
 _ITERATORS = re.compile(
-    r" over \((.*?)\)(?: (?:reduce|scan \w+) \((.*?)\) order (\w+(?:<[^>]*>)?))? (?:init|in|post|into|->) "
+    r" over \((.*?)\)(?: (?:reduce|scan \w+) \((.*?)\) order (\w+(?:<[^>]*>)?))? (?:init|in|epilogue_inputs|into|->) "
 )
 
 

@@ -1,7 +1,7 @@
 """The `kernel` dialect: fused loop nests over whole tensors (stage `fused`), then over buffers (stage `buffers`).
 
 `kernel.generic` is the one compute op: an iteration space, an index map for every operand, a scalar body, and for
-reductions an order, identities and a merge.  `kernel.rows` groups nests that share their outer iterators, so that
+reductions an order, identities and a merge.  `kernel.row_group` groups nests that share their outer iterators, so that
 what flows between them is one row and stays in cache.  On tensors a nest has results; on buffers it has only `outs`.
 """
 
@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from .compute import BOUND, CallOp, EmptyOp, ForeignOp, GenericOp, ReadOp, ScatterOp, YieldOp, segments, shape_of
-from .control import ForOp, IfOp, RowsOp, WhileOp
+from .compute import BOUND, CallOp, CustomOp, EmptyOp, GenericOp, ReadOp, ScatterOp, YieldOp, segments, shape_of
+from .control import ForOp, IfOp, RowGroupOp, WhileOp
 
 __all__ = [
     "BOUND",
     "KERNEL",
     "CallOp",
+    "CustomOp",
     "EmptyOp",
     "ForOp",
-    "ForeignOp",
     "GenericOp",
     "IfOp",
     "ReadOp",
-    "RowsOp",
+    "RowGroupOp",
     "ScatterOp",
     "WhileOp",
     "YieldOp",
@@ -32,5 +32,5 @@ __all__ = [
 
 KERNEL = Dialect(
     "kernel",
-    [CallOp, EmptyOp, ForOp, ForeignOp, GenericOp, IfOp, ReadOp, RowsOp, ScatterOp, WhileOp, YieldOp],
+    [CallOp, EmptyOp, ForOp, CustomOp, GenericOp, IfOp, ReadOp, RowGroupOp, ScatterOp, WhileOp, YieldOp],
 )

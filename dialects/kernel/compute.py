@@ -76,8 +76,8 @@ from ..types import DType
 __all__ = [
     "BOUND",
     "CallOp",
+    "CustomOp",
     "EmptyOp",
-    "ForeignOp",
     "GenericOp",
     "ReadOp",
     "ScatterOp",
@@ -302,12 +302,13 @@ class CallOp(IRDLOperation):
 class GenericOp(IRDLOperation):
     """A loop nest over ``0 <= di < extents[i]``: `parallel` leading iterators, then at most one reduced iterator.
 
-    `body` gets one scalar an input (the last `post` inputs excepted) and yields, without reduction, one scalar an
-    output; with one, the states of an element (with an fma `order`: two factors).  `merge` combines (older…, newer…)
-    states; `finish` gets the folded states and the last `post` inputs and yields one scalar an output.
-    `in_maps` and `out_maps` say which element of each operand belongs to a point; outputs and post inputs use only
-    parallel iterators.  With `scan` (``inclusive`` or ``exclusive``) `finish` runs at every point of the reduced
-    iterator, with the states that the elements up to it, or before it, fold to; then outputs and post inputs use all
+    `body` gets one scalar an input (the last `epilogue_inputs` excepted) and yields, without reduction, one scalar an
+    output; with one, an element's contributions to the accumulators (with an fma `order`: two factors).  `combiner`
+    combines (older…, newer…) accumulators; `epilogue` gets the final ones and the last `epilogue_inputs`, and yields
+    one scalar an output.
+    `in_maps` and `out_maps` say which element of each operand belongs to a point; outputs and epilogue inputs use only
+    parallel iterators.  With `scan` (``inclusive`` or ``exclusive``) `epilogue` runs at every point of the reduced
+    iterator, with the accumulators of the elements up to it, or before it; then outputs and epilogue inputs use all
     iterators.  On tensors, `outs` is empty (fresh results) or holds the tensors that are updated, one each.
     """
 
@@ -316,7 +317,7 @@ class GenericOp(IRDLOperation):
     outs = var_operand_def()
     extents = attr_def(DimsAttr)
     parallel = attr_def(IntegerAttr)
-    post = attr_def(IntegerAttr)
+    epilogue_inputs = attr_def(IntegerAttr)
     in_maps = attr_def(ArrayAttr)
     out_maps = attr_def(ArrayAttr)
     order = opt_attr_def(OrderAttr)
@@ -324,8 +325,8 @@ class GenericOp(IRDLOperation):
     scan = opt_attr_def(StringAttr)
     results_ = var_result_def()
     body = region_def("single_block")
-    merge = region_def()
-    finish = region_def()
+    combiner = region_def()
+    epilogue = region_def()
     irdl_options = (AttrSizedOperandSegments(as_property=False),)
 
     def __init__(
@@ -339,17 +340,17 @@ class GenericOp(IRDLOperation):
         result_types: Sequence[Attribute],
         *,
         parallel: int | None = None,
-        post: int = 0,
+        epilogue_inputs: int = 0,
         order: Order | None = None,
         identity: Sequence[Attribute] = (),
         scan: str = "",
-        merge: Block | None = None,
-        finish: Block | None = None,
+        combiner: Block | None = None,
+        epilogue: Block | None = None,
     ):
         attributes: dict[str, Attribute] = {
             "extents": dims_attr(extents),
             "parallel": integer_attr(len(extents) if parallel is None else parallel),
-            "post": integer_attr(post),
+            "epilogue_inputs": integer_attr(epilogue_inputs),
             "in_maps": ArrayAttr([map_attr(m) for m in in_maps]),
             "out_maps": ArrayAttr([map_attr(m) for m in out_maps]),
             "operandSegmentSizes": segments(len(ins), len(outs)),
@@ -359,7 +360,7 @@ class GenericOp(IRDLOperation):
             attributes["identity"] = ArrayAttr(identity)
         if scan:
             attributes["scan"] = string_attr(scan)
-        regions = [Region(body), Region([merge] if merge else []), Region([finish] if finish else [])]
+        regions = [Region(body), Region([combiner] if combiner else []), Region([epilogue] if epilogue else [])]
         Operation.__init__(
             self, operands=[*ins, *outs], result_types=list(result_types), attributes=attributes, regions=regions
         )
@@ -369,8 +370,8 @@ class GenericOp(IRDLOperation):
         return self.parallel.value.data
 
     @property
-    def n_post(self) -> int:
-        return self.post.value.data
+    def n_epilogue_inputs(self) -> int:
+        return self.epilogue_inputs.value.data
 
     @property
     def is_reduction(self) -> bool:
@@ -386,7 +387,7 @@ class GenericOp(IRDLOperation):
 
     @property
     def n_outer(self) -> int:
-        """How many iterators outputs and post inputs may use."""
+        """How many iterators outputs and epilogue inputs may use."""
         return len(self.extents.data) if self.is_scan else self.n_parallel
 
     def maps_in(self) -> tuple[IndexMap, ...]:
@@ -398,24 +399,24 @@ class GenericOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         """``kernel.generic over (d0: n) reduce (d1: m) order … init … in (%a = %x[d0, d1]) -> (f32[n] at [d0]) { … }``
 
-        The body's arguments stand in front of what they are of, and so do those of `finish` that are of post inputs.
+        The body's arguments stand in front of their inputs, and so do those of `epilogue` in front of epilogue inputs.
         What does not verify is printed in MLIR's form, but for the quotes.
         """
         if not self._has_a_text():
             printer.print_op_with_default_format(self)
             return
-        entering = len(self.ins) - self.n_post
+        entering = len(self.ins) - self.n_epilogue_inputs
         arguments, maps = (*self.body.block.args,), self.maps_in()
         printer.print_string(f" over {_iterators(self.extents.data[: self.n_parallel])}")
         if self.order is not None and self.identity is not None:
-            states = self.merge.block.args[: len(self.identity.data)]
-            arguments += self.finish.block.args[len(states) :]
+            states = self.combiner.block.args[: len(self.identity.data)]
+            arguments += self.epilogue.block.args[len(states) :]
             printer.print_string(f" scan {self.scan.data} " if self.scan is not None else " reduce ")
             printer.print_string(f"{_iterators(self.extents.data[self.n_parallel :], self.n_parallel)} order ")
             printer.print_string(f"{self.order.data} init ")
             print_constants(printer, self.identity.data, [s.type for s in states])
         accesses = list(zip(arguments, self.ins, maps, strict=True))
-        for name, part in (("in", accesses[:entering]), ("post", accesses[entering:])):
+        for name, part in (("in", accesses[:entering]), ("epilogue_inputs", accesses[entering:])):
             if part:
                 printer.print_string(f" {name} ")
                 with printer.in_parens():
@@ -425,14 +426,15 @@ class GenericOp(IRDLOperation):
         print_region(printer, self.body)
         if self.is_reduction:
             printer.print_string(" combine ")
-            print_arguments(printer, self.merge.block.args)
-            print_region(printer, self.merge)
-            printer.print_string(" finish ")
-            print_arguments(printer, self.finish.block.args[: len(self.merge.block.args) // 2])
-            print_region(printer, self.finish)
+            print_arguments(printer, self.combiner.block.args)
+            print_region(printer, self.combiner)
+            printer.print_string(" epilogue ")
+            print_arguments(printer, self.epilogue.block.args[: len(self.combiner.block.args) // 2])
+            print_region(printer, self.epilogue)
 
     _SHOWN: ClassVar = (
-        "extents", "parallel", "post", "in_maps", "out_maps", "operandSegmentSizes", "order", "identity", "scan",
+        "extents", "parallel", "epilogue_inputs", "in_maps", "out_maps", "operandSegmentSizes", "order", "identity",
+        "scan",
     )  # fmt: skip
 
     def _has_a_text(self) -> bool:
@@ -458,13 +460,13 @@ class GenericOp(IRDLOperation):
             attributes["order"] = read_order(parser)
             parser.parse_keyword("init")
             attributes["identity"], states = read_constants(parser)
-        accesses = [_read_accesses(parser, extents) if word(parser, name) else [] for name in ("in", "post")]
+        accesses = [_read_accesses(parser, extents) if word(parser, name) else [] for name in ("in", "epilogue_inputs")]
         outs, result_types, out_maps = read_places(parser, extents)
-        entering, posted = ([name for name, _, _ in part] for part in accesses)
+        entering, finishing = ([name for name, _, _ in part] for part in accesses)
         ins = [value for part in accesses for _, value, _ in part]
         attributes |= {
             "extents": dims_attr(extents),
-            "post": integer_attr(len(posted)),
+            "epilogue_inputs": integer_attr(len(finishing)),
             "in_maps": ArrayAttr([map_attr(index) for part in accesses for _, _, index in part]),
             "out_maps": ArrayAttr([map_attr(index) for index in out_maps]),
             "operandSegmentSizes": segments(len(ins), len(outs)),
@@ -474,8 +476,8 @@ class GenericOp(IRDLOperation):
         if states:
             parser.parse_keyword("combine")
             regions[1] = read_region(parser, arguments_of(parser, states * 2, "combine"), YieldOp)
-            parser.parse_keyword("finish")
-            regions[2] = read_region(parser, arguments_of(parser, states, "finish") + posted, YieldOp)
+            parser.parse_keyword("epilogue")
+            regions[2] = read_region(parser, arguments_of(parser, states, "epilogue") + finishing, YieldOp)
         return cls.create(operands=[*ins, *outs], result_types=result_types, attributes=attributes, regions=regions)
 
     def verify_(self) -> None:
@@ -494,28 +496,29 @@ class GenericOp(IRDLOperation):
                 raise VerifyException(f"the index map {index} is not over the nest's iterators")
             if len(index.exprs) != len(shape_of(value_type)[1]):
                 raise VerifyException(f"the index map {index} does not fit {value_type}")
-        for index in self.maps_out() + self.maps_in()[len(self.ins) - self.n_post :]:
+        for index in self.maps_out() + self.maps_in()[len(self.ins) - self.n_epilogue_inputs :]:
             if any(i >= self.n_outer for i in index.used()):
-                raise VerifyException("outputs and post inputs are indexed by parallel iterators only")
+                raise VerifyException("outputs and epilogue inputs are indexed by parallel iterators only")
         if self.scan is not None and (self.scan.data not in ("inclusive", "exclusive") or not self.is_reduction):
             raise VerifyException(f"'scan' is inclusive or exclusive and needs an order, not {self.scan.data!r}")
         self._verify_regions([scalar_type(shape_of(t)[0]) for t in targets])
 
     def _verify_regions(self, targets: list[Attribute]) -> None:
         scalars = [scalar_type(shape_of(v.type)[0]) for v in self.ins]
-        entering, posted = scalars[: len(scalars) - self.n_post], scalars[len(scalars) - self.n_post :]
+        split = len(scalars) - self.n_epilogue_inputs
+        entering, finishing = scalars[:split], scalars[split:]
         expect_block(self.body.block, entering, None if self.is_reduction else targets, "body")
         if not self.is_reduction:
-            if self.merge.blocks or self.finish.blocks or posted:
-                raise VerifyException("merge, finish and post inputs belong to reductions")
+            if self.combiner.blocks or self.epilogue.blocks or finishing:
+                raise VerifyException("a combiner, an epilogue and epilogue inputs belong to reductions")
             return
         assert self.identity is not None and self.order is not None
         yielded = [v.type for v in terminator(self.body.block, "body").values]
         states = yielded[: len(self.identity.data)]
         if yielded != states * (2 if self.order.data.product else 1):
             raise VerifyException("the body yields one value a state (two factors with an order of products)")
-        expect_block(self.merge.block, states * 2, states, "merge")
-        expect_block(self.finish.block, states + posted, targets, "finish")
+        expect_block(self.combiner.block, states * 2, states, "combiner")
+        expect_block(self.epilogue.block, states + finishing, targets, "epilogue")
 
 
 def terminator(block: Block, what: str) -> YieldOp:
@@ -542,11 +545,11 @@ def _list(types: Sequence[Attribute]) -> str:
 
 @irdl_op_definition
 class ScatterOp(IRDLOperation):
-    """Stores at places that the body computes, over ``0 <= di < extents[i]``.
+    """Stores at indices that the body computes, over ``0 <= di < extents[i]``.
 
     `body` gets one scalar an input and yields the new element; it binds symbols (`loop.bind`), which the store's map
-    `out_map` may use besides the iterators.  Nothing is stored where a guard of that map is negative.  `merge`, where
-    it has a block, gets the element that is there and the new one, and yields what is stored.  The first `ordered`
+    `out_map` may use besides the iterators.  Nothing is stored where a guard of that map is negative.  `combiner`,
+    where it has a block, gets the old element and the new one, and yields what is stored.  The first `ordered`
     iterators run in order, so that of several stores to one element the last one stays; points that differ in others
     store to different elements.  On tensors the result is `base` with these stores.
     """
@@ -560,11 +563,11 @@ class ScatterOp(IRDLOperation):
     out_map = attr_def(MapAttr)
     results_ = var_result_def()
     body = region_def("single_block")
-    merge = region_def()
+    combiner = region_def()
 
     def __init__(
         self, ins: Sequence[SSAValue], base: SSAValue, extents: tuple[Dim, ...], ordered: int,
-        in_maps: Sequence[IndexMap], out_map: IndexMap, body: Block, merge: Block | None = None,
+        in_maps: Sequence[IndexMap], out_map: IndexMap, body: Block, combiner: Block | None = None,
         result_types: Sequence[Attribute] = (),
     ):  # fmt: skip
         attributes: dict[str, Attribute] = {
@@ -573,7 +576,7 @@ class ScatterOp(IRDLOperation):
             "in_maps": ArrayAttr([map_attr(m) for m in in_maps]),
             "out_map": map_attr(out_map),
         }
-        regions = [Region(body), Region([merge] if merge else [])]
+        regions = [Region(body), Region([combiner] if combiner else [])]
         Operation.__init__(
             self, operands=[*ins, base], result_types=list(result_types), attributes=attributes, regions=regions
         )
@@ -588,7 +591,7 @@ class ScatterOp(IRDLOperation):
         return self.n_ordered == len(self.extents.data)
 
     @property
-    def n_post(self) -> int:
+    def n_epilogue_inputs(self) -> int:
         return 0
 
     def maps_in(self) -> tuple[IndexMap, ...]:
@@ -626,10 +629,10 @@ class ScatterOp(IRDLOperation):
         print_places(printer, [self.base], [], [self.out_map.data])
         print_rest(printer, self, ("extents", "ordered", "in_maps", "out_map"), header=True)
         print_region(printer, self.body)
-        if self.merge.blocks:
+        if self.combiner.blocks:
             printer.print_string(" combine ")
-            print_arguments(printer, self.merge.block.args)
-            print_region(printer, self.merge)
+            print_arguments(printer, self.combiner.block.args)
+            print_region(printer, self.combiner)
 
     def _has_a_text(self) -> bool:
         try:
@@ -675,12 +678,12 @@ class ScatterOp(IRDLOperation):
                 raise VerifyException(f"the index map {index} does not fit {value.type} over {extents}")
         element = scalar_type(shape_of(self.base.type)[0])
         expect_block(self.body.block, [scalar_type(shape_of(v.type)[0]) for v in self.ins], [element], "body")
-        if self.merge.blocks:
-            expect_block(self.merge.block, [element, element], [element], "merge")
+        if self.combiner.blocks:
+            expect_block(self.combiner.block, [element, element], [element], "combiner")
 
 
 @irdl_op_definition
-class ForeignOp(IRDLOperation):
+class CustomOp(IRDLOperation):
     """A computation that is no loop nest: whole tensors in, whole tensors out, by the loop generator `fn`.
 
     It reads all of `ins` and writes all of `outs` (on tensors: its results), which are other memory, and has no other
@@ -688,7 +691,7 @@ class ForeignOp(IRDLOperation):
     is: it consists of parts that threads share, each of which reads what it writes before.
     """
 
-    name = "kernel.foreign"
+    name = "kernel.custom"
     ins = var_operand_def()
     outs = var_operand_def()
     fn = attr_def(StringAttr)
@@ -720,7 +723,7 @@ class ForeignOp(IRDLOperation):
         return {k: from_attr(v) for k, v in self.parameters.data.items()}
 
     def print(self, printer: Printer) -> None:
-        """``kernel.foreign fft(%y) in_place parameters {axis = 0} -> (c64[n])``, on buffers ``into (%z)``"""
+        """``kernel.custom fft(%y) in_place parameters {axis = 0} -> (c64[n])``, on buffers ``into (%z)``"""
         printer.print_string(f" {self.fn.data}")
         printer.print_operands(self.ins)
         if self.in_place is not None:
@@ -735,7 +738,7 @@ class ForeignOp(IRDLOperation):
         print_results(printer, [r.type for r in self.results_])
 
     @classmethod
-    def parse(cls, parser: Parser) -> ForeignOp:
+    def parse(cls, parser: Parser) -> CustomOp:
         attributes: dict[str, Attribute] = {"fn": string_attr(parser.parse_identifier())}
         ins = operands_in(parser)
         attributes |= flags(parser, "in_place")

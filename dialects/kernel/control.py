@@ -46,17 +46,17 @@ from ..attributes import DimAttr, integer_attr, tensor_of
 from ..dims.dims import Dim, Sym
 from .compute import GenericOp, YieldOp, expect_block, terminator
 
-__all__ = ["ForOp", "IfOp", "RowsOp", "WhileOp"]
+__all__ = ["ForOp", "IfOp", "RowGroupOp", "WhileOp"]
 
 
 @irdl_op_definition
-class RowsOp(IRDLOperation):
+class RowGroupOp(IRDLOperation):
     """Nests whose first `shared` iterators are the same and which exchange values only within one such row.
 
     On tensors its results are the values that others need; what does not escape is never a whole tensor.
     """
 
-    name = "kernel.rows"
+    name = "kernel.row_group"
     shared = attr_def(IntegerAttr)
     results_ = var_result_def()
     body = region_def("single_block")
@@ -74,14 +74,14 @@ class RowsOp(IRDLOperation):
         return [op for op in self.body.block.ops if isinstance(op, GenericOp)]
 
     def print(self, printer: Printer) -> None:
-        """``kernel.rows shared 1 -> (f32[n, m]) { … }``"""
+        """``kernel.row_group shared 1 -> (f32[n, m]) { … }``"""
         printer.print_string(f" shared {self.n_shared}")
         print_results(printer, [r.type for r in self.results_])
         print_rest(printer, self, ("shared",), header=True)
         print_region(printer, self.body)
 
     @classmethod
-    def parse(cls, parser: Parser) -> RowsOp:
+    def parse(cls, parser: Parser) -> RowGroupOp:
         parser.parse_keyword("shared")
         attributes: dict[str, Attribute] = {"shared": integer_attr(parser.parse_integer())}
         types = read_results(parser)
@@ -104,7 +104,7 @@ class RowsOp(IRDLOperation):
 class ForOp(IRDLOperation):
     """A sequential loop around kernels; on tensors it carries values, on buffers it carries nothing.
 
-    With ``until`` it ends after an iteration that yields true: on tensors the carried value of that number, a rank-0
+    With ``break`` it ends after an iteration that yields true: on tensors the carried value of that number, a rank-0
     bool; on buffers the only value that the body yields, an i1.
 
     With ``only`` one iteration runs: on tensors the one whose number is the initial value of that number, a rank-0 i64;
@@ -117,18 +117,18 @@ class ForOp(IRDLOperation):
     lower = attr_def(DimAttr)
     upper = attr_def(DimAttr)
     step = attr_def(DimAttr)
-    until = opt_attr_def(IntegerAttr)
+    break_flag = opt_attr_def(IntegerAttr, attr_name="break")
     only = opt_attr_def(IntegerAttr)
     results_ = var_result_def()
     body = region_def("single_block")
 
     def __init__(
         self, iv: str, lower: Dim, upper: Dim, step: Dim, inits: Sequence[SSAValue], body: Block,
-        until: int | None = None, only: int | None = None,
+        break_flag: int | None = None, only: int | None = None,
     ):  # fmt: skip
         attributes = range_attributes(iv, lower, upper, step)
-        if until is not None:
-            attributes["until"] = integer_attr(until)
+        if break_flag is not None:
+            attributes["break"] = integer_attr(break_flag)
         if only is not None:
             attributes["only"] = integer_attr(only)
         types = [v.type for v in inits if v.type != IntegerType(64)]
@@ -139,7 +139,7 @@ class ForOp(IRDLOperation):
     @property
     def ends_at(self) -> int | None:
         """The number of the yielded value that ends the loop."""
-        return None if self.until is None else self.until.value.data
+        return None if self.break_flag is None else self.break_flag.value.data
 
     @property
     def alone(self) -> int | None:
@@ -151,9 +151,9 @@ class ForOp(IRDLOperation):
         return Sym(self.iv.data)
 
     def print(self, printer: Printer) -> None:
-        """``kernel.for i = 0 to n step 2 until 1 carry (%v = %x) { … }``, on buffers with ``only 0 of (%k)``"""
+        """``kernel.for i = 0 to n step 2 break 1 carry (%v = %x) { … }``, on buffers with ``only 0 of (%k)``"""
         print_range(printer, self)
-        for name, number in (("until", self.ends_at), ("only", self.alone)):
+        for name, number in (("break", self.ends_at), ("only", self.alone)):
             if number is not None:
                 printer.print_string(f" {name} {number}")
         if self.body.block.args:
@@ -162,13 +162,13 @@ class ForOp(IRDLOperation):
         elif self.inits:
             printer.print_string(" of ")
             printer.print_operands(self.inits)
-        print_rest(printer, self, (*RANGE, "until", "only"), header=True)
+        print_rest(printer, self, (*RANGE, "break", "only"), header=True)
         print_region(printer, self.body)
 
     @classmethod
     def parse(cls, parser: Parser) -> ForOp:
         attributes = read_range(parser)
-        for name in ("until", "only"):
+        for name in ("break", "only"):
             if (number := number_after(parser, name)) is not None:
                 attributes[name] = integer_attr(number)
         arguments, inits = arguments_with_values(parser) if word(parser, "carry") else ([], [])

@@ -92,9 +92,32 @@ from .tensor_map import TensorMapOp
 from .threads import ThreadsOp
 
 __all__ = [
-    "LOOP", "AllocOp", "AmxOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "BulkCopyOp", "ClockOp", "ForOp",
-    "IfOp", "IndexOp", "LoadOp", "MergeOp", "MmaOp", "ParallelOp", "PartitionOp", "PrefetchOp", "ReduceOp", "ScanOp",
-    "ShuffleOp", "StoreOp", "TensorMapOp", "ThreadsOp", "WhileOp", "YieldOp",
+    "LOOP",
+    "AllocOp",
+    "AmxOp",
+    "AsyncCopyOp",
+    "BarrierOp",
+    "BindOp",
+    "BufferInfo",
+    "BulkCopyOp",
+    "ForOp",
+    "IfOp",
+    "IndexOp",
+    "LoadOp",
+    "MergeOp",
+    "MmaOp",
+    "ParallelOp",
+    "PartitionOp",
+    "PrefetchOp",
+    "ReduceOp",
+    "ScanOp",
+    "ShuffleOp",
+    "StoreOp",
+    "TensorMapOp",
+    "ThreadsOp",
+    "TimestampOp",
+    "WhileOp",
+    "YieldOp",
 ]  # fmt: skip
 
 
@@ -105,8 +128,8 @@ class ParallelOp(Ranged):
     ``cpu_thread``: by a pool's threads.  ``gpu_block``: by the blocks of a grid, each of ``threads`` threads with
     ``shared`` bytes of block memory; what is directly in it all threads of a block do alike, a store one of them.
     ``gpu_warp``: by the warps of a block, whose 32 threads then are "all threads".  ``gpu_thread``: by the threads of
-    the block or warp around it.  ``zeros`` are expressions that are 0 wherever a gpu_block runs (``m % 4``): vectors of
-    memory are then aligned; whoever made it asked before.
+    the block or warp around it.  ``aligned`` are expressions that are 0 wherever a gpu_block runs (``m % 4``), so that
+    vectors in memory are aligned; what makes the loop guards it by that condition.
     """
 
     name = "loop.parallel"
@@ -114,7 +137,7 @@ class ParallelOp(Ranged):
     grain = attr_def(DimAttr)
     threads = opt_attr_def(IntegerAttr)
     shared = opt_attr_def(DimAttr)
-    zeros = opt_attr_def(DimsAttr)
+    aligned = opt_attr_def(DimsAttr)
     body = region_def("single_block")
 
     KINDS: ClassVar = ("cpu_thread", "gpu_block", "gpu_warp", "gpu_thread")
@@ -131,7 +154,7 @@ class ParallelOp(Ranged):
         kind: str = "cpu_thread",
         threads: int = 0,
         shared: Dim | int = 0,
-        zeros: Sequence[Dim] = (),
+        aligned: Sequence[Dim] = (),
     ):
         attributes = range_attributes(iv, lower, upper, step) | {
             "kind": string_attr(kind),
@@ -141,8 +164,8 @@ class ParallelOp(Ranged):
             attributes["threads"] = integer_attr(threads)
         if shared != 0:
             attributes["shared"] = dim_attr(dim(shared))
-        if zeros:
-            attributes["zeros"] = dims_attr(tuple(zeros))
+        if aligned:
+            attributes["aligned"] = dims_attr(tuple(aligned))
         Operation.__init__(self, attributes=attributes, regions=[Region(block)])
 
     @property
@@ -156,7 +179,7 @@ class ParallelOp(Ranged):
         return dim(0) if self.shared is None else self.shared.data
 
     def print(self, printer: Printer) -> None:
-        """``loop.parallel i = 0 to n step 4 on gpu_block threads 128 shared 64*m zeros [n % 4] { … }``"""
+        """``loop.parallel i = 0 to n step 4 on gpu_block threads 128 shared 64*m aligned [n % 4] { … }``"""
         print_range(printer, self)
         printer.print_string(f" on {self.kind.data}")
         if self.grain.data.const != 1:
@@ -165,9 +188,9 @@ class ParallelOp(Ranged):
             printer.print_string(f" threads {self.n_threads}")
         if self.shared is not None:
             printer.print_string(f" shared {self.shared.data}")
-        if self.zeros is not None:
-            printer.print_string(f" zeros [{write_dims(self.zeros.data)}]")
-        print_rest(printer, self, (*RANGE, "kind", "grain", "threads", "shared", "zeros"), header=True)
+        if self.aligned is not None:
+            printer.print_string(f" aligned [{write_dims(self.aligned.data)}]")
+        print_rest(printer, self, (*RANGE, "kind", "grain", "threads", "shared", "aligned"), header=True)
         print_region(printer, self.body)
 
     @classmethod
@@ -180,8 +203,8 @@ class ParallelOp(Ranged):
             attributes["threads"] = integer_attr(threads)
         if (shared := optional_dim(parser, "shared")) is not None:
             attributes["shared"] = dim_attr(shared)
-        if word(parser, "zeros"):
-            attributes["zeros"] = dims_attr(dims_in_brackets(parser))
+        if word(parser, "aligned"):
+            attributes["aligned"] = dims_attr(dims_in_brackets(parser))
         attributes |= read_rest(parser, header=True)
         return cls.create(attributes=attributes, regions=[body_of(parser)])
 
@@ -193,8 +216,8 @@ class ParallelOp(Ranged):
         if kind == "gpu_block":
             if self.threads is None or not 1 <= self.n_threads <= 1024:
                 raise VerifyException("a gpu_block has 'threads', 1 to 1024")
-        elif self.threads is not None or self.shared is not None or self.zeros is not None:
-            raise VerifyException(f"'threads', 'shared' and 'zeros' are of a gpu_block, not of a {kind}")
+        elif self.threads is not None or self.shared is not None or self.aligned is not None:
+            raise VerifyException(f"'threads', 'shared' and 'aligned' belong to a gpu_block, not to a {kind}")
         around = parallel_around(self)
         if kind in _AROUND and around not in _AROUND[kind]:
             place = f"in a {around}" if around else "in none"
@@ -212,17 +235,17 @@ class ForOp(Ranged):
     between which only `loop.shuffle` moves values.
 
     Without lanes, iterations run in order and may carry values (`inits`, block arguments, yield, results).  With
-    ``until`` the body yields an i1 besides, the last value: the loop ends after an iteration where it is true.
-    A loop that is ``apart`` is a function of its own where code has functions: what it keeps in registers takes none
-    from the loops around it.  It carries nothing.
+    ``break`` the body also yields an i1, its last value: the loop ends after an iteration where it is true.
+    An ``outline`` loop becomes a function of its own where code has functions: the registers that it needs are not
+    taken from the loops around it.  It carries no values.
     """
 
     name = "loop.for"
     inits = var_operand_def()
     vector = attr_def(IntegerAttr)
     unroll = attr_def(IntegerAttr)
-    until = opt_attr_def(UnitAttr)
-    apart = opt_attr_def(UnitAttr)
+    break_flag = opt_attr_def(UnitAttr, attr_name="break")
+    outline = opt_attr_def(UnitAttr)
     outs = var_result_def()
     body = region_def("single_block")
 
@@ -237,14 +260,14 @@ class ForOp(Ranged):
         step: Dim | int = 1,
         vector: int = 1,
         unroll: int = 1,
-        until: bool = False,
-        apart: bool = False,
+        break_flag: bool = False,
+        outline: bool = False,
     ):
         attributes = range_attributes(iv, lower, upper, step) | {
             "vector": integer_attr(vector),
             "unroll": integer_attr(unroll),
         }
-        flags = {"until": until, "apart": apart}
+        flags = {"break": break_flag, "outline": outline}
         attributes.update({name: UnitAttr() for name, is_set in flags.items() if is_set})
         Operation.__init__(
             self,
@@ -259,19 +282,19 @@ class ForOp(Ranged):
         return self.vector.value.data * self.unroll.value.data
 
     def print(self, printer: Printer) -> None:
-        """``loop.for i = 0 to n step 2 vector 8 unroll 4 until apart carry (%v = %zero) { … }``"""
+        """``loop.for i = 0 to n step 2 vector 8 unroll 4 break outline carry (%v = %zero) { … }``"""
         print_range(printer, self)
         for name in ("vector", "unroll"):
             number = self.attributes[name]
             if isinstance(number, IntegerAttr) and number.value.data != 1:
                 printer.print_string(f" {name} {number.value.data}")
-        for name in ("until", "apart"):
+        for name in ("break", "outline"):
             if name in self.attributes:
                 printer.print_string(f" {name}")
         if self.inits:
             printer.print_string(" carry ")
             print_arguments_with_values(printer, self.block.args, self.inits)
-        print_rest(printer, self, (*RANGE, "vector", "unroll", "until", "apart"), header=True)
+        print_rest(printer, self, (*RANGE, "vector", "unroll", "break", "outline"), header=True)
         print_region(printer, self.body)
 
     @classmethod
@@ -279,7 +302,7 @@ class ForOp(Ranged):
         attributes = read_range(parser)
         for name in ("vector", "unroll"):
             attributes[name] = integer_attr(number_after(parser, name, 1))
-        attributes |= flags(parser, "until", "apart")
+        attributes |= flags(parser, "break", "outline")
         arguments, inits = arguments_with_values(parser) if word(parser, "carry") else ([], [])
         attributes |= read_rest(parser, header=True)
         body = body_of(parser, arguments)
@@ -290,24 +313,24 @@ class ForOp(Ranged):
         types = tuple(v.type for v in self.inits)
         if self.lanes > 1 and types:
             raise VerifyException("a loop with lanes carries no values; use loop.reduce")
-        if self.apart is not None and types:
-            raise VerifyException("a loop that is apart carries no values")
-        if self.lanes > 1 and self.until is not None:
-            raise VerifyException("a loop with lanes has no 'until'")
+        if self.outline is not None and types:
+            raise VerifyException("an outlined loop carries no values")
+        if self.lanes > 1 and self.break_flag is not None:
+            raise VerifyException("a loop with lanes has no 'break'")
         if self.lanes > 1 and self.step.data.const != 1:
             raise VerifyException("a loop with lanes has step 1")
         if self.vector.value.data < 1 or self.unroll.value.data < 1:
             raise VerifyException("'vector' and 'unroll' are at least 1")
         if tuple(a.type for a in self.block.args) != types or tuple(r.type for r in self.outs) != types:
             raise VerifyException("initial values, block arguments and results must have the same types")
-        expect_yield(self, 0, types if self.until is None else (*types, IntegerType(1)))
+        expect_yield(self, 0, types if self.break_flag is None else (*types, IntegerType(1)))
 
 
 @irdl_op_definition
 class ReduceOp(Ranged):
-    """An ordered fold over ``lower <= iv < upper`` (step 1) with `len(identity)` states (see `dialects.order`).
+    """An ordered reduction over ``lower <= iv < upper`` (step 1) into `len(identity)` accumulators (`dialects.order`).
 
-    Region 0 yields an element's states (with an ``fma`` order: two factors); region 1 merges ``(older…, newer…)``.
+    Region 0 yields an element's states (with an ``fma`` order: two factors); region 1 combines ``(older…, newer…)``.
     ``vector`` lanes of the order's virtual lanes run as one machine vector; with ``cooperative`` all threads of the
     gpu_block or gpu_warp that it is in fold together, and all get the results: schedules, never a change of result.
     """
@@ -319,7 +342,7 @@ class ReduceOp(Ranged):
     cooperative = opt_attr_def(UnitAttr)
     outs = var_result_def()
     body = region_def("single_block")
-    merge = region_def("single_block")
+    combiner = region_def("single_block")
 
     def __init__(
         self,
@@ -327,7 +350,7 @@ class ReduceOp(Ranged):
         lower: Dim | int,
         upper: Dim | int,
         body: Block,
-        merge: Block,
+        combiner: Block,
         *,
         order: Order,
         identity: Sequence[Attribute],
@@ -342,7 +365,8 @@ class ReduceOp(Ranged):
         }
         if cooperative:
             attributes["cooperative"] = UnitAttr()
-        Operation.__init__(self, result_types=list(types), attributes=attributes, regions=[Region(body), Region(merge)])
+        regions = [Region(body), Region(combiner)]
+        Operation.__init__(self, result_types=list(types), attributes=attributes, regions=regions)
 
     def block_bytes(self, threads: int) -> int:
         """The block memory in which the warps of a block of so many threads hand each other what they fold."""
@@ -364,8 +388,8 @@ class ReduceOp(Ranged):
         print_rest(printer, self, (*RANGE, "order", "vector", "cooperative", "identity"), header=True)
         print_region(printer, self.body)
         printer.print_string(" combine ")
-        print_arguments(printer, self.merge.block.args)
-        print_region(printer, self.merge)
+        print_arguments(printer, self.combiner.block.args)
+        print_region(printer, self.combiner)
 
     @classmethod
     def parse(cls, parser: Parser) -> ReduceOp:
@@ -379,8 +403,8 @@ class ReduceOp(Ranged):
         attributes |= read_rest(parser, header=True)
         body = body_of(parser)
         parser.parse_keyword("combine")
-        merge = body_of(parser, arguments_of(parser, types * 2, "combine"))
-        return cls.create(result_types=types, attributes=attributes, regions=[body, merge])
+        combiner = body_of(parser, arguments_of(parser, types * 2, "combine"))
+        return cls.create(result_types=types, attributes=attributes, regions=[body, combiner])
 
     def verify_(self) -> None:
         self.verify_range()
@@ -393,8 +417,8 @@ class ReduceOp(Ranged):
         if order.product and len(types) != 1:
             raise VerifyException(f"an order with {order.product} has one state")
         expect_yield(self, 0, types * 2 if order.product else types)
-        if tuple(a.type for a in self.merge.block.args) != types * 2:
-            raise VerifyException("the merge region takes the older states, then the newer")
+        if tuple(a.type for a in self.combiner.block.args) != types * 2:
+            raise VerifyException("the combiner takes the older states, then the newer")
         expect_yield(self, 1, types)
 
 
@@ -402,7 +426,7 @@ class ReduceOp(Ranged):
 class ScanOp(Ranged):
     """The partial results of an ordered fold over ``lower <= iv < upper`` (step 1), which starts from `inits`.
 
-    Region 0 yields an element's states; region 1 merges ``(older…, newer…)``; region 2 takes the states at each
+    Region 0 yields an element's states; region 1 combines ``(older…, newer…)``; region 2 takes the states at each
     element, of those up to it or with ``exclusive`` of those before it, and stores what is made of them.  The results
     are the states after the last element, `inits` where there is none.  The order is ``prefix`` (see `dialects.order`).
     """
@@ -414,8 +438,8 @@ class ScanOp(Ranged):
     exclusive = opt_attr_def(UnitAttr)
     outs = var_result_def()
     body = region_def("single_block")
-    merge = region_def("single_block")
-    finish = region_def("single_block")
+    combiner = region_def("single_block")
+    epilogue = region_def("single_block")
 
     def __init__(
         self,
@@ -424,8 +448,8 @@ class ScanOp(Ranged):
         upper: Dim | int,
         inits: Sequence[SSAValue],
         body: Block,
-        merge: Block,
-        finish: Block,
+        combiner: Block,
+        epilogue: Block,
         *,
         order: Order,
         identity: Sequence[Attribute],
@@ -442,11 +466,11 @@ class ScanOp(Ranged):
             operands=list(inits),
             result_types=[v.type for v in inits],
             attributes=attributes,
-            regions=[Region(body), Region(merge), Region(finish)],
+            regions=[Region(body), Region(combiner), Region(epilogue)],
         )
 
     def print(self, printer: Printer) -> None:
-        """``loop.scan k = 0 to m order prefix<…> from (%z) init 0.0 : f32 { … } combine (…) { … } finish (…) { … }``"""
+        """``loop.scan k = 0 to m order prefix<…> from (%z) init 0.0 : f32 {…} combine (…) {…} epilogue (…) {…}``"""
         print_range(printer, self)
         printer.print_string(f" order {self.order.data}")
         if self.exclusive is not None:
@@ -457,7 +481,7 @@ class ScanOp(Ranged):
         print_constants(printer, self.identity.data, [out.type for out in self.outs])
         print_rest(printer, self, (*RANGE, "order", "exclusive", "identity"), header=True)
         print_region(printer, self.body)
-        for name, region in (("combine", self.merge), ("finish", self.finish)):
+        for name, region in (("combine", self.combiner), ("epilogue", self.epilogue)):
             printer.print_string(f" {name} ")
             print_arguments(printer, region.block.args)
             print_region(printer, region)
@@ -474,7 +498,7 @@ class ScanOp(Ranged):
         attributes["identity"], types = read_constants(parser)
         attributes |= read_rest(parser, header=True)
         regions = [body_of(parser)]
-        for name, count in (("combine", 2), ("finish", 1)):
+        for name, count in (("combine", 2), ("epilogue", 1)):
             parser.parse_keyword(name)
             regions.append(body_of(parser, arguments_of(parser, types * count, name)))
         return cls.create(operands=inits, result_types=types, attributes=attributes, regions=regions)
@@ -571,13 +595,14 @@ class LoadOp(_Access):
 class StoreOp(_Access):
     """Writes an element of a buffer; nothing happens where a guard is negative.
 
-    ``streaming``: no loop nearby reads it back, so it goes past the caches where the buffer has so many bytes.
+    ``nontemporal``: no loop nearby reads the element back, so the store bypasses the caches where the buffer has at
+    least so many bytes.
     """
 
     name = "loop.store"
     value = operand_def()
     buffer = operand_def()
-    streaming = opt_attr_def(IntegerAttr[IntegerType])
+    nontemporal = opt_attr_def(IntegerAttr[IntegerType])
 
     def __init__(
         self,
@@ -586,30 +611,30 @@ class StoreOp(_Access):
         index: Sequence[Dim],
         guards: Sequence[Dim] = (),
         *,
-        streaming: int = 0,
+        nontemporal: int = 0,
     ):
         attributes = _access(index, guards)
-        if streaming:
-            attributes["streaming"] = integer_attr(streaming)
+        if nontemporal:
+            attributes["nontemporal"] = integer_attr(nontemporal)
         Operation.__init__(self, operands=[value, buffer], attributes=attributes)
 
     def print(self, printer: Printer) -> None:
-        """``loop.store %v, %y[i, j] where (j - 1 >= 0) streaming 8388608``"""
+        """``loop.store %v, %y[i, j] where (j - 1 >= 0) nontemporal 8388608``"""
         printer.print_string(" ")
         printer.print_operand(self.value)
         printer.print_string(", ")
         self.print_access(printer, self.buffer)
-        if self.streaming is not None:
-            printer.print_string(f" streaming {self.streaming.value.data}")
-        print_rest(printer, self, ("index", "guards", "streaming"))
+        if self.nontemporal is not None:
+            printer.print_string(f" nontemporal {self.nontemporal.value.data}")
+        print_rest(printer, self, ("index", "guards", "nontemporal"))
 
     @classmethod
     def parse(cls, parser: Parser) -> StoreOp:
         value = known_operand(parser)
         parser.parse_punctuation(",")
         buffer, attributes = cls.read_access(parser)
-        if (streaming := number_after(parser, "streaming")) is not None:
-            attributes["streaming"] = integer_attr(streaming)
+        if (threshold := number_after(parser, "nontemporal")) is not None:
+            attributes["nontemporal"] = integer_attr(threshold)
         attributes |= read_rest(parser)
         return cls.create(operands=[value, buffer], attributes=attributes)
 
@@ -621,7 +646,8 @@ class StoreOp(_Access):
 class AllocOp(IRDLOperation):
     """A temporary at byte ``offset``.
 
-    ``scope``: arena (shared by all threads), thread (one for each worker), block (one for each block of a GPU's grid).
+    ``scope``: arena (of all threads), thread (one for each worker), shared (a GPU's shared memory: one for each block
+    of the grid).
     """
 
     name = "loop.alloc"
@@ -629,7 +655,7 @@ class AllocOp(IRDLOperation):
     offset = attr_def(DimAttr)
     result = result_def()
 
-    SCOPES: ClassVar = ("arena", "thread", "block")
+    SCOPES: ClassVar = ("arena", "thread", "shared")
 
     def __init__(self, info: BufferInfo, offset: Dim | int, scope: str = "arena"):
         Operation.__init__(
@@ -775,10 +801,10 @@ class BarrierOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ClockOp(IRDLOperation):
+class TimestampOp(IRDLOperation):
     """Stores the time now, in nanoseconds of a clock that only runs forwards, as element `slot` of a buffer of i64."""
 
-    name = "loop.clock"
+    name = "loop.timestamp"
     buffer = operand_def()
     slot = attr_def(IntegerAttr)
 
@@ -786,14 +812,14 @@ class ClockOp(IRDLOperation):
         Operation.__init__(self, operands=[buffer], attributes={"slot": integer_attr(slot)})
 
     def print(self, printer: Printer) -> None:
-        """``loop.clock %times[3]``"""
+        """``loop.timestamp %times[3]``"""
         printer.print_string(" ")
         printer.print_operand(self.buffer)
         printer.print_string(f"[{self.slot.value.data}]")
         print_rest(printer, self, ("slot",))
 
     @classmethod
-    def parse(cls, parser: Parser) -> ClockOp:
+    def parse(cls, parser: Parser) -> TimestampOp:
         buffer = known_operand(parser)
         with parser.in_square_brackets():
             slot = parser.parse_integer()
@@ -808,7 +834,7 @@ class ClockOp(IRDLOperation):
 LOOP = Dialect(
     "loop",
     [
-        AllocOp, AsyncCopyOp, BarrierOp, BindOp, BulkCopyOp, ClockOp, ForOp, IfOp, IndexOp, LoadOp, MmaOp,
+        AllocOp, AsyncCopyOp, BarrierOp, BindOp, BulkCopyOp, TimestampOp, ForOp, IfOp, IndexOp, LoadOp, MmaOp,
         MergeOp, ParallelOp, PartitionOp, PrefetchOp, ReduceOp, ScanOp, ShuffleOp, StoreOp, TensorMapOp, ThreadsOp,
         AmxOp, WhileOp, YieldOp,
     ],

@@ -52,7 +52,7 @@ class AmxOp(Ranged):
     stored after the last iteration.  The region is what each iteration does besides, for which the unit does not wait.
     """
 
-    name = "loop.tile_fold"
+    name = "loop.amx"
     left = operand_def(BufferType)
     right = operand_def(BufferType)
     sums = operand_def(BufferType)
@@ -83,7 +83,7 @@ class AmxOp(Ranged):
         return rows // TILE, columns // TILE
 
     def print(self, printer: Printer) -> None:
-        """``loop.tile_fold k = 0 to n unit bf16 left %l[k] right %r[k] into %s { … }``"""
+        """``loop.amx k = 0 to n unit bf16 left %l[k] right %r[k] into %s { … }``"""
         print_range(printer, self)
         printer.print_string(f" unit {self.unit_name.data}")
         for name, factor, at in (("left", self.left, self.left_at), ("right", self.right, self.right_at)):

@@ -194,7 +194,7 @@ class MmaOp(Ranged):
     together multiply 64 rows by all columns, from block memory, and pieces may come by bulk copies, all of them then.
     """
 
-    name = "loop.matrix_fold"
+    name = "loop.mma"
     left = operand_def()
     right = operand_def()
     sums = operand_def()
@@ -204,8 +204,8 @@ class MmaOp(Ranged):
     columns = attr_def(IntegerAttr)
     tile_rows = attr_def(IntegerAttr)
     tile_columns = attr_def(IntegerAttr)
-    left_turned = opt_attr_def(UnitAttr)
-    right_turned = opt_attr_def(UnitAttr)
+    left_transposed = opt_attr_def(UnitAttr)
+    right_transposed = opt_attr_def(UnitAttr)
     warpgroup = opt_attr_def(UnitAttr)
     body = region_def("single_block")
 
@@ -223,7 +223,7 @@ class MmaOp(Ranged):
         numbers = (stages, pieces[0].size, pieces[1].size, *tile)
         for name, number in zip(self.NUMBERS, numbers, strict=True):
             attributes[name] = integer_attr(number)
-        flags = {"left_turned": pieces[0].turned, "right_turned": pieces[1].turned, "warpgroup": warpgroup}
+        flags = {"left_transposed": pieces[0].turned, "right_transposed": pieces[1].turned, "warpgroup": warpgroup}
         attributes |= {name: UnitAttr() for name, is_so in flags.items() if is_so}
         Operation.__init__(self, operands=list(buffers), attributes=attributes, regions=[Region(block)])
 
@@ -234,7 +234,7 @@ class MmaOp(Ranged):
     @property
     def pieces(self) -> tuple[Piece, Piece]:
         rows, columns = self.shape
-        turned = self.left_turned is not None, self.right_turned is not None
+        turned = self.left_transposed is not None, self.right_transposed is not None
         return Piece(self.unit, rows, turned[0]), Piece(self.unit, columns, turned[1])
 
     @property
@@ -269,14 +269,15 @@ class MmaOp(Ranged):
         return 2 * MBARRIER * self.n_stages if self.bulk_copies else 0
 
     def print(self, printer: Printer) -> None:
-        """``loop.matrix_fold k = 0 to n step 32 unit f16 left %l right %r turned into %s stages 3 rows 64 …  { … }``"""
+        """``loop.mma k = 0 to n step 32 unit f16 left %l right %r transposed into %s stages 3 rows 64 …  { … }``"""
         print_range(printer, self)
         printer.print_string(f" unit {self.unit_name.data}")
-        for name, value, turned in (("left", self.left, self.left_turned), ("right", self.right, self.right_turned)):
+        transposed = (self.left_transposed, self.right_transposed)
+        for name, value, flag in zip(("left", "right"), (self.left, self.right), transposed):
             printer.print_string(f" {name} ")
             printer.print_operand(value)
-            if turned is not None:
-                printer.print_string(" turned")
+            if flag is not None:
+                printer.print_string(" transposed")
         printer.print_string(" into ")
         printer.print_operand(self.sums)
         for name in self.NUMBERS:
@@ -285,7 +286,7 @@ class MmaOp(Ranged):
             printer.print_string(f" {name} {number.value.data}")
         if self.warpgroup is not None:
             printer.print_string(" warpgroup")
-        shown = (*RANGE, *self.NUMBERS, "unit", "left_turned", "right_turned", "warpgroup")
+        shown = (*RANGE, *self.NUMBERS, "unit", "left_transposed", "right_transposed", "warpgroup")
         print_rest(printer, self, shown, header=True)
         print_region(printer, self.body)
 
@@ -298,7 +299,7 @@ class MmaOp(Ranged):
         for name in ("left", "right"):
             parser.parse_keyword(name)
             operands.append(known_operand(parser))
-            attributes |= {f"{name}_turned": flag for flag in flags(parser, "turned").values()}
+            attributes |= {f"{name}_transposed": flag for flag in flags(parser, "transposed").values()}
         parser.parse_keyword("into")
         operands.append(known_operand(parser))
         for name in cls.NUMBERS:

@@ -62,9 +62,9 @@ EXAMPLES = {
     "loop.reduce": f"""%s = loop.reduce j = 0 to m order tree<1024, 64> vector 8 init -inf : f32 {{
         %e = loop.load %x[0, j] loop.yield %e : f32 }} {_SUM}""",
     "loop.scan": f"""%s = loop.scan j = 0 to m order prefix<1024, 4> from (%zero) init 0.0 : f32 {{
-        %e = loop.load %x[0, j] loop.yield %e : f32 }} {_SUM} finish (%f) {{ loop.store %f, %y[0, j] }}""",
+        %e = loop.load %x[0, j] loop.yield %e : f32 }} {_SUM} epilogue (%f) {{ loop.store %f, %y[0, j] }}""",
     "loop.load": "loop.for i = 0 to n { %e = loop.load %x[i, i + 1] where (m - 2 - i >= 0) }",
-    "loop.store": "loop.for i = 0 to n { loop.store %zero, %y[i, 0] streaming 8388608 }",
+    "loop.store": "loop.for i = 0 to n { loop.store %zero, %y[i, 0] nontemporal 8388608 }",
     "loop.alloc": "%t = loop.alloc f32[n, 64] in thread at 64*n",
     "loop.index": "%e = loop.index (n*m - 1)",
     "loop.bind": "loop.bind %k as ..t0",
@@ -78,20 +78,20 @@ EXAMPLES = {
     "loop.partition": """%e = loop.partition i = 0 to n into %into low 0 high n vector 4 {
         %l = loop.load %from[i] loop.yield %l, %c : i32, i1 }""",
     "loop.threads": "%e = loop.threads",
-    "loop.clock": "loop.clock %counts[3]",
+    "loop.timestamp": "loop.timestamp %counts[3]",
     "loop.yield": "loop.while { loop.yield %c : i1 } do { }",
     "kernel.generic": f"""%s = kernel.generic over (d0: n) reduce (d1: m) order tree<1024, 64> init 0.0 : f32
-        in (%e = %a[d0, d1], %f = %b[n - 1 - d0, d1]) post (%g = %r[d0]) -> (f32[n] at [d0]) {{
+        in (%e = %a[d0, d1], %f = %b[n - 1 - d0, d1]) epilogue_inputs (%g = %r[d0]) -> (f32[n] at [d0]) {{
         %h = arith.mulf %e, %f : f32 kernel.yield %h : f32 }} {_KERNEL_SUM}
-        finish (%t) {{ %o = arith.addf %t, %g : f32 kernel.yield %o : f32 }}""",
-    "kernel.rows": f"""%s = kernel.rows shared 1 -> (f32[n, m]) {{
+        epilogue (%t) {{ %o = arith.addf %t, %g : f32 kernel.yield %o : f32 }}""",
+    "kernel.row_group": f"""%s = kernel.row_group shared 1 -> (f32[n, m]) {{
         %t = kernel.generic over (d0: n) reduce (d1: m) order tree<1024, 64> init 0.0 : f32 in (%e = %a[d0, d1])
-        -> (f32[n] at [d0]) {{ kernel.yield %e : f32 }} {_KERNEL_SUM} finish (%f) {{ kernel.yield %f : f32 }}
+        -> (f32[n] at [d0]) {{ kernel.yield %e : f32 }} {_KERNEL_SUM} epilogue (%f) {{ kernel.yield %f : f32 }}
         %u = kernel.generic over (d0: n, d1: m) in (%e = %a[d0, d1], %f = %t[d0]) -> (f32[n, m] at [d0, d1]) {{
         %d = arith.divf %e, %f : f32 kernel.yield %d : f32 }} kernel.yield %u : f32[n, m] }}""",
     "kernel.scatter": """%s = kernel.scatter over (d0: n) ordered 1 in (%e = %r[d0], %f = %i[d0])
         into (%r[..t0] where (..t0 >= 0)) { loop.bind %f as ..t0 kernel.yield %e : f32 }""",
-    "kernel.foreign": """%s = kernel.foreign sort(%r) -> (f32[n])""",
+    "kernel.custom": """%s = kernel.custom sort(%r) -> (f32[n])""",
     "kernel.read": """%s = kernel.generic over (d0: n) in (%e = %i[d0]) -> (f32[n] at [d0]) {
         loop.bind %e as ..t0 %f = kernel.read %r[..t0] where (..t0 >= 0) kernel.yield %f : f32 }""",
     "kernel.call": """%s = kernel.generic over (d0: n) in (%e = %r[d0]) -> (f32[n] at [d0]) {

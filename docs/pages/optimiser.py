@@ -107,14 +107,14 @@ SECTIONS = (
         Along memory: the last dim, by lanes, is the one that memory has as the fastest, and of several dims that are
         folded together so is the last one. This is settled in the first stage, from the strides of arguments and what
         views and maps make of them, so it is the same on every machine; a fold of a transpose has the bits of the fold.
-        Off: `tx-order-folds{along-memory=false}`, with which no layout of arguments changes a bit.
+        Off: `tx-reduction-order{follow-layout=false}`, with which no layout of arguments changes a bit.
         """,
         """
         def f(x: f32[n, m]) -> (f32[n], f32):
             y = x.shuffle([1, 0])
             return (y.sum([0]), y.sum())
         """,
-        "tensor", "tensor", (), r"tx\.", "tx-order-folds{along-memory=false}",
+        "tensor", "tensor", (), r"tx\.", "tx-reduction-order{follow-layout=false}",
     ),
     Section(
         "In which order results lie",
@@ -268,7 +268,7 @@ SECTIONS = (
         A map of a row and the fold of what it makes are one loop where the fold goes through these elements in the
         order in which they are stored: it folds them while they are in registers, and stores them for the nests
         behind it. Maps with divisions stay apart, which have vectors of their own.
-        Off: `tx-schedule-cpu{joins=false}`. Only loops and what they do to the row stand here.
+        Off: `tx-schedule-cpu{fuse-reductions=false}`. Only loops and what they do to the row stand here.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:
@@ -276,7 +276,7 @@ SECTIONS = (
             return e / e.sum([1]).reshape([n, 1])
         """,
         "loops", "loops", (), shown=LOOPS + r"|math|loop\.store|loop\.yield|addf|divf",
-        instead="tx-schedule-cpu{joins=false}",
+        instead="tx-schedule-cpu{fuse-reductions=false}",
     ),
     Section(
         "Lines asked for ahead",
@@ -284,19 +284,20 @@ SECTIONS = (
         An innermost loop asks for a line of each row that it goes along, so far in front of it that all of them
         together are what memory sends while it answers; not for what the first cache holds, and not for what goes
         past the caches. Processors that are known to foresee lines (`prefetch_min_bytes`) are asked for one operand
-        beside stores past the caches only. Off: `tx-schedule-cpu{ahead=false}`.
+        beside stores past the caches only. Off: `tx-schedule-cpu{prefetch=false}`.
         """,
         """
         def f(x: f32[n], y: f32[n]) -> f32[n]:
             return x * y
         """,
-        "loops", "loops", (), shown=LOOPS + r"|prefetch|loop\.load|loop\.store", instead="tx-schedule-cpu{ahead=false}",
+        "loops", "loops", (), shown=LOOPS + r"|prefetch|loop\.load|loop\.store",
+        instead="tx-schedule-cpu{prefetch=false}",
     ),
     Section(
         "Square roots by steps",
         """
         A root and a quotient wait for one divider. With AVX-512 roots go by an estimate and Newton's steps, with the
-        same bits, where the model finds that to take less: in all copies of a body (`by_steps = 1`), or in every other
+        same bits, where the model finds that to take less: in all copies of a body (`newton = 1`), or in every other
         one (`2`), so that ports and divider share them.
         """,
         """
@@ -389,7 +390,7 @@ SECTIONS = (
         def f(x: f32[n]) -> f32[n]:
             return sort(x)
         """,
-        "buffers", "loops", ("sort",), shown="kernel.foreign|cmpi slt, .* : i32|loop.merge",
+        "buffers", "loops", ("sort",), shown="kernel.custom|cmpi slt, .* : i32|loop.merge",
     ),
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ func.func @straight(%x: tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<
   ^bb0(%a: f32):
     %s = arith.addf %a, %a : f32
     kernel.yield %s : f32
-  }, {}, {}) {extents = #tx.dims<"n">, parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d0)">], out_maps = [#tx.map<"(d0: n) -> (d0)">], operandSegmentSizes = array<i32: 1, 0>} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+  }, {}, {}) {extents = #tx.dims<"n">, parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d0)">], out_maps = [#tx.map<"(d0: n) -> (d0)">], operandSegmentSizes = array<i32: 1, 0>} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
   func.return %r : tensor<?xf32, #tx.dims<"n">>
 }
 
@@ -28,7 +28,7 @@ func.func @argument(%x: tensor<?xf32, #tx.dims<"n">>, %v: tensor<f32>) -> tensor
   %r = "kernel.generic"(%v, %x) ({
   ^bb0(%a: f32):
     kernel.yield %a : f32
-  }, {}, {}) {extents = #tx.dims<"n">, parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n) -> ()">], out_maps = [#tx.map<"(d0: n) -> (d0)">], operandSegmentSizes = array<i32: 1, 1>} : (tensor<f32>, tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+  }, {}, {}) {extents = #tx.dims<"n">, parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n) -> ()">], out_maps = [#tx.map<"(d0: n) -> (d0)">], operandSegmentSizes = array<i32: 1, 1>} : (tensor<f32>, tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
   func.return %r : tensor<?xf32, #tx.dims<"n">>
 }
 
@@ -41,12 +41,12 @@ func.func @read_again(%x: tensor<?xf32, #tx.dims<"n">>, %v: tensor<f32>) -> (ten
   %r = "kernel.generic"(%v, %x) ({
   ^bb0(%a: f32):
     kernel.yield %a : f32
-  }, {}, {}) {extents = #tx.dims<"n - 1">, parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n - 1) -> ()">], out_maps = [#tx.map<"(d0: n - 1) -> (d0)">], operandSegmentSizes = array<i32: 1, 1>} : (tensor<f32>, tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+  }, {}, {}) {extents = #tx.dims<"n - 1">, parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n - 1) -> ()">], out_maps = [#tx.map<"(d0: n - 1) -> (d0)">], operandSegmentSizes = array<i32: 1, 1>} : (tensor<f32>, tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
   %s = "kernel.generic"(%x) ({
   ^bb0(%a: f32):
     %t = arith.addf %a, %a : f32
     kernel.yield %t : f32
-  }, {}, {}) {extents = #tx.dims<"n">, parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d0)">], out_maps = [#tx.map<"(d0: n) -> (d0)">], operandSegmentSizes = array<i32: 1, 0>} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+  }, {}, {}) {extents = #tx.dims<"n">, parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d0)">], out_maps = [#tx.map<"(d0: n) -> (d0)">], operandSegmentSizes = array<i32: 1, 0>} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
   func.return %r, %s : tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>
 }
 
@@ -62,7 +62,7 @@ func.func @carried(%zero: tensor<i64>, %n: tensor<i64>) -> tensor<i64> attribute
     ^bb0(%p: i64, %q: i64):
       %g = arith.cmpi sgt, %p, %q : i64
       kernel.yield %g : i1
-    }, {}, {}) {extents = #tx.dims<"">, parallel = 0 : i64, post = 0 : i64, in_maps = [#tx.map<"() -> ()">, #tx.map<"() -> ()">], out_maps = [#tx.map<"() -> ()">], operandSegmentSizes = array<i32: 2, 0>} : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    }, {}, {}) {extents = #tx.dims<"">, parallel = 0 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"() -> ()">, #tx.map<"() -> ()">], out_maps = [#tx.map<"() -> ()">], operandSegmentSizes = array<i32: 2, 0>} : (tensor<i64>, tensor<i64>) -> tensor<i1>
     kernel.yield %f : tensor<i1>
   }, {
   ^bb0(%a: tensor<i64>, %b: tensor<i64>):
@@ -70,13 +70,13 @@ func.func @carried(%zero: tensor<i64>, %n: tensor<i64>) -> tensor<i64> attribute
     ^bb0(%p: i64, %q: i64):
       %g = arith.addi %p, %q : i64
       kernel.yield %g : i64
-    }, {}, {}) {extents = #tx.dims<"">, parallel = 0 : i64, post = 0 : i64, in_maps = [#tx.map<"() -> ()">, #tx.map<"() -> ()">], out_maps = [#tx.map<"() -> ()">], operandSegmentSizes = array<i32: 2, 0>} : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    }, {}, {}) {extents = #tx.dims<"">, parallel = 0 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"() -> ()">, #tx.map<"() -> ()">], out_maps = [#tx.map<"() -> ()">], operandSegmentSizes = array<i32: 2, 0>} : (tensor<i64>, tensor<i64>) -> tensor<i64>
     %h = "kernel.generic"(%b) ({
     ^bb0(%p: i64):
       %o = arith.constant 1 : i64
       %g = arith.subi %p, %o : i64
       kernel.yield %g : i64
-    }, {}, {}) {extents = #tx.dims<"">, parallel = 0 : i64, post = 0 : i64, in_maps = [#tx.map<"() -> ()">], out_maps = [#tx.map<"() -> ()">], operandSegmentSizes = array<i32: 1, 0>} : (tensor<i64>) -> tensor<i64>
+    }, {}, {}) {extents = #tx.dims<"">, parallel = 0 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"() -> ()">], out_maps = [#tx.map<"() -> ()">], operandSegmentSizes = array<i32: 1, 0>} : (tensor<i64>) -> tensor<i64>
     kernel.yield %e, %h : tensor<i64>, tensor<i64>
   }) : (tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<i64>)
   func.return %d : tensor<i64>

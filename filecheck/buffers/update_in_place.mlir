@@ -17,7 +17,7 @@ func.func @heat(%u: tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">
     ^bb0(%a: f32, %b: f32):
       %s = arith.addf %a, %b : f32
       kernel.yield %s : f32
-    }, {}, {}) {extents = #tx.dims<"n - 2">, parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n - 2) -> (d0)">, #tx.map<"(d0: n - 2) -> (d0 + 2)">], out_maps = [#tx.map<"(d0: n - 2) -> (d0 + 1)">], operandSegmentSizes = array<i32: 2, 1>} : (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
+    }, {}, {}) {extents = #tx.dims<"n - 2">, parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n - 2) -> (d0)">, #tx.map<"(d0: n - 2) -> (d0 + 2)">], out_maps = [#tx.map<"(d0: n - 2) -> (d0 + 1)">], operandSegmentSizes = array<i32: 2, 1>} : (tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
     kernel.yield %v : tensor<?xf32, #tx.dims<"n">>
   }) {iv = "t", lower = #tx.dim<"0">, upper = #tx.dim<"$steps">, step = #tx.dim<"1">} : (tensor<?xf32, #tx.dims<"n">>) -> tensor<?xf32, #tx.dims<"n">>
   func.return %r : tensor<?xf32, #tx.dims<"n">>

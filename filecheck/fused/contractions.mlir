@@ -28,7 +28,7 @@ func.func @two_values(%a: tensor<?x?xf32, #tx.dims<"m, k">>, %b: tensor<?x?xf32,
 // A contraction stands alone: it does not become part of a row.
 
 // CHECK: @no_row
-// CHECK-NOT: kernel.rows
+// CHECK-NOT: kernel.row_group
 // CHECK: func.return
 func.func @no_row(%a: tensor<?x?xf32, #tx.dims<"m, k">>, %b: tensor<?x?xf32, #tx.dims<"k, n">>) -> tensor<?xf32, #tx.dims<"m">> {
   %h = tx.contract %a, %b {pairs = [[1, 0]], batch = [], order = #tx.order<"chain<512, fma>">} : (tensor<?x?xf32, #tx.dims<"m, k">>, tensor<?x?xf32, #tx.dims<"k, n">>) -> tensor<?x?xf32, #tx.dims<"m, n">>

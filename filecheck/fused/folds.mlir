@@ -2,7 +2,7 @@
 
 // The map before a fold is in its body, the chain of maps after it in its finish region.
 // CHECK-LABEL: @norm
-// CHECK: kernel.generic over (d0: n) reduce (d1: m) order tree<1024, 64> {{.*}} in ({{.*}} = %x[d0, d1]) post ({{.*}} = %b[
+// CHECK: kernel.generic over (d0: n) reduce (d1: m) order tree<1024, 64> {{.*}} in ({{.*}} = %x[d0, d1]) epilogue_inputs ({{.*}} = %b[
 // CHECK-NOT: kernel.generic
 // CHECK: arith.mulf
 // CHECK: kernel.yield

@@ -2,7 +2,7 @@
 
 // Twice five powers and the sum of a row: one kernel.
 // CHECK-LABEL: @short
-// CHECK: kernel.rows shared 1 ->
+// CHECK: kernel.row_group shared 1 ->
 // CHECK-COUNT-5: kernel.generic
 // CHECK-NOT: kernel.{{[^y]}}
 // CHECK: func.return
@@ -32,9 +32,9 @@ func.func @short(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.
 
 // Twice six would make too long a kernel: what is left makes another one.
 // CHECK-LABEL: @long
-// CHECK: kernel.rows shared 1 ->
+// CHECK: kernel.row_group shared 1 ->
 // CHECK-COUNT-3: kernel.generic
-// CHECK: kernel.rows shared 1 ->
+// CHECK: kernel.row_group shared 1 ->
 // CHECK-COUNT-2: kernel.generic
 // CHECK-NOT: kernel.{{[^y]}}
 // CHECK: func.return

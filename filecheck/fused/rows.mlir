@@ -4,12 +4,12 @@
 
 // A row's sum is used in that row only: both nests go row by row.
 // CHECK-LABEL: @normalise
-// CHECK: kernel.rows shared 1 ->
+// CHECK: kernel.row_group shared 1 ->
 // CHECK: %[[S:.*]] = kernel.generic{{.*}}%x[
 // CHECK: kernel.generic{{.*}}%x[{{.*}}%[[S]][
 // CHECK: kernel.yield
 // APART-LABEL: @normalise
-// APART-NOT: kernel.rows
+// APART-NOT: kernel.row_group
 // APART: func.return
 func.func @normalise(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
   %0 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
@@ -21,11 +21,11 @@ func.func @normalise(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #
 
 // The map counts columns first, as the sums of columns do, and both go column by column.
 // CHECK-LABEL: @columns
-// CHECK: kernel.rows shared 1 ->
+// CHECK: kernel.row_group shared 1 ->
 // CHECK: %[[S:.*]] = kernel.generic{{.*}}%x[
 // CHECK: kernel.generic over (d0: m, d1: n) in ({{.*}} = %x[d1, d0], {{.*}} = %[[S]][d0]) -> (f32[n, m] at [d1, d0])
 // ALONG-LABEL: @columns
-// ALONG-NOT: kernel.rows
+// ALONG-NOT: kernel.row_group
 // ALONG: kernel.generic over (d0: n, d1: m) in ({{.*}} = %x[d0, d1], {{.*}} = %{{[0-9]+}}[d1])
 // ALONG: func.return
 func.func @columns(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
@@ -38,7 +38,7 @@ func.func @columns(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx
 
 // A map that is there before its columns' fold is turned too.
 // CHECK-LABEL: @made_first
-// CHECK: kernel.rows shared 1 ->
+// CHECK: kernel.row_group shared 1 ->
 // CHECK: kernel.generic over (d0: m, d1: n) in
 // CHECK: math.exp
 func.func @made_first(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
@@ -53,7 +53,7 @@ func.func @made_first(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, 
 
 // Every row needs the sum of all elements: nothing goes row by row.
 // CHECK-LABEL: @all
-// CHECK-NOT: kernel.rows
+// CHECK-NOT: kernel.row_group
 // CHECK: func.return
 func.func @all(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
   %0 = tx.sum %x {dims = [0, 1], order = #tx.order<"tree<1024, 64>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<f32, #tx.dims<"">>
@@ -65,7 +65,7 @@ func.func @all(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dim
 
 // Maps only: there is no fold in a row, and nothing to gain.
 // CHECK-LABEL: @maps
-// CHECK-NOT: kernel.rows
+// CHECK-NOT: kernel.row_group
 // CHECK: func.return
 func.func @maps(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?x?xf32, #tx.dims<"n, m">>, tensor<?x?xf32, #tx.dims<"n, m">>) {
   %0 = tx.exp %x : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">>
@@ -76,10 +76,10 @@ func.func @maps(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.d
 // The order says that rows lie across memory: a schedule takes many of them side by side, or whole tensors are passed
 // over along memory.
 // CHECK-LABEL: @across_memory
-// CHECK: kernel.rows
+// CHECK: kernel.row_group
 // CHECK: func.return
 // ALONG-LABEL: @across_memory
-// ALONG-NOT: kernel.rows
+// ALONG-NOT: kernel.row_group
 // ALONG: func.return
 func.func @across_memory(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {
   %0 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 1>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
@@ -91,7 +91,7 @@ func.func @across_memory(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf3
 
 // Folds alone go along many such rows at a time, side by side in memory.
 // CHECK-LABEL: @folds_across_memory
-// CHECK: kernel.rows
+// CHECK: kernel.row_group
 // CHECK: func.return
 func.func @folds_across_memory(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">> {
   %0 = tx.sum %x {dims = [1], order = #tx.order<"tree<1024, 1>">} : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>

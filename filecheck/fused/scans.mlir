@@ -4,7 +4,7 @@
 // which may read other tensors at the same element.
 // CHECK-LABEL: @scan
 // CHECK: kernel.generic over (d0: m) scan inclusive (d1: n) order serial init -0.0 : f32
-// CHECK-SAME: in ({{.*}} = %x[{{.*}} post ({{.*}} = %y[{{.*}} -> (f32[n, m] at [d1, d0])
+// CHECK-SAME: in ({{.*}} = %x[{{.*}} epilogue_inputs ({{.*}} = %y[{{.*}} -> (f32[n, m] at [d1, d0])
 // CHECK-NOT: kernel.generic
 // CHECK: math.exp
 // CHECK-NEXT: kernel.yield
@@ -22,7 +22,7 @@ func.func @scan(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #tx.d
 
 // Along a row it is one of the row's nests: what the softmax gives is never a whole tensor.
 // CHECK-LABEL: @rows
-// CHECK: kernel.rows shared 1 ->
+// CHECK: kernel.row_group shared 1 ->
 // CHECK: order tree<1024, 64>
 // CHECK: scan exclusive (d1: m) order prefix<1024, 8>
 func.func @rows(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dims<"n, m">> {

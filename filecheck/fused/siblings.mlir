@@ -85,7 +85,7 @@ func.func @any_order(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?xi1, #tx
 // CHECK-LABEL: @epilogue
 // CHECK: %[[R:.*]] = kernel.generic {{.*}} in ({{.*}} = %x[d0, d1]) -> (f32[n] at [d0]) {
 // CHECK-NOT: kernel.generic
-// CHECK: finish (%[[LOW:[0-9]+]], %[[HIGH:[0-9]+]]) {
+// CHECK: epilogue (%[[LOW:[0-9]+]], %[[HIGH:[0-9]+]]) {
 // CHECK-NEXT: arith.subf %[[HIGH]], %[[LOW]]
 // CHECK-NEXT: kernel.yield
 // CHECK: func.return %[[R]]

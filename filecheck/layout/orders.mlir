@@ -1,5 +1,5 @@
 // RUN: tx-opt %s --print-unbroken -p tx-swap-layout | filecheck %s
-// RUN: tx-opt %s --print-unbroken -p 'tx-swap-layout{keep-results=true}' | filecheck %s --check-prefix=KEEP
+// RUN: tx-opt %s --print-unbroken -p 'tx-swap-layout{row-major-results=true}' | filecheck %s --check-prefix=KEEP
 // RUN: tx-opt %s --print-unbroken -p "tx-swap-layout{swap=false}" | filecheck %s --check-prefix=KEEP
 
 // A map of transposed operands is stored transposed.

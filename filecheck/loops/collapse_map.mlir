@@ -15,7 +15,7 @@ tx.thread_arena = #tx.dim<"0">} {
 "kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
 %b = arith.addf %a, %a : f32
 kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
-parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
 func.return }
 
@@ -30,7 +30,7 @@ tx.thread_arena = #tx.dim<"0">} {
 "kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
 %b = arith.addf %a, %a : f32
 kernel.yield %b : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
-parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n, m] by [$s, 1]">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
 func.return }
 
@@ -45,12 +45,12 @@ func.return }
 func.func @counted(%x: !loop.buffer<"i64[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">, tx.thread_arena = #tx.dim<"0">} {
 "kernel.generic"(%x) ({
 %a = loop.index (16*((d0*m + d1) // 32) + (d0*m + d1) % 16)
-kernel.yield %a : i64 }, {  }, {  }) {extents = #tx.dims<"n, m">, parallel = 2 : i64, post = 0 : i64, in_maps = [],
+kernel.yield %a : i64 }, {  }, {  }) {extents = #tx.dims<"n, m">, parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [],
 out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], operandSegmentSizes = array<i32: 0, 1>} : (!loop.buffer<"i64[n, m] by [m, 1]">) -> ()
 func.return }
 func.func @apart(%x: !loop.buffer<"i64[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">, tx.thread_arena = #tx.dim<"0">} {
 "kernel.generic"(%x) ({
 %a = loop.index (d0 + d1)
-kernel.yield %a : i64 }, {  }, {  }) {extents = #tx.dims<"n, m">, parallel = 2 : i64, post = 0 : i64, in_maps = [],
+kernel.yield %a : i64 }, {  }, {  }) {extents = #tx.dims<"n, m">, parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [],
 out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], operandSegmentSizes = array<i32: 0, 1>} : (!loop.buffer<"i64[n, m] by [m, 1]">) -> ()
 func.return }

@@ -16,7 +16,7 @@ tx.thread_arena = #tx.dim<"0">} {
 
 "kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, {  }, {  }) {extents = #tx.dims<"n + 2">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n + 2) -> (d0 - 1) where (d0 - 1, -d0 + n)">], out_maps = [#tx.map<"(d0: n + 2) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n + 2) -> (d0 - 1) where (d0 - 1, -d0 + n)">], out_maps = [#tx.map<"(d0: n + 2) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n] by [1]">, !loop.buffer<"f32[n + 2] by [1]">) -> ()
 func.return }
 
@@ -31,6 +31,6 @@ tx.thread_arena = #tx.dim<"0">} {
 
 "kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, {  }, {  }) {extents = #tx.dims<"n, n">,
-parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: n) -> (d0, d1) where (d0 - d1)">], out_maps = [#tx.map<"(d0: n, d1: n) -> (d0, d1)">],
+parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: n) -> (d0, d1) where (d0 - d1)">], out_maps = [#tx.map<"(d0: n, d1: n) -> (d0, d1)">],
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n, n] by [n, 1]">, !loop.buffer<"f32[n, n] by [n, 1]">) -> ()
 func.return }

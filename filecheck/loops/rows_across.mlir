@@ -27,18 +27,18 @@
 func.func @f(%x: !loop.buffer<"f32[n, m] by [m, 1]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64">} {
 %s = loop.alloc f32[] by [] in thread at 0
-"kernel.rows"() ({ 
+"kernel.row_group"() ({ 
 "kernel.generic"(%x, %s) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> ()">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> ()">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[] by []">) -> () 
 "kernel.generic"(%x, %s, %y) ({ ^bb0(%a: f32, %b: f32):
 %c = arith.divf %a, %b : f32
 kernel.yield %c : f32 }, {  }, {  }) {extents = #tx.dims<"m, n">,
-parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">, #tx.map<"(d0: m, d1: n) -> ()">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">],
+parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">, #tx.map<"(d0: m, d1: n) -> ()">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">],
 operandSegmentSizes = array<i32: 2, 1>} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[] by []">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
 kernel.yield }) {shared = 1 : i64} : () -> ()
 func.return }

@@ -15,13 +15,13 @@
 func.func @apart(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64">} {
 %s = loop.alloc f32[] by [] in thread at 0
-"kernel.rows"() ({
+"kernel.row_group"() ({
 "kernel.generic"(%x, %s) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"n, m">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> ()">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> ()">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[] by []">) -> ()
 "kernel.generic"(%x, %s, %y) ({ ^bb0(%a: f32, %t: f32):
 %d = arith.subf %a, %t : f32
@@ -29,7 +29,7 @@ kernel.yield %d : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"n, m">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">, #tx.map<"(d0: n, d1: m) -> ()">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">, #tx.map<"(d0: n, d1: m) -> ()">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0)">],
 operandSegmentSizes = array<i32: 2, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[] by []">, !loop.buffer<"f32[n] by [1]">) -> ()
 kernel.yield }) {shared = 1 : i64} : () -> ()
 func.return }
@@ -48,18 +48,18 @@ func.return }
 func.func @made(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [1, n]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64">} {
 %s = loop.alloc f32[] by [] in thread at 0
-"kernel.rows"() ({
+"kernel.row_group"() ({
 "kernel.generic"(%x, %s) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"n, m">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> ()">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> ()">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[] by []">) -> ()
 "kernel.generic"(%x, %s, %y) ({ ^bb0(%a: f32, %b: f32):
 %c = arith.divf %a, %b : f32
 kernel.yield %c : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
-parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">, #tx.map<"(d0: n, d1: m) -> ()">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">, #tx.map<"(d0: n, d1: m) -> ()">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
 operandSegmentSizes = array<i32: 2, 1>} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[] by []">, !loop.buffer<"f32[n, m] by [1, n]">) -> ()
 kernel.yield }) {shared = 1 : i64} : () -> ()
 func.return }
@@ -73,18 +73,18 @@ func.return }
 func.func @made_along(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[n, m] by [m, 1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,
 tx.thread_arena = #tx.dim<"64">} {
 %s = loop.alloc f32[] by [] in thread at 0
-"kernel.rows"() ({
+"kernel.row_group"() ({
 "kernel.generic"(%x, %s) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"n, m">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> ()">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> ()">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[] by []">) -> ()
 "kernel.generic"(%x, %s, %y) ({ ^bb0(%a: f32, %b: f32):
 %c = arith.divf %a, %b : f32
 kernel.yield %c : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
-parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">, #tx.map<"(d0: n, d1: m) -> ()">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">, #tx.map<"(d0: n, d1: m) -> ()">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
 operandSegmentSizes = array<i32: 2, 1>} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[] by []">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
 kernel.yield }) {shared = 1 : i64} : () -> ()
 func.return }
@@ -109,23 +109,23 @@ func.func @handed_on(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"
 tx.thread_arena = #tx.dim<"64*((4*m + 63) // 64) + 64">} {
 %e = loop.alloc f32[m] by [1] in thread at 0
 %s = loop.alloc f32[] by [] in thread at 64*((4*m + 63) // 64)
-"kernel.rows"() ({
+"kernel.row_group"() ({
 "kernel.generic"(%x, %e) ({ ^bb0(%a: f32):
 %c = math.exp %a : f32
 kernel.yield %c : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
-parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d1)">],
+parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d1)">],
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[m] by [1]">) -> ()
 "kernel.generic"(%e, %s) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"n, m">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> ()">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> ()">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[m] by [1]">, !loop.buffer<"f32[] by []">) -> ()
 "kernel.generic"(%e, %s, %y) ({ ^bb0(%a: f32, %b: f32):
 %c = arith.divf %a, %b : f32
 kernel.yield %c : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
-parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d1)">, #tx.map<"(d0: n, d1: m) -> ()">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d1)">, #tx.map<"(d0: n, d1: m) -> ()">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
 operandSegmentSizes = array<i32: 2, 1>} : (!loop.buffer<"f32[m] by [1]">, !loop.buffer<"f32[] by []">, !loop.buffer<"f32[n, m] by [1, n]">) -> ()
 kernel.yield }) {shared = 1 : i64} : () -> ()
 func.return }

@@ -5,7 +5,7 @@
 // CHECK: step 32768 on cpu_thread grain 4
 // CHECK: to min({{.*}} + 32768, n)
 // CHECK: arith.negf
-// CHECK-NOT: streaming
+// CHECK-NOT: nontemporal
 
 // A place outside is a branch that is not taken, not a store elsewhere.
 // CHECK: to m{{.*}}

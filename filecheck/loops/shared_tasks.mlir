@@ -29,7 +29,7 @@ tx.thread_arena = #tx.dim<"0">} {
 
 "kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, {  }, {  }) {extents = #tx.dims<"b, n, m">,
-parallel = 3 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: b, d1: n, d2: m) -> (d0, d1, d2)">], out_maps = [#tx.map<"(d0: b, d1: n, d2: m) -> (d0, d1, d2)">],
+parallel = 3 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: b, d1: n, d2: m) -> (d0, d1, d2)">], out_maps = [#tx.map<"(d0: b, d1: n, d2: m) -> (d0, d1, d2)">],
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[b, n, m] by [r, k, 1]">, !loop.buffer<"f32[b, n, m] by [n*m, m, 1]">) -> ()
 func.return }
 
@@ -44,6 +44,6 @@ tx.thread_arena = #tx.dim<"0">} {
 
 "kernel.generic"(%x, %y) ({ ^bb0(%a: f32):
 kernel.yield %a : f32 }, {  }, {  }) {extents = #tx.dims<"n, m">,
-parallel = 2 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
+parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">],
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n, m] by [k, 1]">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
 func.return }

@@ -14,7 +14,7 @@ kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"n, m">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[n] by [1]">) -> ()
 func.return }
 
@@ -32,7 +32,7 @@ kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
@@ -48,6 +48,6 @@ kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"n, m">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[n] by [1]">) -> ()
 func.return }

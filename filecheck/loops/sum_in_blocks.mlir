@@ -18,6 +18,6 @@ kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"n">,
-parallel = 0 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d0)">], out_maps = [#tx.map<"(d0: n) -> ()">],
+parallel = 0 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d0)">], out_maps = [#tx.map<"(d0: n) -> ()">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n] by [1]">, !loop.buffer<"f32[] by []">) -> ()
 func.return }

@@ -44,7 +44,7 @@ kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
@@ -63,7 +63,7 @@ kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.maximumf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"free">, identity = [0xff800000 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
@@ -79,7 +79,7 @@ kernel.yield %e : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
@@ -116,7 +116,7 @@ kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
@@ -135,7 +135,7 @@ kernel.yield %a, %b : f32, f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">, #tx.map<"(d0: m, d1: n) -> (d1)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">, #tx.map<"(d0: m, d1: n) -> (d1)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
 operandSegmentSizes = array<i32: 2, 1>, order = #tx.order<"tree<1024, 64, fma>">, identity = [0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[n] by [1]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
@@ -154,7 +154,7 @@ kernel.yield %r : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
@@ -169,7 +169,7 @@ kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"m, n">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n) -> (d1, d0)">], out_maps = [#tx.map<"(d0: m, d1: n) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [1, n]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
@@ -190,7 +190,7 @@ kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"300, 100">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 300, d1: 100) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 300, d1: 100) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: 300, d1: 100) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 300, d1: 100) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[100, 300] by [300, 1]">, !loop.buffer<"f32[300] by [1]">) -> ()
 func.return }
 
@@ -208,7 +208,7 @@ kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"300, 400">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 300, d1: 400) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 300, d1: 400) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: 300, d1: 400) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 300, d1: 400) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[400, 300] by [300, 1]">, !loop.buffer<"f32[300] by [1]">) -> ()
 func.return }
 
@@ -226,6 +226,6 @@ kernel.yield %a : f32 }, { ^bb0(%a: f32, %b: f32):
 %c = arith.addf %a, %b : f32
 kernel.yield %c : f32 }, { ^bb0(%a: f32):
 kernel.yield %a : f32 }) {extents = #tx.dims<"300, 1100">,
-parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: 300, d1: 1100) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 300, d1: 1100) -> (d0)">],
+parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: 300, d1: 1100) -> (d1, d0)">], out_maps = [#tx.map<"(d0: 300, d1: 1100) -> (d0)">],
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[1100, 300] by [300, 1]">, !loop.buffer<"f32[300] by [1]">) -> ()
 func.return }

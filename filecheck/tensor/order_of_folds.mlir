@@ -1,5 +1,5 @@
-// RUN: tx-opt %s --print-unbroken --print-locations -p tx-order-folds --split-input-file | filecheck %s
-// RUN: tx-opt %s --print-unbroken -p 'tx-order-folds{along-memory=false}' --split-input-file | filecheck %s --check-prefix=KEPT
+// RUN: tx-opt %s --print-unbroken --print-locations -p tx-reduction-order --split-input-file | filecheck %s
+// RUN: tx-opt %s --print-unbroken -p 'tx-reduction-order{follow-layout=false}' --split-input-file | filecheck %s --check-prefix=KEPT
 
 // Folds go along memory, as the strides of arguments say: several dims as they lie there, lanes along the fastest.
 

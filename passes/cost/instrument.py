@@ -1,10 +1,10 @@
 """Instrumentation: a `buffers` function takes one buffer more, into which it stores the time around each kernel.
 
-    kernel.generic(%x, %y)    ->    loop.clock %times {slot = 0}
-    kernel.rows(...)                kernel.generic(%x, %y)
-                                    loop.clock %times {slot = 1}
-                                    kernel.rows(...)
-                                    loop.clock %times {slot = 2}
+    kernel.generic(%x, %y)    ->    loop.timestamp %times {slot = 0}
+    kernel.row_group(...)                kernel.generic(%x, %y)
+                                    loop.timestamp %times {slot = 1}
+                                    kernel.row_group(...)
+                                    loop.timestamp %times {slot = 2}
 
 Schedules turn a kernel into the loops that it would be without clocks, and leave these where they are.
 """
@@ -22,13 +22,13 @@ from xdsl.passes import ModulePass
 from ...dialects import kernel
 from ...dialects.attributes import BufferInfo, buffer_type
 from ...dialects.dims.dims import dim
-from ...dialects.loop import ClockOp
+from ...dialects.loop import TimestampOp
 from ...dialects.types import DTYPES
 
 __all__ = ["InstrumentPass", "kernels_of"]
 
 _KERNELS = (
-    kernel.GenericOp, kernel.ForeignOp, kernel.RowsOp, kernel.ScatterOp, kernel.ForOp, kernel.WhileOp, kernel.IfOp
+    kernel.GenericOp, kernel.CustomOp, kernel.RowGroupOp, kernel.ScatterOp, kernel.ForOp, kernel.WhileOp, kernel.IfOp
 )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ class InstrumentPass(ModulePass):
         times.name_hint = "times"
         function.update_function_type()
         for slot, op in enumerate(kernels):
-            block.insert_op_before(ClockOp(times, slot), op)
+            block.insert_op_before(TimestampOp(times, slot), op)
         last = block.last_op
         assert last is not None, "a function ends in func.return"
-        block.insert_op_before(ClockOp(times, len(kernels)), last)
+        block.insert_op_before(TimestampOp(times, len(kernels)), last)

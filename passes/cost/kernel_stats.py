@@ -55,9 +55,9 @@ def kernel_stats(op: Operation, env: Env) -> KernelStats | None:
     """
     if isinstance(op, kernel.GenericOp):
         return _nests([op], env)
-    if isinstance(op, kernel.RowsOp):
+    if isinstance(op, kernel.RowGroupOp):
         return _nests(op.nests, env)
-    if isinstance(op, kernel.ForeignOp):
+    if isinstance(op, kernel.CustomOp):
         return KernelStats(_whole_bytes(op.ins, env), _whole_bytes(op.outs, env), 0)
     if isinstance(op, kernel.ForOp):
         return _for(op, env)
@@ -72,7 +72,7 @@ def _whole_bytes(values: Sequence[SSAValue], env: Env) -> int:
 
 def _for(op: kernel.ForOp, env: Env) -> KernelStats | None:
     bounds = (op.lower.data, op.upper.data, op.step.data)
-    if op.until is not None or op.only is not None:
+    if op.break_flag is not None or op.only is not None:
         return None
     trips = range(*(d.evaluate(env) for d in bounds))
     if op.symbol not in set().union(*map(_sizes, _inside(op))):  # every iteration does the same
@@ -90,7 +90,7 @@ def _for(op: kernel.ForOp, env: Env) -> KernelStats | None:
 def _block(block: Block, env: Env) -> KernelStats | None:
     total = KernelStats()
     for op in block.ops:
-        if op.regions or isinstance(op, kernel.ForeignOp):
+        if op.regions or isinstance(op, kernel.CustomOp):
             one = kernel_stats(op, env)
             if one is None:
                 return None
@@ -104,7 +104,7 @@ def _sizes(op: Operation) -> set[Sym]:
     if isinstance(op, kernel.GenericOp):
         dims = [*op.extents.data, *(d for v in (*op.ins, *op.outs) for d in _info(v).dims)]
         found.update(*(d.symbols() for d in dims))
-    elif isinstance(op, kernel.ForeignOp):
+    elif isinstance(op, kernel.CustomOp):
         found.update(*(d.symbols() for v in (*op.ins, *op.outs) for d in _info(v).dims))
     elif isinstance(op, kernel.ForOp):
         found.update(*(d.data.symbols() for d in (op.lower, op.upper, op.step)))
@@ -182,7 +182,7 @@ def _flops_of_nest(nest: kernel.GenericOp, env: Env) -> int:
         return flops
     product = 1 if nest.order.data.product and float_bits(nest) else 0
     results = _product(extents[: nest.n_outer], env)
-    return flops + (_flops(nest.merge.block) + product) * points + _flops(nest.finish.block) * results
+    return flops + (_flops(nest.combiner.block) + product) * points + _flops(nest.epilogue.block) * results
 
 
 def _flops(block: Block) -> int:
@@ -220,13 +220,11 @@ def kernel_label(op: Operation) -> str:
     """The scalar operations of a kernel in their order: ``contract, tanh add``; ``for`` and the like around them."""
     if isinstance(op, kernel.GenericOp):
         return _nest_label(op)
-    if isinstance(op, kernel.ForeignOp):
+    if isinstance(op, kernel.CustomOp):
         return op.fn.data
-    inner = [
-        kernel_label(o) for block in _blocks(op) for o in block.ops if o.regions or isinstance(o, kernel.ForeignOp)
-    ]
+    inner = [kernel_label(o) for block in _blocks(op) for o in block.ops if o.regions or isinstance(o, kernel.CustomOp)]
     text = "; ".join(inner)
-    return text if isinstance(op, kernel.RowsOp) else f"{op.name.removeprefix('kernel.')} ({text})"
+    return text if isinstance(op, kernel.RowGroupOp) else f"{op.name.removeprefix('kernel.')} ({text})"
 
 
 def _nest_label(nest: kernel.GenericOp) -> str:
@@ -236,8 +234,8 @@ def _nest_label(nest: kernel.GenericOp) -> str:
     if nest.order.data.product:
         fold = "contract"
     else:
-        fold = f"fold({' '.join(_operations(nest.merge.block)) or 'select'})"
-    return " ".join([*body, fold, *_operations(nest.finish.block)])
+        fold = f"fold({' '.join(_operations(nest.combiner.block)) or 'select'})"
+    return " ".join([*body, fold, *_operations(nest.epilogue.block)])
 
 
 def _operations(block: Block) -> list[str]:

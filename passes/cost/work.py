@@ -12,7 +12,7 @@ from ...dialects.attributes import BufferType
 from ...dialects.dims.analysis import linear_in
 from ...dialects.dims.dims import Dim, Sym, dim
 from ...dialects.dims.index_map import IndexMap
-from ...dialects.kernel import CallOp, ForeignOp, ForOp, GenericOp, ReadOp, ScatterOp, WhileOp, shape_of
+from ...dialects.kernel import CallOp, CustomOp, ForOp, GenericOp, ReadOp, ScatterOp, WhileOp, shape_of
 from ...dialects.registry import OPS, Map
 from .model import CostModel, Work, assumed_number
 
@@ -56,7 +56,7 @@ def _operation(op: Operation, first: Mapping[Sym, Dim], costs: CostModel) -> Dim
         for extent in op.extents.data:
             points = points * extent.substitute(first)
         return points * (costs.weight(point_time(op, costs)) if isinstance(op, GenericOp) else 1)
-    if isinstance(op, ForeignOp):
+    if isinstance(op, CustomOp):
         points = dim(1)
         for extent in shape_of((list(op.results) or list(op.outs))[0].type)[1]:
             points = points * extent.substitute(first)
@@ -89,7 +89,7 @@ def point_time(nest: GenericOp, costs: CostModel) -> float:
 def point_work(nest: GenericOp, costs: CostModel) -> Work:
     """What one point of a nest over buffers takes."""
     arithmetic = divisions = 0.0
-    for region in (nest.body, nest.merge) if nest.is_reduction else (nest.body,):
+    for region in (nest.body, nest.combiner) if nest.is_reduction else (nest.body,):
         done = _operations(region.block.ops)
         arithmetic, divisions = arithmetic + done[0], divisions + done[1]
     operands = [*zip(nest.ins, nest.maps_in()), *zip(nest.outs, nest.maps_out())]

@@ -130,7 +130,7 @@ class _Scope:
         params = {**op.params, "has_fma": self.options.has_fma}
         ins = [self.tensor(v) for v in op.operands]
         types = [r.type for r in op.results]
-        self._emit(op, kernel.ForeignOp(decl.foreign, ins, (), params, types, decl.in_place))
+        self._emit(op, kernel.CustomOp(decl.foreign, ins, (), params, types, decl.in_place))
 
     def _visit_insert(self, op: TxOp) -> None:
         base, value = op.operands

@@ -294,10 +294,10 @@ class NestBuilder:
             body,
             result_types,
             parallel=parallel,
-            post=len(self.ins) - entered,
+            epilogue_inputs=len(self.ins) - entered,
             order=order,
             identity=[scalar_constant(v, d) for v, d in states],
             scan=scan,
-            merge=merging,
-            finish=finishing,
+            combiner=merging,
+            epilogue=finishing,
         )

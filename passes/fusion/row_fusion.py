@@ -1,4 +1,4 @@
-"""Row fusion: nests that share outer iterators and hand each other one row at a time become one `kernel.rows`.
+"""Row fusion: nests that share outer iterators and hand each other one row at a time become one `kernel.row_group`.
 
 A group is worth making where it holds a reduction along a row: softmax is a maximum, a map, a sum and a division
 whose rows stay in cache, so memory is passed over once.  A contraction stands alone: one row of it at a time
@@ -25,7 +25,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.dims.dims import Dim
 from ...dialects.dims.index_map import IndexMap
-from ...dialects.kernel import GenericOp, ReadOp, RowsOp, YieldOp
+from ...dialects.kernel import GenericOp, ReadOp, RowGroupOp, YieldOp
 from ..cost.kernel_stats import kernel_label
 from ..cost.model import CostModel
 from ..cost.remarks import enabled, remark
@@ -42,7 +42,7 @@ Contractions = Literal["none", "either", "both"]
 
 @dataclass(frozen=True)
 class RowFusionPass(ModulePass):
-    """Nests that exchange rows to `kernel.rows`; with ``enabled=false`` they stay as they are.
+    """Nests that exchange rows to `kernel.row_group`; with ``enabled=false`` they stay as they are.
 
     `contractions` says where rows may have contractions, which a schedule then takes several rows at a time;
     `column_major` whether rows may lie across memory, of which it takes many side by side.
@@ -295,7 +295,7 @@ def _close(group: list[GenericOp], shared: int, costs: CostModel, column_major: 
         r for nest in group for r in nest.results if any(u.operation not in inside for u in r.uses)
     ]
     body = Block()
-    rows = RowsOp(shared, body, [v.type for v in escaping])
+    rows = RowGroupOp(shared, body, [v.type for v in escaping])
     if "loc" in group[-1].attributes:
         rows.attributes["loc"] = group[-1].attributes["loc"]
     parent.insert_op_after(rows, group[-1])

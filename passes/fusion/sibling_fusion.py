@@ -131,8 +131,8 @@ class _Group:
         self.identity = _identity(nest)
         entering, posts = _operands(nest)
         self.body = RegionMerger(nest.body.block, *entering)
-        self.merge = RegionMerger(nest.merge.block, (), ()) if nest.is_reduction else None
-        self.finish = RegionMerger(nest.finish.block, *posts) if nest.is_reduction else None
+        self.merge = RegionMerger(nest.combiner.block, (), ()) if nest.is_reduction else None
+        self.finish = RegionMerger(nest.epilogue.block, *posts) if nest.is_reduction else None
 
     @property
     def ins(self) -> list[SSAValue]:
@@ -166,11 +166,11 @@ class _Group:
 
     def _take_fold(self, second: GenericOp, merge: RegionMerger, finish: RegionMerger) -> None:
         """Add a fold's states: behind the others, in both halves of what `merge` takes and in what `finish` does."""
-        count, more = len(self.identity), second.finish.block
+        count, more = len(self.identity), second.epilogue.block
         types = [a.type for a in more.args[: len(_identity(second))]]
         older = [merge.block.insert_arg(t, count + i) for i, t in enumerate(types)]
         newer = [merge.block.insert_arg(t, len(merge.block.args)) for t in types]
-        merge.take(second.merge.block, [*older, *newer])
+        merge.take(second.combiner.block, [*older, *newer])
         folded = [finish.block.insert_arg(t, count + i) for i, t in enumerate(types)]
         _, posts = _operands(second)
         finish.take(more, [*folded, *self._given(finish, *posts, more.args[len(types) :])])
@@ -208,8 +208,8 @@ class _Group:
         merge, finish = (None if region is None else region.closed() for region in (self.merge, self.finish))
         merged = GenericOp(
             ins, (), nest.extents.data, maps, self.outs, self.body.closed(), types,
-            parallel=nest.n_parallel, post=len(ins) - len(self.body.ins), order=self.order, identity=self.identity,
-            merge=merge, finish=finish,
+            parallel=nest.n_parallel, epilogue_inputs=len(ins) - len(self.body.ins), order=self.order,
+            identity=self.identity, combiner=merge, epilogue=finish,
         )  # fmt: skip
         merged.attributes.update({k: nest.attributes[k] for k in KEPT if k in nest.attributes})
         block.insert_op_after(merged, nest)
@@ -227,7 +227,7 @@ def _identity(nest: GenericOp) -> list[Attribute]:
 
 def _operands(nest: GenericOp) -> tuple[_Operands, _Operands]:
     """The inputs of a nest's body, then those of its `finish`, each with their maps."""
-    ins, maps, entering = list(nest.ins), nest.maps_in(), len(nest.ins) - nest.n_post
+    ins, maps, entering = list(nest.ins), nest.maps_in(), len(nest.ins) - nest.n_epilogue_inputs
     return (ins[:entering], maps[:entering]), (ins[entering:], maps[entering:])
 
 
@@ -320,7 +320,7 @@ def _is_contraction(nest: GenericOp) -> bool:
 
 def _has_separate_states(nest: GenericOp) -> bool:
     """Whether each state of a fold is merged by itself; others, as those that say where, have code of their own."""
-    block, last = nest.merge.block, nest.merge.block.last_op
+    block, last = nest.combiner.block, nest.combiner.block.last_op
     assert isinstance(last, YieldOp)
     count = len(last.values)
     args = [(block.args[i], block.args[count + i]) for i in range(count)]

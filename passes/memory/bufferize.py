@@ -110,7 +110,7 @@ def _aliases(function: func.FuncOp, results: int) -> list[int]:
 
 def _layout(value: SSAValue) -> Sequence[int] | None:
     owner = value.owner
-    if isinstance(owner, kernel.RowsOp):
+    if isinstance(owner, kernel.RowGroupOp):
         return _layout(inside(owner, value))
     given = owner.attributes.get("layout") if isinstance(owner, Operation) else None
     return from_attr(given) if given is not None else None
@@ -193,7 +193,7 @@ class _Walk:
             return owner.outs[position] if owner.outs else None
         if isinstance(owner, kernel.ScatterOp):
             return owner.base
-        if isinstance(owner, kernel.ForeignOp):
+        if isinstance(owner, kernel.CustomOp):
             return next((v for v in _replaced(owner) if not self.state.liveness.is_live_after(v, owner)), None)
         if isinstance(owner, kernel.IfOp):
             first, second = (self._start(region.block, position) for region in owner.regions)
@@ -255,7 +255,7 @@ class _Walk:
         if self.state.is_busy(target, op):
             return True
         held = self.state.held(target, op)
-        if isinstance(op, kernel.RowsOp):
+        if isinstance(op, kernel.RowGroupOp):
             return clobbers(op, value, held)
         if not isinstance(op, kernel.GenericOp) or op.is_reduction:
             used = uses_inside(op) - set(_replaced(op) if self.state.in_place else ())
@@ -351,14 +351,14 @@ class _Walk:
         body.add_op(kernel.YieldOp(body.args[0]))
         self.block.add_op(kernel.GenericOp([staging], [buffer], dims, [index], [store], body, []))
 
-    def _visit_foreign(self, op: kernel.ForeignOp) -> None:
+    def _visit_custom(self, op: kernel.CustomOp) -> None:
         targets = [self._result_buffer(r, op) for r in op.results]
         ins = [self.state.buffers[v] for v in op.ins]
-        self.block.add_op(kernel.ForeignOp(op.fn.data, ins, targets, op.params, in_place=op.in_place is not None))
+        self.block.add_op(kernel.CustomOp(op.fn.data, ins, targets, op.params, in_place=op.in_place is not None))
         for result, target in zip(op.results, targets):
             self.state.bind(result, target)
 
-    def _visit_rows(self, op: kernel.RowsOp) -> None:
+    def _visit_row_group(self, op: kernel.RowGroupOp) -> None:
         """Values that leave a row are whole buffers; the others live in the worker's own memory, one row at a time."""
         last = op.body.block.last_op
         assert isinstance(last, kernel.YieldOp)
@@ -392,7 +392,7 @@ class _Walk:
                 self.state.bind(value, target)
             drop_outer_dims(made_nest, of_row)
         body.add_op(kernel.YieldOp())
-        rows = kernel.RowsOp(op.n_shared, body, [])
+        rows = kernel.RowGroupOp(op.n_shared, body, [])
         self.block.add_op(rows)
         for inner, result in leaving.items():
             self.state.bind(result, outer[inner])
@@ -543,7 +543,7 @@ class _Walk:
 
 def _replaced(op: Operation) -> Sequence[SSAValue]:
     """The operand in whose memory the result of a foreign kernel may be."""
-    return op.ins if isinstance(op, kernel.ForeignOp) and op.in_place is not None else ()
+    return op.ins if isinstance(op, kernel.CustomOp) and op.in_place is not None else ()
 
 
 def _apart(one: IndexMap | None, other: IndexMap) -> bool:

@@ -16,14 +16,14 @@ from ..fusion.interchange import shared_leading_dims
 __all__ = ["clobbers", "drop_outer_dims", "inside", "reads"]
 
 
-def inside(rows: kernel.RowsOp, result: SSAValue) -> SSAValue:
+def inside(rows: kernel.RowGroupOp, result: SSAValue) -> SSAValue:
     """What a result of rows is inside them."""
     last = rows.body.block.last_op
     assert isinstance(last, kernel.YieldOp)
     return last.values[list(rows.results).index(result)]  # pyright: ignore[reportArgumentType]
 
 
-def clobbers(rows: kernel.RowsOp, value: SSAValue, held: Collection[SSAValue]) -> bool:
+def clobbers(rows: kernel.RowGroupOp, value: SSAValue, held: Collection[SSAValue]) -> bool:
     """Whether a result of rows in the memory of such values would destroy what they still read.
 
     Rows go in any order, the nests of a row one after another: those before may read the row, the one that makes the

@@ -14,7 +14,7 @@ from .body import LoopWriter
 
 __all__ = ["ScheduleWalk"]
 
-KERNELS = (kernel.GenericOp, kernel.RowsOp, kernel.ScatterOp, kernel.ForeignOp)
+KERNELS = (kernel.GenericOp, kernel.RowGroupOp, kernel.ScatterOp, kernel.CustomOp)
 
 
 @dataclass
@@ -84,4 +84,4 @@ class ScheduleWalk:
                 if not isinstance(inner, loop.YieldOp):
                     block.add_op(inner)
             return
-        block.add_op(loop.ForOp(op.iv.data, lower, upper, body, step=step, until=op.until is not None))
+        block.add_op(loop.ForOp(op.iv.data, lower, upper, body, step=step, break_flag=op.break_flag is not None))

@@ -230,7 +230,7 @@ class LoopWriter:
             (value,) = values = self.body(made, point, block)
             self.store(made, values, point, block)
             have[list(nest.ins).index(made.outs[0])] = value
-        count = len(nest.ins) - nest.n_post
+        count = len(nest.ins) - nest.n_epilogue_inputs
         operands = list(zip(nest.ins, nest.maps_in()))[:count]
         given = [have[i] if i in have else self._load(v, m, point, block) for i, (v, m) in enumerate(operands)]
         return self._copy(nest.body, given, dict(point), block, _yielded(nest.body))
@@ -249,9 +249,9 @@ class LoopWriter:
 
     def finish(self, nest: kernel.GenericOp, states: Sequence[SSAValue], point: Point, block: Block) -> None:
         """The nest's `finish` region and its stores."""
-        posts = list(zip(nest.ins, nest.maps_in()))[len(nest.ins) - nest.n_post :]
+        posts = list(zip(nest.ins, nest.maps_in()))[len(nest.ins) - nest.n_epilogue_inputs :]
         loaded = [self._load(v, m, point, block) for v, m in posts]
-        results = self._copy(nest.finish, [*states, *loaded], dict(point), block, _yielded(nest.finish))
+        results = self._copy(nest.epilogue, [*states, *loaded], dict(point), block, _yielded(nest.epilogue))
         self.store(nest, results, point, block)
 
     def store(
@@ -265,14 +265,14 @@ class LoopWriter:
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
             streaming = self.costs.nontemporal_threshold if past else 0
             if past and enabled():
-                self._remark_streaming(nest, out)
+                self._remark_nontemporal(nest, out)
             if out in self.kept:
                 self.registers[out] = value
                 if isinstance(out.owner, loop.AllocOp) and out.owner.scope.data == "thread":
                     continue
             buffer, first = self.parts.get(out, (out, ()))
             place = [*first, *(e.substitute(point) for e in index.exprs)]
-            block.add_op(loop.StoreOp(value, buffer, place, self.within, streaming=streaming))
+            block.add_op(loop.StoreOp(value, buffer, place, self.within, nontemporal=streaming))
 
     def may_stream(self, nest: kernel.GenericOp) -> bool:
         """Whether a nest's stores may go past the caches: those of a light map, to one result that is only written."""
@@ -284,7 +284,7 @@ class LoopWriter:
             and self.only_written(nest.outs[0], nest)
         )
 
-    def _remark_streaming(self, nest: kernel.GenericOp, out: SSAValue) -> None:
+    def _remark_nontemporal(self, nest: kernel.GenericOp, out: SSAValue) -> None:
         size = bytes_of(out)
         past = size + sum(map(bytes_of, set(nest.ins)))
         ways = {"past the caches": past, "through them": past + size}
@@ -299,7 +299,7 @@ class LoopWriter:
         Nor does what goes from place to place in it, which needs it in a cache.
         """
         parent = nest.parent_op()
-        around = parent if isinstance(parent, kernel.RowsOp) else nest
+        around = parent if isinstance(parent, kernel.RowGroupOp) else nest
         uses = sum(operand is buffer for inner in around.walk() for operand in inner.operands)
         return uses == 1 and not _scatters(buffer)
 
@@ -314,14 +314,14 @@ class LoopWriter:
         (value,) = self._copy(op.body, loads, where, block, _yielded(op.body))
         index = [e.substitute(where) for e in op.out_map.data.exprs]
         guards = [g.substitute(where) for g in op.out_map.data.guards]
-        if not op.merge.blocks:
+        if not op.combiner.blocks:
             block.add_op(loop.StoreOp(value, op.base, index, guards))
             return
 
         def merge(inside: Block, guards: Sequence[Dim] = ()) -> None:
             there = loop.LoadOp(op.base, index, guards)
             inside.add_op(there)
-            (merged,) = self._copy(op.merge, [there.result, value], where, inside, _yielded(op.merge))
+            (merged,) = self._copy(op.combiner, [there.result, value], where, inside, _yielded(op.combiner))
             inside.add_op(loop.StoreOp(merged, op.base, index, guards))
 
         if op.runs_in_order and guards:
@@ -342,11 +342,11 @@ class LoopWriter:
 
     def combine(self, nest: kernel.GenericOp, states: Sequence[SSAValue], block: Block) -> list[SSAValue]:
         """The nest's `merge` of older and newer states, appended to the block."""
-        return self._copy(nest.merge, states, {}, block, _yielded(nest.merge))
+        return self._copy(nest.combiner, states, {}, block, _yielded(nest.combiner))
 
     def merge(self, nest: kernel.GenericOp) -> Block:
         """A copy of the nest's merge region, as a block for `loop.reduce`."""
-        source = nest.merge.block
+        source = nest.combiner.block
         block = Block(arg_types=[a.type for a in source.args])
         values: dict[SSAValue, SSAValue] = dict(zip(source.args, block.args))
         for op in source.ops:

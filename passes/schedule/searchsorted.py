@@ -22,13 +22,13 @@ I64 = DTYPES["i64"]
 SPAN = 1024
 
 
-def schedule_search(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_search(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``searchsorted``: parameter ``side``."""
     _Search(writer, op, lanes).emit(block)
 
 
 class _Search:
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: VectorConfig):
+    def __init__(self, writer: LoopWriter, op: kernel.CustomOp, lanes: VectorConfig):
         self.writer, self.op = writer, op
         self.sorted, self.values = op.ins
         info = buffer_info(self.values)

@@ -57,7 +57,7 @@ def match_segments(nest: kernel.GenericOp, symbol: Sym, least: int) -> Segments 
     """
     extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
     found: list[Dim] = []
-    for value, index in list(zip(nest.ins, nest.maps_in()))[: len(nest.ins) - nest.n_post]:
+    for value, index in list(zip(nest.ins, nest.maps_in()))[: len(nest.ins) - nest.n_epilogue_inputs]:
         address = simplify(expand_mods(buffer_info(value).address(index.exprs)), extents)
         if index.guards:
             return None

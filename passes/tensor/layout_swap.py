@@ -33,11 +33,11 @@ __all__ = ["LayoutSwapPass"]
 class LayoutSwapPass(ModulePass):
     """Choose physical orders.
 
-    ``keep_results=true`` stores the function's results row-major whatever they cost, ``swap=false`` every value.
+    ``row_major_results=true`` stores the function's results row-major whatever they cost, ``swap=false`` every value.
     """
 
     name = "tx-swap-layout"
-    keep_results: bool = False
+    row_major_results: bool = False
     swap: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -45,12 +45,12 @@ class LayoutSwapPass(ModulePass):
             return
         costs = CostModel.of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            _Walk(costs, self.keep_results, argument_layouts(function)).block(function.body.block)
+            _Walk(costs, self.row_major_results, argument_layouts(function)).block(function.body.block)
 
 
 class _Walk:
-    def __init__(self, costs: CostModel, keep_results: bool, orders: dict[SSAValue, Order]):
-        self.costs, self.keep_results, self.orders = costs, keep_results, orders
+    def __init__(self, costs: CostModel, row_major_results: bool, orders: dict[SSAValue, Order]):
+        self.costs, self.row_major_results, self.orders = costs, row_major_results, orders
 
     def block(self, block: Block) -> None:
         for op in block.ops:
@@ -104,7 +104,7 @@ class _Walk:
         plain = row_major(tensor_of(result.type).rank)
         best = max(votes, key=lambda order: (votes[order], order == plain))
         self.orders[result] = best
-        stored = _is_stored(result, self.keep_results) or _may_be_kept(result)
+        stored = _is_stored(result, self.row_major_results) or _may_be_kept(result)
         if best != plain and stored:
             op.attributes["layout"] = to_attr(best)
             op.attributes["saved"] = integer_attr(int(votes[best] - votes.get(plain, 0.0)))
@@ -123,12 +123,12 @@ class _Walk:
         remark("layout", op.name, f"stored in order {list(best)}", "most bytes of its operands lie so", choices, op)
 
 
-def _is_stored(value: SSAValue, keep_results: bool) -> bool:
+def _is_stored(value: SSAValue, row_major_results: bool) -> bool:
     """Whether the value goes to memory of its own: an eval's, or a result's that is not written into an argument."""
     for use in value.uses:
         if isinstance(use.operation, tx.EvalOp):
             return True
-        if isinstance(use.operation, func.ReturnOp) and not keep_results:
+        if isinstance(use.operation, func.ReturnOp) and not row_major_results:
             function = use.operation.parent_op()
             assert isinstance(function, func.FuncOp)
             aliases = function.attributes.get("tx.aliases")

@@ -29,16 +29,16 @@ __all__ = ["ReductionOrderPass"]
 
 @dataclass(frozen=True)
 class ReductionOrderPass(ModulePass):
-    """Give folds of operands that are not row-major the order in which memory has them.
+    """Give reductions of operands that are not row-major the order in which memory has them.
 
-    With ``along-memory=false`` all go as the program counts dims, so that no layout of arguments changes a bit.
+    With ``follow-layout=false`` all go in the program's order of dims, so that no layout of arguments changes a bit.
     """
 
-    name = "tx-order-folds"
-    along_memory: bool = True
+    name = "tx-reduction-order"
+    follow_layout: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not self.along_memory:
+        if not self.follow_layout:
             return
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             given = argument_layouts(function)

@@ -64,7 +64,7 @@ def narrow_operands(nest: kernel.GenericOp) -> NarrowOperands | None:
     factors = match_matmul(nest)
     if factors is None:
         return None
-    sums = scalar_dtype(nest.merge.block.args[0].type).name
+    sums = scalar_dtype(nest.combiner.block.args[0].type).name
     for held in ([_held(v) for v in factors.values], [(v, scalar_dtype(v.type).name) for v in factors.values]):
         (a, of_a), (b, of_b) = held
         if any(u.factors == (of_a, of_b) and u.sums == sums for u in UNITS):

@@ -25,7 +25,7 @@ def scaled(apart: bool, kept: bool = False) -> str:
     inner = loop("j", "0", "m", body, 4, 2)
     if apart:
         assert inner.count("unroll = 2 : i64") == 1
-        inner = inner.replace("unroll = 2 : i64", "unroll = 2 : i64, apart")
+        inner = inner.replace("unroll = 2 : i64", "unroll = 2 : i64, outline")
     return function([TABLE, ROW, TABLE], parallel("i", "0", "n", (before if kept else "") + inner), "n, m")
 
 

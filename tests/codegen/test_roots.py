@@ -51,7 +51,7 @@ def test_shares_of_the_divider_are_the_same_roots(dtype: str, division: float, m
     for n in (1, 15, 31, 33, 64, 100, 1000):
         x, y = np.random.default_rng(n).integers(0, 64, (2, n)).astype(dtype)
         assert np.array_equal(txc.jit(program)(x, y), program(x, y))
-    share = {5.0: "{by_steps = 1", 8.6: "{by_steps = 2" if dtype == "f4" else "{by_steps = 1", 100.0: ""}[division]
+    share = {5.0: "{newton = 1", 8.6: "{newton = 2" if dtype == "f4" else "{newton = 1", 100.0: ""}[division]
     asked = str(txc.jit(program).lower(x, y).as_text("loops"))
     if host_target().vector_bits == 512:
         assert (share in asked) if share else "by_steps" not in asked

@@ -25,7 +25,7 @@ def shifted_copy(unroll: int, long: bool = False, info: str = F32, streaming: bo
         + '%zero = "arith.constant"() {value = 0.0 : f32} : () -> f32\n'
         + f"%y0 = arith.addf %x, %one : f32\n{adds}"
         + store(f"y{50 if long else 0}", 1, info, "i + $s").replace(
-            "}", f", streaming = {LEAST} : i64}}" if streaming else "}"
+            "}", f", nontemporal = {LEAST} : i64}}" if streaming else "}"
         )
     )
     chunk = loop("i", "j", "min(j + 4096, m)", body, vector=8, unroll=unroll)

@@ -17,7 +17,7 @@ func.func @f(%x: {T}, %y: {T}) -> {T} {{
     %b = "kernel.call"(%v) {{fn = "sigmoid"}} : (f32) -> f32
     %c = arith.addf %a, %b : f32
     kernel.yield %c : f32
-  }}, {{}}, {{}}) {{extents = #tx.dims<"n, m">, parallel = 2 : i64, post = 0 : i64, in_maps = [{IDENTITY}],
+  }}, {{}}, {{}}) {{extents = #tx.dims<"n, m">, parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [{IDENTITY}],
       out_maps = [{IDENTITY}], operandSegmentSizes = array<i32: 1, 0>}} : ({T}) -> {T}
   func.return %r : {T}
 }}
@@ -36,7 +36,7 @@ func.func @f(%x: {T}, %p: {ROW}) -> {ROW} {{
   ^bb0(%s: f32, %q: f32):
     %c = arith.mulf %s, %q : f32
     kernel.yield %c : f32
-  }}) {{extents = #tx.dims<"n, m">, parallel = 1 : i64, post = 1 : i64,
+  }}) {{extents = #tx.dims<"n, m">, parallel = 1 : i64, epilogue_inputs = 1 : i64,
       in_maps = [{IDENTITY}, {IDENTITY}, #tx.map<"(d0: n, d1: m) -> (d0)">],
       out_maps = [#tx.map<"(d0: n, d1: m) -> (d0)">], operandSegmentSizes = array<i32: 3, 0>,
       order = #tx.order<"chain<512, fma>">, identity = [-0.0 : f32]}} : ({T}, {T}, {ROW}) -> {ROW}
@@ -48,7 +48,7 @@ Z = 'tensor<?xcomplex<f32>, #tx.dims<"n">>'
 
 FFT = """fn = "fft", in_place, parameters = {axis = 0 : i64, sign = "minus", has_fma = true},
       operandSegmentSizes = array<i32: 1, 0>"""
-FOREIGN = f"""
+CUSTOM = f"""
 func.func @f(%x: {Z}) -> {Z} {{
   %y = "kernel.generic"(%x) ({{
   ^bb0(%z: complex<f32>):
@@ -56,9 +56,10 @@ func.func @f(%x: {Z}) -> {Z} {{
     %im = complex.im %z : complex<f32>
     %w = complex.create %im, %re : complex<f32>
     kernel.yield %w : complex<f32>
-  }}, {{}}, {{}}) {{extents = #tx.dims<"n">, parallel = 1 : i64, post = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d0)">],
-      out_maps = [#tx.map<"(d0: n) -> (d0)">], operandSegmentSizes = array<i32: 1, 0>}} : ({Z}) -> {Z}
-  %r = "kernel.foreign"(%y) {{{FFT}}} : ({Z}) -> {Z}
+  }}, {{}}, {{}}) {{extents = #tx.dims<"n">, parallel = 1 : i64, epilogue_inputs = 0 : i64,
+      in_maps = [#tx.map<"(d0: n) -> (d0)">], out_maps = [#tx.map<"(d0: n) -> (d0)">],
+      operandSegmentSizes = array<i32: 1, 0>}} : ({Z}) -> {Z}
+  %r = "kernel.custom"(%y) {{{FFT}}} : ({Z}) -> {Z}
   func.return %r : {Z}
 }}
 """
@@ -89,11 +90,11 @@ BUFFER = '!loop.buffer<"bool[n] by [$s]">'
 BUFFERS = f"""
 func.func @f(%x: {BUFFER}) {{
   %t = loop.alloc {BUFFER} in thread at 64*n
-  "kernel.rows"() ({{
+  "kernel.row_group"() ({{
     "kernel.generic"(%x, %t) ({{
     ^bb0(%a: i1):
       kernel.yield %a : i1
-    }}, {{}}, {{}}) {{extents = #tx.dims<"n">, parallel = 1 : i64, post = 0 : i64,
+    }}, {{}}, {{}}) {{extents = #tx.dims<"n">, parallel = 1 : i64, epilogue_inputs = 0 : i64,
         in_maps = [#tx.map<"(d0: n) -> (n - 1 - d0) where (d0 - 1)">], out_maps = [#tx.map<"(d0: n) -> (d0)">],
         operandSegmentSizes = array<i32: 1, 1>}} : ({BUFFER}, {BUFFER}) -> ()
     kernel.yield
@@ -103,7 +104,7 @@ func.func @f(%x: {BUFFER}) {{
 """
 
 
-@pytest.mark.parametrize("text", [MAP, REDUCTION, CONTROL, FOREIGN, BUFFERS])
+@pytest.mark.parametrize("text", [MAP, REDUCTION, CONTROL, CUSTOM, BUFFERS])
 def test_printed_text_reads_back_the_same(parse, text: str) -> None:
     printed = str(parse(text))
     assert str(parse(printed)) == printed
@@ -137,7 +138,7 @@ def replaced(text: str, old: str, new: str) -> str:
         (replaced(CONTROL, '"kernel.if"(%c)', '"kernel.if"(%x)').replace("(tensor<i1>)", f"({T})"), "condition is one"),
         (replaced(BUFFERS, "shared = 1", "shared = 2"), "every nest of the rows must start with"),
         (
-            replaced(FOREIGN, f"(%y) {{{FFT}}} : ({Z})", f"(%y, %y) {{{FFT.replace('1, 0', '2, 0')}}} : ({Z}, {Z})"),
+            replaced(CUSTOM, f"(%y) {{{FFT}}} : ({Z})", f"(%y, %y) {{{FFT.replace('1, 0', '2, 0')}}} : ({Z}, {Z})"),
             "in place has one operand and one result",
         ),
     ],

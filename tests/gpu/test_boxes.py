@@ -31,7 +31,7 @@ from .devices import ON_HOPPER
 
 RNG = np.random.default_rng(29)
 FREELY = {"reassoc"}
-VECTORS = "tx-schedule-gpu{boxes=false}"
+VECTORS = "tx-schedule-gpu{tma=false}"
 
 
 def drawn(*shape: int) -> np.ndarray:

@@ -14,7 +14,7 @@ import pytest
 
 import txc
 from txc.compiler.tools.bisect import differing
-from txc.passes.schedule.cpu.schedule import FOREIGN
+from txc.passes.schedule.cpu.schedule import CUSTOM_KERNELS
 
 from .devices import on_gpus
 
@@ -117,7 +117,7 @@ def results(f: Callable[[Any], Any], x: np.ndarray, device: str) -> list[np.ndar
 
 
 def test_every_generator_has_a_case() -> None:
-    assert set(USES) == set(FOREIGN) and set(USES.values()) <= set(CASES)
+    assert set(USES) == set(CUSTOM_KERNELS) and set(USES.values()) <= set(CASES)
 
 
 @pytest.mark.parametrize(("device", "f"), on_gpus(list(CASES)))

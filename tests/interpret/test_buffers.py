@@ -12,7 +12,7 @@ def nest(
 ) -> str:
     return f"""
       "kernel.generic"({ins}, {outs}) ({{ {body} }}, {{}}, {{}}) {{extents = #tx.dims<"{extents}">,
-        parallel = {parallel} : i64, post = 0 : i64, in_maps = [{maps[0]}], out_maps = [{maps[1]}],
+        parallel = {parallel} : i64, epilogue_inputs = 0 : i64, in_maps = [{maps[0]}], out_maps = [{maps[1]}],
         operandSegmentSizes = array<i32: {counts}>}} : ({types}) -> ()"""
 
 
@@ -66,7 +66,7 @@ def test_each_row_has_private_memory(parse) -> None:
     out_of = nest("%t", "%y", f"{row}, {PACKED}", DOUBLE, (back, MAP), "n, m", 2, "1, 1")
     module = parse(f"""func.func @f(%x: {PACKED}, %y: {PACKED}) {{
       %t = loop.alloc {row} in thread at 0
-      "kernel.rows"() ({{ {into} {out_of}
+      "kernel.row_group"() ({{ {into} {out_of}
         kernel.yield
       }}) {{shared = 1 : i64}} : () -> ()
       func.return }}""")

@@ -18,7 +18,7 @@ func.func @f(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n
   }, {
   ^bb0(%a: f32):
     kernel.yield %a : f32
-  }) {extents = #tx.dims<"n, m">, parallel = 1 : i64, post = 0 : i64,
+  }) {extents = #tx.dims<"n, m">, parallel = 1 : i64, epilogue_inputs = 0 : i64,
       in_maps = [#tx.map<"(d0: n, d1: m) -> (d0, d1)">], out_maps = [#tx.map<"(d0: n, d1: m) -> (d0)">],
       operandSegmentSizes = array<i32: 1, 0>, order = #tx.order<"tree<1024, 64>">, identity = [0.0 : f32]}
       : (tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">>
@@ -52,7 +52,7 @@ def test_views_are_maps_and_guards_read_zero(parse) -> None:
         %t = arith.trunci %i : i64 to i32
         %r = arith.addi %a, %t : i32
         kernel.yield %r : i32
-      }, {}, {}) {extents = #tx.dims<"5, n">, parallel = 2 : i64, post = 0 : i64,
+      }, {}, {}) {extents = #tx.dims<"5, n">, parallel = 2 : i64, epilogue_inputs = 0 : i64,
           in_maps = [#tx.map<"(d0: 5, d1: n) -> (n - 1 - d1, d0 - 1) where (d0 - 1, 3 - d0)">],
           out_maps = [#tx.map<"(d0: 5, d1: n) -> (d0, d1)">], operandSegmentSizes = array<i32: 1, 0>}
           : (tensor<?x3xi32, #tx.dims<"n, 3">>) -> tensor<5x?xi32, #tx.dims<"5, n">>
@@ -79,7 +79,7 @@ def test_data_dependent_reads(parse) -> None:
         loop.bind %i as ..t0
         %r = kernel.read %x[..t0] where (n - 1 - ..t0 >= 0)
         kernel.yield %r : f64
-      }, {}, {}) {extents = #tx.dims<"k">, parallel = 1 : i64, post = 0 : i64,
+      }, {}, {}) {extents = #tx.dims<"k">, parallel = 1 : i64, epilogue_inputs = 0 : i64,
           in_maps = [#tx.map<"(d0: k) -> (d0)">], out_maps = [#tx.map<"(d0: k) -> (d0)">],
           operandSegmentSizes = array<i32: 1, 0>} : (tensor<?xui8, #tx.dims<"k">>) -> tensor<?xf64, #tx.dims<"k">>
       func.return %s : tensor<?xf64, #tx.dims<"k">>
@@ -95,7 +95,7 @@ def test_updates_leave_their_operand_alone(parse) -> None:
       %s = "kernel.generic"(%v, %x) ({
       ^bb0(%a: f32):
         kernel.yield %a : f32
-      }, {}, {}) {extents = #tx.dims<"3">, parallel = 1 : i64, post = 0 : i64,
+      }, {}, {}) {extents = #tx.dims<"3">, parallel = 1 : i64, epilogue_inputs = 0 : i64,
           in_maps = [#tx.map<"(d0: 3) -> (d0)">], out_maps = [#tx.map<"(d0: 3) -> (2*d0)">],
           operandSegmentSizes = array<i32: 1, 1>} : (tensor<3xf32>, tensor<6xf32>) -> tensor<6xf32>
       func.return %s, %x : tensor<6xf32>, tensor<6xf32>
@@ -106,7 +106,7 @@ def test_updates_leave_their_operand_alone(parse) -> None:
 
 
 def test_loops_and_conditions_on_tensors(parse) -> None:
-    nest = '{extents = #tx.dims<"">, parallel = 0 : i64, post = 0 : i64, '
+    nest = '{extents = #tx.dims<"">, parallel = 0 : i64, epilogue_inputs = 0 : i64, '
     maps = 'in_maps = [#tx.map<"() -> ()">], out_maps = [#tx.map<"() -> ()">]'
     one = f"{nest}{maps}, operandSegmentSizes = array<i32: 1, 0>}}"
     module = parse(f"""

@@ -231,7 +231,7 @@ def test_every_fact_gives_the_same() -> None:
 
     Folds go as the program counts dims here; `tests/passes/test_fold_order.py` has those that go along memory.
     """
-    counted = Options.of(passes="tx-order-folds{along-memory=false}")
+    counted = Options.of(passes="tx-reduction-order{follow-layout=false}")
     x = values("f32", SHAPE, 3, (-4, 4), False)
     layouts: dict[str, Callable[[np.ndarray], np.ndarray]] = {
         "packed": lambda a: a, **LAYOUTS, "rows": lambda a: inside(a, (2, 1)),

@@ -16,7 +16,7 @@ import txc
 __all__ = ["AS_COUNTED", "as_tuple", "check_that_layout_changes_no_bit"]
 
 #: For `txc.jit`: no fold takes the order that memory has.
-AS_COUNTED = "tx-order-folds{along-memory=false}"
+AS_COUNTED = "tx-reduction-order{follow-layout=false}"
 
 
 def as_tuple(result: Any) -> tuple[Any, ...]:

@@ -82,7 +82,7 @@ def nest(
     parallel = len(sizes) - bool(order)
     return f"""
 "kernel.generic"({operands}) ({{ {body} }}, {{ {merge} }}, {{ {finish} }}) {{extents = #tx.dims<"{extents}">,
-parallel = {parallel} : i64, post = {post} : i64, in_maps = [{maps(ins)}], out_maps = [{maps(outs)}],
+parallel = {parallel} : i64, epilogue_inputs = {post} : i64, in_maps = [{maps(ins)}], out_maps = [{maps(outs)}],
 operandSegmentSizes = array<i32: {len(ins)}, {len(outs)}>{fold}}} : ({types}) -> ()"""
 
 

@@ -45,7 +45,7 @@ def processor(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_results_have_the_same_bits(program: Callable[..., Any], shape: tuple[int, int], dtype: str, processor: str):
     x = np.random.default_rng(3).standard_normal(shape).astype(dtype)
-    asking, without = txc.jit(program), txc.jit(program, passes="tx-schedule-cpu{ahead=false}")
+    asking, without = txc.jit(program), txc.jit(program, passes="tx-schedule-cpu{prefetch=false}")
     assert asking(x).tobytes() == without(x).tobytes()
     assert bool(asked_lines(asking.lower(x))) == (not processor or program in (neighbours, beside))
     assert not asked_lines(without.lower(x))

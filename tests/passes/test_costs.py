@@ -203,7 +203,7 @@ def test_a_module_says_for_which_machine_it_is():
     module = run_stages(graph, stop_after="tensor", machine=machine).module
     assert module is not None and Machine.of(module) == machine == Machine.of(next(iter(module.body.block.ops)))
     assert "tx.machine" not in stage(reused, "tensor", Machine())
-    assert "streaming 16777216" in stage(lambda x: x + 1, "loops", machine)
+    assert "nontemporal 16777216" in stage(lambda x: x + 1, "loops", machine)
 
 
 def test_where_memory_is_slow_values_are_computed_again():

@@ -147,4 +147,4 @@ def test_rows_across_memory_are_those_of_columns() -> None:
     assert turned.flags.f_contiguous
     fused = [str(txc.jit(f).lower(given).as_text("fused")) for f, given in ((by_rows, x.T), (by_columns, x))]
     assert fused[0].count("kernel.generic") == fused[1].count("kernel.generic")
-    assert all("kernel.rows" in text for text in fused)
+    assert all("kernel.row_group" in text for text in fused)

@@ -39,7 +39,7 @@ def by_panels(x: Any) -> Any:
 
 
 PROGRAMS = [normalised, with_another, below_the_largest, by_panels]
-APART = "tx-schedule-cpu{joins=false}"
+APART = "tx-schedule-cpu{fuse-reductions=false}"
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

@@ -11,7 +11,7 @@ import pytest
 
 from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import function_of, run_stages
-from txc.dialects.kernel import GenericOp, RowsOp
+from txc.dialects.kernel import GenericOp, RowGroupOp
 from txc.passes.cost.instrument import kernels_of
 from txc.passes.cost.model import CostModel
 from txc.passes.cost.work import operations_of
@@ -56,7 +56,7 @@ CENTRED = "x = x - x.maximum([1]).reshape([n, 1]).broadcast([1, m])"
 
 
 def test_rows_of_several_nests_are_one_kernel():
-    assert kernels("def f(x: f32[n, m]) -> f32[n, m]:", CENTRED, 20, "x") == ["kernel.rows"]
+    assert kernels("def f(x: f32[n, m]) -> f32[n, m]:", CENTRED, 20, "x") == ["kernel.row_group"]
 
 
 @pytest.mark.parametrize("times", [40, 97])
@@ -66,7 +66,7 @@ def test_rows_of_many_nests_are_kernels_of_bounded_length(times: int):
     module = run_stages(function.graph(), stop_after="fused").module
     assert module is not None
     *made, _ = function_of(module).body.block.ops
-    groups = [op.nests for op in made if isinstance(op, RowsOp)]
+    groups = [op.nests for op in made if isinstance(op, RowGroupOp)]
     assert len(groups) == len(made)
     costs = CostModel()
 

@@ -60,7 +60,7 @@ def rows_of(f: Callable[..., Any], *arrays: Any) -> str:
     """The text of the rows of a function's fused stage."""
     module = run_stages(txc.jit(f).graph(*arrays), Options.of(), stop_after="fused").module
     assert module is not None
-    return str(next(op for op in module.walk() if op.name == "kernel.rows"))
+    return str(next(op for op in module.walk() if op.name == "kernel.row_group"))
 
 
 def test_attention_is_one_kernel() -> None:

@@ -310,7 +310,7 @@ def test_rows_of_a_normalisation(lanes: int, columns: bool, order: str) -> None:
     divide = "^bb0(%a: f32, %b: f32):\n%c = arith.divf %a, %b : f32\nkernel.yield %c : f32"
     scale = nest("n, m", [("x", x, at), ("s", one, "")], [("y", x, at)], divide)
     rows = f"""%m_s = loop.alloc {one} in thread at 0
-"kernel.rows"() ({{ {total} {scale}
+"kernel.row_group"() ({{ {total} {scale}
 kernel.yield }}) {{shared = 1 : i64}} : () -> ()"""
     text = function({"x": x, "y": x}, rows, "n, m").replace(
         'tx.thread_arena = #tx.dim<"0">', 'tx.thread_arena = #tx.dim<"64">'
@@ -342,7 +342,7 @@ def test_a_band_of_columns_keeps_whole_columns_of_private_values(lanes: int) -> 
     into = nest("p, n, m", [("x", x, "d0, d2, d1")], [("t", t, "d2")], DOUBLE)
     back = nest("p, n, m", [("t", t, "m - 1 - d2")], [("y", x, "d0, d2, d1")], same("f32"))
     rows = f"""%m_t = loop.alloc {t} in thread at 0
-"kernel.rows"() ({{ {into} {back}
+"kernel.row_group"() ({{ {into} {back}
 kernel.yield }}) {{shared = 2 : i64}} : () -> ()"""
     text = function({"x": x, "y": x}, rows, "p, n, m").replace(
         'tx.thread_arena = #tx.dim<"0">', 'tx.thread_arena = #tx.dim<"4*m">'

@@ -137,7 +137,7 @@ def test_rows_go_on_from_merged_folds() -> None:
 
     x = np.random.default_rng(3).standard_normal((50, 70)).astype("f4")
     text = txc.jit(scaled).lower(x).as_text("fused")
-    assert text.count("kernel.rows") == 1 and text.count("kernel.generic ") == 3
+    assert text.count("kernel.row_group") == 1 and text.count("kernel.generic ") == 3
     assert bits(txc.jit(scaled)(x)) == bits(txc.jit(scaled, passes=APART)(x))
 
 

@@ -66,4 +66,4 @@ def test_bits_do_not_depend_on_threads(threads: int) -> None:
 @pytest.mark.parametrize(("f", "groups"), [(padded, 1), (made_first, 1), (centred, 1), (stacks, 1)])
 def test_they_go_by_columns(f: Callable[..., Any], groups: int) -> None:
     text = str(txc.jit(f).lower(np.ones((6, 8), "f4")).as_text("fused"))
-    assert text.count("kernel.rows ") == groups
+    assert text.count("kernel.row_group ") == groups

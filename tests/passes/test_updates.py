@@ -21,7 +21,7 @@ from txc.compiler.pipeline import run_stages
 from .layouts import as_tuple
 
 RNG = np.random.default_rng(3)
-APART = "tx-schedule-cpu{updates=false}"
+APART = "tx-schedule-cpu{inplace-stencils=false}"
 
 
 def heat(y: Any) -> Any:

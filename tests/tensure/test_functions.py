@@ -174,7 +174,7 @@ def test_a_chain_of_mutations_is_one_kernel():
     a, b = m.array(np.ones((8, 8))), m.array(np.ones((8, 8)))
     result = m.abs_(m.mul_(m.pow_(m.sub_(m.div(a, b), b), m.array(2)), a))
     module = run_stages(lazy_graph([result.value]), Options.of(), stop_after="fused").module
-    assert str(module).count("kernel.generic") == 1 and "kernel.rows" not in str(module)
+    assert str(module).count("kernel.generic") == 1 and "kernel.row_group" not in str(module)
 
 
 def test_a_small_whole_exponent_stays_a_part_of_the_program():

@@ -19,7 +19,7 @@ from xdsl.ir import SSAValue
 
 from ....dialects.attributes import BufferType, DimAttr
 from ....dialects.dims.dims import Dim, Sym
-from ....dialects.loop import AllocOp, AmxOp, ClockOp, ForOp, ParallelOp, ShuffleOp, ThreadsOp
+from ....dialects.loop import AllocOp, AmxOp, ForOp, ParallelOp, ShuffleOp, ThreadsOp, TimestampOp
 from ....dialects.types import DTYPES
 from ..emit.function import FunctionEmitter, buffer_info, symbols_of
 from ..emit.memory.access import storage_type
@@ -55,7 +55,7 @@ class CpuFunction:
             Lanes(self.text),
             self,
             {
-                AllocOp: self._allocate, ForOp: self._for, ParallelOp: self._parallel, ClockOp: self._clock,
+                AllocOp: self._allocate, ForOp: self._for, ParallelOp: self._parallel, TimestampOp: self._clock,
                 ThreadsOp: self._threads, AmxOp: self._matmul, ShuffleOp: lambda op: shuffle_lanes(self.emitter, op),
             },
             places=ChosenPlaces(self.text),
@@ -156,7 +156,7 @@ class CpuFunction:
     def _matmul(self, op: AmxOp) -> None:
         self.tiles.matmul(op)
 
-    def _clock(self, op: ClockOp) -> None:
+    def _clock(self, op: TimestampOp) -> None:
         """The C library's clock: cycle counters count at rates of their own, and some processors guard theirs."""
         text = self.text
         number = MONOTONIC_APPLE if "apple" in text.target.triple else MONOTONIC
@@ -173,7 +173,7 @@ class CpuFunction:
 
     def _for(self, op: ForOp) -> None:
         """A loop; one that is apart is a call."""
-        if op.apart is None or self.emitter.lanes.axes:
+        if op.outline is None or self.emitter.lanes.axes:
             self.emitter.loops.for_loop(op)
             return
         child = self._child(op)

@@ -17,12 +17,12 @@ from ....dialects.loop import (
     AsyncCopyOp,
     BarrierOp,
     BulkCopyOp,
-    ClockOp,
     ForOp,
     MmaOp,
     ParallelOp,
     ReduceOp,
     StoreOp,
+    TimestampOp,
 )
 from ....dialects.types import DTYPES
 from ..emit.function import FunctionEmitter, symbols_of
@@ -71,7 +71,7 @@ class GpuKernel:
                 AllocOp: self._allocate, StoreOp: self._store, ForOp: self._for, ParallelOp: self._parallel,
                 ReduceOp: self._reduce, MmaOp: self._matrix_fold, BarrierOp: lambda op: self.team.barrier(),
                 AsyncCopyOp: lambda op: self.copies.copy(op), BulkCopyOp: lambda op: self.bulk.copy(op),
-                ClockOp: self._clock,
+                TimestampOp: self._clock,
             },
             places=places,
             alignment=self.alignments.of_row,
@@ -137,7 +137,7 @@ class GpuKernel:
         return found
 
     def _allocate(self, op: AllocOp) -> None:
-        if op.scope.data != "block":
+        if op.scope.data != "shared":
             raise EmitError(f"memory of scope {op.scope.data!r} inside a kernel: its temporaries are block memory")
         self.buffers[op.result] = self.team.shared(op.offset.data)
 
@@ -172,7 +172,7 @@ class GpuKernel:
             raise EmitError("a matrix fold where not all threads of the block are")
         (self.matrices if op.warpgroup is None else self.warpgroups).fold(op)
 
-    def _clock(self, op: ClockOp) -> None:
+    def _clock(self, op: TimestampOp) -> None:
         raise EmitError("a GPU kernel is timed from outside")
 
     # Parallel loops
@@ -192,7 +192,7 @@ class GpuKernel:
         text = self.text
         folds = [inner for inner in op.walk() if isinstance(inner, ReduceOp | MmaOp)]
         self.team.begin(op.n_threads, op.shared_bytes - sum(fold.block_bytes(op.n_threads) for fold in folds))
-        for zero in op.zeros.data if op.zeros is not None else ():
+        for zero in op.aligned.data if op.aligned is not None else ():
             self.alignments.learn(zero)
         number, count = self.team.special("ctaid"), self.team.special("nctaid")
         step = self.index.value(op.step.data)

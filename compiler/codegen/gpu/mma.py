@@ -1,4 +1,4 @@
-"""The fold of matrix units by warps: `loop.matrix_fold` as fragments from block memory and ``mma.sync``.
+"""The fold of matrix units by warps: `loop.mma` as fragments from block memory and ``mma.sync``.
 
 How fragments lie on a warp's threads is the PTX manual's ("Matrix Fragments for mma…"): thread 4·g + t has, of each 8
 rows of A (columns of B) and each granule along K, the elements of row g that are the t-th quarter of the granule; of

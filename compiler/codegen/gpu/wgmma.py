@@ -1,4 +1,4 @@
-"""The fold of matrix units by four warps together: `loop.matrix_fold` as ``wgmma``, operands read from block memory.
+"""The fold of matrix units by four warps together: `loop.mma` as ``wgmma``, operands read from block memory.
 
 Pieces lie as the PTX manual's 128-byte swizzling mode has it ("Shared Memory Matrix Layout"); where they are turned
 their major dimension is M or N.  Each four warps have 64 rows and all columns of the sums, a warp 16 of the rows, which

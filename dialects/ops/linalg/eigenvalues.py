@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of any square matrices, the last two dims of stacks: `kernel.foreign`.
+"""Eigenvalues and eigenvectors of any square matrices, the last two dims of stacks: `kernel.custom`.
 
 Results are complex, of matrices of real numbers too, since types do not depend on values.
 """

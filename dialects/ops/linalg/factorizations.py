@@ -1,4 +1,4 @@
-"""Factorisations of matrices, the last two dims of stacks: `kernel.foreign`; NumPy's functions are made of them.
+"""Factorisations of matrices, the last two dims of stacks: `kernel.custom`; NumPy's functions are made of them.
 
 What a singular matrix, or one that is not positive definite, has no result for is infinite or NaN; with `mode`
 ``raise`` the call raises NumPy's LinAlgError.

@@ -1,4 +1,4 @@
-"""Places in sorted tensors: binary search, `kernel.foreign` with a loop generator of its own."""
+"""Places in sorted tensors: binary search, `kernel.custom` with a loop generator of its own."""
 
 from __future__ import annotations
 

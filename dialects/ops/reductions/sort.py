@@ -1,4 +1,4 @@
-"""Sorting along one dim: values, the positions they come from, or both; `kernel.foreign` with one loop generator.
+"""Sorting along one dim: values, the positions they come from, or both; `kernel.custom` with one loop generator.
 
 The order is NumPy's: numbers ascending, -0.0 equal to 0.0, NaN behind all others; complex numbers by real part, then by
 imaginary part, those with a NaN behind in the order ``R + nan*j, nan + R*j, nan + nan*j``; False before True.  Equal

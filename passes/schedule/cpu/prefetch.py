@@ -66,8 +66,8 @@ def _prefetch_loop(op: Loop, costs: CostModel) -> None:
             place = _prefetch_address(op, access, costs.ahead(len(streams)) // info.dtype.bytes, asks, costs)
         else:
             place = {op.symbol: sym(op.symbol.name) + row // 2 * asks}
-        if isinstance(access, loop.StoreOp) and access.streaming is not None:
-            where = dim(access.streaming.value.data) - product(info.dims) * info.dtype.bytes
+        if isinstance(access, loop.StoreOp) and access.nontemporal is not None:
+            where = dim(access.nontemporal.value.data) - product(info.dims) * info.dtype.bytes
         index = [e.substitute(place) for e in access.index.data]
         asked = loop.PrefetchOp(access.buffer, index, where=where, writes=isinstance(access, loop.StoreOp))
         op.regions[0].block.insert_op_before(asked, first)
@@ -76,7 +76,7 @@ def _prefetch_loop(op: Loop, costs: CostModel) -> None:
 def _prefetch_enabled(streams: Sequence[Access], costs: CostModel) -> Dim:
     """1 where a loop asks a processor that foresees most of what it comes to, else 0."""
     stores = [access for access in streams if isinstance(access, loop.StoreOp)]
-    if len(streams) - len(stores) != 1 or not any(access.streaming is not None for access in stores):
+    if len(streams) - len(stores) != 1 or not any(access.nontemporal is not None for access in stores):
         return dim(0)
     total = dim(0)
     for info in map(_info, streams):

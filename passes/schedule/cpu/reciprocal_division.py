@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Sym
-from ....dialects.kernel import GenericOp, ReadOp, RowsOp
+from ....dialects.kernel import GenericOp, ReadOp, RowGroupOp
 from ....dialects.loop import BindOp, IndexOp
 from ....dialects.scalar.hints import RECIPROCAL
 from ...cost.model import CostModel, Work
@@ -27,7 +27,7 @@ def mark_reciprocal_division(nest: GenericOp, work: Work, costs: CostModel) -> W
 
     Memory that a nest goes through for itself, not for a row that is in its cache, may be what it waits for.
     """
-    alone = not isinstance(nest.parent_op(), RowsOp)
+    alone = not isinstance(nest.parent_op(), RowGroupOp)
     if alone and costs.div_ns(work) <= costs.moving(work.bytes, near=False):
         return work
     last = Sym(f"d{len(nest.extents.data) - 1}")

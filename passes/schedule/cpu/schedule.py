@@ -48,15 +48,15 @@ from .newton_sqrt import mark_newton_sqrt
 from .prefetch import insert_prefetches
 from .reciprocal_division import mark_reciprocal_division
 
-__all__ = ["FOREIGN", "CpuSchedule", "ScheduleCpuPass"]
+__all__ = ["CUSTOM_KERNELS", "CpuSchedule", "ScheduleCpuPass"]
 
 #: Foreign kernels that choose their vectors; those of others, which exchange lanes, are half a line at most
 #: (`benchmarks/log/`).
 WIDE_CUSTOM = frozenset({"fft", "sort", "argsort", "sort_with_positions"})
 #: Vectors for which there are estimates of square roots.
 ESTIMATED_BITS = 512
-#: The loop generators that `kernel.foreign` names.
-FOREIGN: dict[str, Callable[[LoopWriter, kernel.ForeignOp, Block, VectorConfig], None]] = {
+#: The loop generators that `kernel.custom` names.
+CUSTOM_KERNELS: dict[str, Callable[[LoopWriter, kernel.CustomOp, Block, VectorConfig], None]] = {
     "fft": schedule_fft,
     "searchsorted": schedule_search,
     "eliminate": schedule_elimination,
@@ -76,40 +76,41 @@ MIN_TRANSPOSE_BITS = 32
 class ScheduleCpuPass(ModulePass):
     """Kernels to loops.
 
-    `lanes` and `unroll` force a vector width and a number of copies (0: chosen by the body).  With ``streaming=false``
-    no store goes past the caches, with ``ahead=false`` no line is asked for before it is needed; with ``updates=false``
-    what replaces its own neighbours is computed aside, all of it, and copied; with ``joins=false`` a row is stored
-    before it is folded.
+    `lanes` and `unroll` force a vector width and an unroll factor (0: chosen by the body).  With ``nontemporal=false``
+    no store bypasses the caches, with ``prefetch=false`` there is no software prefetch; with ``inplace_stencils=false``
+    a stencil that updates its own input is computed into a temporary and copied; with ``fuse_reductions=false`` a row
+    is stored before it is reduced.
     """
 
     name = "tx-schedule-cpu"
     vector_bits: int = 256
     lanes: int = 0
     unroll: int = 0
-    streaming: bool = True
-    ahead: bool = True
-    updates: bool = True
-    joins: bool = True
+    nontemporal: bool = True
+    prefetch: bool = True
+    inplace_stencils: bool = True
+    fuse_reductions: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            writer = LoopWriter(function, costs=CostModel.of(function), streams=self.streaming, joins=self.joins)
+            costs = CostModel.of(function)
+            writer = LoopWriter(function, costs=costs, streams=self.nontemporal, joins=self.fuse_reductions)
             lanes = VectorConfig(self.vector_bits, self.lanes, self.unroll)
-            CpuSchedule(writer, lanes, self.ahead, self.updates).function(function)
+            CpuSchedule(writer, lanes, self.prefetch, self.inplace_stencils).function(function)
 
 
 @dataclass
 class CpuSchedule(ScheduleWalk):
     lanes: VectorConfig
-    asks_ahead: bool = True
-    updates: bool = True
+    prefetch: bool = True
+    inplace_stencils: bool = True
     #: Nests whose loops stand with those of an earlier one.
     written: set[Operation] = field(default_factory=set)
 
     def kernel(self, op: Operation, block: Block) -> None:
         if op in self.written:
             return
-        update = match_stencil(op) if self.updates else None
+        update = match_stencil(op) if self.inplace_stencils else None
         if update is None:
             self._kernel(op, block)
             return
@@ -128,31 +129,31 @@ class CpuSchedule(ScheduleWalk):
         before = block.last_op
         self._loops(op, block)
         hoist_invariant_loads(block, before)
-        if self.asks_ahead and _streams(op):
+        if self.prefetch and _streams(op):
             insert_prefetches(block, before, self.writer.costs)
 
     def _loops(self, op: Operation, block: Block) -> None:
-        if enabled() and isinstance(op, (kernel.GenericOp, kernel.RowsOp)):
+        if enabled() and isinstance(op, (kernel.GenericOp, kernel.RowGroupOp)):
             self._remark(op)
         if isinstance(op, kernel.GenericOp):
             self._nest(op, block, {}, False)
-        elif isinstance(op, kernel.RowsOp):
+        elif isinstance(op, kernel.RowGroupOp):
             schedule = schedule_attention if is_attention(op) else schedule_rows
             schedule(
                 self.writer, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, bool(done))
             )
         elif isinstance(op, kernel.ScatterOp):
             schedule_scatter(self.writer, op, block, self.lanes)
-        elif isinstance(op, kernel.ForeignOp):
+        elif isinstance(op, kernel.CustomOp):
             lanes = (
                 self.lanes if op.fn.data in WIDE_CUSTOM else self.lanes.at_most(self.writer.costs.half_cache_line_bits)
             )
-            FOREIGN[op.fn.data](self.writer, op, block, lanes)
+            CUSTOM_KERNELS[op.fn.data](self.writer, op, block, lanes)
 
-    def _remark(self, op: kernel.GenericOp | kernel.RowsOp) -> None:
+    def _remark(self, op: kernel.GenericOp | kernel.RowGroupOp) -> None:
         """What a piece of parallel work is."""
         costs, label = self.writer.costs, kernel_label(op)
-        nests = op.nests if isinstance(op, kernel.RowsOp) else [op]
+        nests = op.nests if isinstance(op, kernel.RowGroupOp) else [op]
         point = sum(point_time(nest, costs) for nest in nests)
         even = costs.chunk(point)
         chunk = self.writer.chunk(op) if isinstance(op, kernel.GenericOp) else even
@@ -217,5 +218,5 @@ class CpuSchedule(ScheduleWalk):
 
 def _streams(op: Operation) -> bool:
     """Whether the loops of a kernel go through memory once: nests but for contractions, which come back."""
-    nests = op.nests if isinstance(op, kernel.RowsOp) else [op] if isinstance(op, kernel.GenericOp) else []
+    nests = op.nests if isinstance(op, kernel.RowGroupOp) else [op] if isinstance(op, kernel.GenericOp) else []
     return bool(nests) and not any(nest.order is not None and nest.order.data.product for nest in nests)

@@ -42,13 +42,13 @@ FILLED = 128
 TOGETHER = 4
 
 
-def schedule_fft(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_fft(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``fft``: parameters ``axis``, ``sign`` (of the exponent) and ``has_fma``."""
     _Fft(writer, op, lanes).emit(block)
 
 
 class _Fft(Bluestein):
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: VectorConfig):
+    def __init__(self, writer: LoopWriter, op: kernel.CustomOp, lanes: VectorConfig):
         self.writer, self.op = writer, op
         (self.x,), (self.y,) = op.ins, op.outs
         info = buffer_info(self.x)

@@ -34,7 +34,7 @@ ROWS = WIDE.rows
 PAD = 32
 
 
-def holds_contraction(rows: kernel.RowsOp) -> bool:
+def holds_contraction(rows: kernel.RowGroupOp) -> bool:
     """Whether a nest of rows is a contraction."""
     return any(row_matmul_operands(nest, rows.n_shared) is not None for nest in rows.nests)
 
@@ -42,7 +42,7 @@ def holds_contraction(rows: kernel.RowsOp) -> bool:
 class Panels:
     """The schedule of rows, some of whose nests are contractions along them (`rows.group_rows`)."""
 
-    def __init__(self, writer: LoopWriter, rows: kernel.RowsOp, grid: Grid):
+    def __init__(self, writer: LoopWriter, rows: kernel.RowGroupOp, grid: Grid):
         self.writer, self.grid, self.shared = writer, grid, rows.n_shared
         self.extents = rows.nests[0].extents.data[: self.shared]
         #: The contractions' tiles; runs are these by themselves, and the nests between them.
@@ -80,7 +80,7 @@ class Panels:
             saved = saved + costs.gpu_traffic_cost(count * product(info.dims) * (info.dtype.bytes * uses))
         for nest in self.tiles:
             products = product(nest.extents.data)
-            saved = saved - costs.gpu_panel_cost(products, scalar_dtype(nest.merge.block.args[0].type), ROWS)
+            saved = saved - costs.gpu_panel_cost(products, scalar_dtype(nest.combiner.block.args[0].type), ROWS)
         return saved
 
     @property
@@ -128,7 +128,7 @@ class Panels:
                 continue
             info = buffer_info(value)
             strides = (_line(info) // info.dtype.bytes, *packed_strides(info.dims))
-            memory = loop.AllocOp(BufferInfo(info.dtype, (dim(ROWS), *info.dims), strides), offset, "block")
+            memory = loop.AllocOp(BufferInfo(info.dtype, (dim(ROWS), *info.dims), strides), offset, "shared")
             block.add_op(memory)
             made[value] = memory.result
             offset = offset + _line(info) * ROWS

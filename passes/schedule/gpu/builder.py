@@ -25,11 +25,11 @@ COMPARISONS = ("eq", "ne", "slt", "sle", "sgt", "sge")
 
 def grid_loop(
     iterator: Dim, upper: Dim | int, body: Block, threads: int, *, step: int = 1, shared: Dim | int = 0,
-    zeros: Sequence[Dim] = (),
+    aligned: Sequence[Dim] = (),
 ) -> loop.ParallelOp:  # fmt: skip
     """Blocks of a grid around a body, which is ended here; folds that they share get memory behind `shared`."""
     body.add_op(loop.YieldOp())
-    made = loop.ParallelOp(str(iterator), 0, upper, body, step=step, kind="gpu_block", threads=threads, zeros=zeros)
+    made = loop.ParallelOp(str(iterator), 0, upper, body, step=step, kind="gpu_block", threads=threads, aligned=aligned)
     scratch = sum(op.block_bytes(threads) for op in made.walk() if isinstance(op, loop.ReduceOp | loop.MmaOp))
     if (total := dim(shared) + scratch) is not dim(0):
         made.attributes["shared"] = dim_attr(total)

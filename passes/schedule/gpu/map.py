@@ -88,30 +88,30 @@ class _Map:
 
     def _rows(self, block: Block) -> None:
         """Blocks of runs of the inner iterators, one row after another; in vectors where all rows are aligned."""
-        zeros = alignment_condition(self.nest, self.inner, self.width) if self.width > 1 else None
-        if zeros is None:
+        aligned = alignment_condition(self.nest, self.inner, self.width) if self.width > 1 else None
+        if aligned is None:
             self._runs(block, 1, ())
         else:
             either(
                 block,
-                1 - sum(zeros, dim(0)),
-                lambda b: self._runs(b, self.width, zeros),
+                1 - sum(aligned, dim(0)),
+                lambda b: self._runs(b, self.width, aligned),
                 lambda b: self._runs(b, 1, ()),
             )
 
-    def _runs(self, block: Block, width: int, zeros: Sequence[Dim]) -> None:
+    def _runs(self, block: Block, width: int, aligned: Sequence[Dim]) -> None:
         extent, number, body = self.inner.extent, self.writer.fresh(), Block()
         run = self.grid.threads * width * self.copies
         if not self.outer:
             self._run(body, number, extent, width, [])
-            block.add_op(grid_loop(number, extent, body, self.grid.threads, step=run, zeros=zeros))
+            block.add_op(grid_loop(number, extent, body, self.grid.threads, step=run, aligned=aligned))
             return
         runs = (extent + (run - 1)) // run
         row, start = bound(self.writer, body, number // runs), bound(self.writer, body, number % runs)
         places = unravel(row, [g.extent for g in self.outer])
         self._run(body, start * run, extent, width, places if len(places) == 1 else self._bound(body, places))
         rows = product([g.extent for g in self.outer])
-        block.add_op(grid_loop(number, rows * runs, body, self.grid.threads, zeros=zeros))
+        block.add_op(grid_loop(number, rows * runs, body, self.grid.threads, aligned=aligned))
 
     def _flat(self, block: Block) -> None:
         """Elements of all rows counted through, the place of each computed."""
@@ -172,7 +172,7 @@ def vector_width(nest: kernel.GenericOp, group: Group) -> int:
 def alignment_condition(nest: kernel.GenericOp, group: Group, width: int) -> tuple[Dim, ...] | None:
     """What must be 0 for vectors along a group's iterators to be aligned; None where none of them ever is."""
     extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
-    zeros: dict[Dim, None] = {}
+    aligned: dict[Dim, None] = {}
     some = False
     for info, index in zip(_infos(nest), (*nest.maps_in(), *nest.maps_out())):
         split = linear_in(simplify(expand_mods(info.address(index.exprs)), extents), extents)
@@ -185,8 +185,8 @@ def alignment_condition(nest: kernel.GenericOp, group: Group, width: int) -> tup
         terms = [(mono, coeff) for part in parts for mono, coeff in part.terms if coeff % width]
         if all(mono for mono, _ in terms):
             some = True
-            zeros.update((Dim.of_terms({mono: 1}) % width, None) for mono, _ in terms)
-    return tuple(zeros) if some else None
+            aligned.update((Dim.of_terms({mono: 1}) % width, None) for mono, _ in terms)
+    return tuple(aligned) if some else None
 
 
 def _infos(nest: kernel.GenericOp) -> list[BufferInfo]:

@@ -211,7 +211,7 @@ class MmaMatmul:
         body.add_op(loop.MmaOp(str(start), 0, self.k, fill, buffers, pieces, tile.stages, tile.of_warp, tile.warpgroup))
         self._finish(body, sums, tile, (row, column), batch, 1 if zeros is None else self.finished)
         shared = max(size, rows * (columns + PAD) * DTYPES[unit.sums].bytes)
-        grid = grid_loop(number, self.stack * across * down, body, THREADS, shared=shared, zeros=zeros or ())
+        grid = grid_loop(number, self.stack * across * down, body, THREADS, shared=shared, aligned=zeros or ())
         block.add_op(grid)
 
     # Pieces of the operands
@@ -320,6 +320,6 @@ class MmaMatmul:
 
 def _memory(block: Block, dtype: str, shape: tuple[int, ...], offset: int) -> SSAValue:
     dims = tuple(dim(s) for s in shape)
-    made = loop.AllocOp(BufferInfo(DTYPES[dtype], dims, packed_strides(dims)), offset, "block")
+    made = loop.AllocOp(BufferInfo(DTYPES[dtype], dims, packed_strides(dims)), offset, "shared")
     block.add_op(made)
     return made.result

@@ -97,7 +97,7 @@ class SimtMatmulTile:
         self.k = extents[-1]
         assert nest.order is not None
         self.depth = nest.order.data.block
-        self.state: Attribute = nest.merge.block.args[0].type
+        self.state: Attribute = nest.combiner.block.args[0].type
 
     @staticmethod
     def bytes_of(tile: Tile, nest: kernel.GenericOp) -> int:
@@ -110,7 +110,7 @@ class SimtMatmulTile:
         for size, place in zip((self.tile.rows, self.tile.columns), (0, _bytes_of_piece(self.tile.rows, self.nest))):
             dims = (dim(2), dim(DEPTH), dim(size + PAD))
             info = BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims))
-            made.append(loop.AllocOp(info, place, "block"))
+            made.append(loop.AllocOp(info, place, "shared"))
         block.add_ops(made)
         self.left, self.right = made
 
@@ -234,14 +234,14 @@ class SimtMatmulTile:
 
 def _bytes_of_piece(size: int, nest: kernel.GenericOp) -> int:
     """The bytes of two pieces of so many rows or columns."""
-    element = scalar_dtype(nest.merge.block.args[0].type)
+    element = scalar_dtype(nest.combiner.block.args[0].type)
     return (2 * DEPTH * (size + PAD) * element.bytes + 15) // 16 * 16
 
 
 def along_k(nest: kernel.GenericOp, which: Sequence[int]) -> bool:
     """Whether the operand with these iterators is contiguous along K rather than along its own last iterator."""
     k, own = Sym(f"d{nest.n_parallel}"), Sym(f"d{which[-1]}")
-    walks = accesses(nest)[: len(nest.ins) - nest.n_post]
+    walks = accesses(nest)[: len(nest.ins) - nest.n_epilogue_inputs]
     mine = [w for w in walks if (step := w.step(own)) is not None and step.terms]
     return any((step := w.step(k)) is not None and step.const == 1 for w in mine)
 

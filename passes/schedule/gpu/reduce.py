@@ -52,7 +52,7 @@ class _Reduction:
         self.extents = [g.extent for g in self.groups]
         self.results, self.length = product(self.extents), nest.extents.data[-1]
         k = Sym(f"d{nest.n_parallel}")
-        self.across = bool(self.groups) and self._runs_across(walks[: len(nest.ins) - nest.n_post], k)
+        self.across = bool(self.groups) and self._runs_across(walks[: len(nest.ins) - nest.n_epilogue_inputs], k)
 
     def write(self, block: Block) -> None:
         piece, few = (COLUMN_PIECE, FEW_COLUMNS) if self.across else (PIECE, FEW_RESULTS)

@@ -36,7 +36,7 @@ def supports_rows(nests: Sequence[kernel.GenericOp]) -> bool:
     return all(not nest.is_reduction or supports(nest) for nest in nests)
 
 
-def schedule_gpu_rows(writer: LoopWriter, rows: kernel.RowsOp, block: Block, grid: Grid) -> None:
+def schedule_gpu_rows(writer: LoopWriter, rows: kernel.RowGroupOp, block: Block, grid: Grid) -> None:
     """Grids for rows that `supports_rows`."""
     plain = _Rows(writer, rows.nests, rows.n_shared, grid)
     once = _Rows(writer, stage_shared_rows(rows.nests, rows.n_shared), rows.n_shared, grid)
@@ -106,7 +106,7 @@ class _Rows:
         offset = dim(0)
         for value in self.rows:
             info = _several(buffer_info(value), dim(copies))
-            made = loop.AllocOp(info, offset, "block")
+            made = loop.AllocOp(info, offset, "shared")
             block.add_op(made)
             self.writer.parts[value] = (made.result, tuple(place))
             offset = offset + _bytes(info)

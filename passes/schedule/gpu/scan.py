@@ -167,7 +167,7 @@ class _Memory:
         stride = width + 1 if width > 1 else 1
         for state in types:
             info = BufferInfo(scalar_dtype(state), (dim(rows), dim(width)), (dim(stride), dim(1)))
-            made = loop.AllocOp(info, self.size, "block")
+            made = loop.AllocOp(info, self.size, "shared")
             self.block.add_op(made)
             found.append(made.result)
             self.size = self.size + (rows * stride * info.dtype.bytes + 15) // 16 * 16

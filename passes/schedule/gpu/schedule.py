@@ -25,7 +25,7 @@ from ...locations import copy_loc
 from ...tensor.tensor_cores import narrow_operands
 from ..base import ScheduleWalk
 from ..body import LoopWriter, buffer_info
-from ..cpu.schedule import FOREIGN, CpuSchedule
+from ..cpu.schedule import CUSTOM_KERNELS, CpuSchedule
 from ..map.schedule import VectorConfig
 from ..matmul.match import match_matmul
 from ..rows.staging import can_fission, fission
@@ -49,17 +49,17 @@ AS_THREADS = VectorConfig(vector_bits=128, crossing=False)
 
 @dataclass(frozen=True)
 class ScheduleGpuPass(ModulePass):
-    """Kernels to grids.  `threads` of a block; `unroll` copies of a map's vectors (0: chosen by the body).
+    """Kernels to grids.  `threads` of a block; `unroll` factor of a map's vectors (0: chosen by the body).
 
-    `warpgroups`: matrix units that multiply for four warps together are there, and used where they can be; `boxes`: so
-    are copies of whole boxes of their operands.
+    `warpgroups`: the GPU has matrix instructions of warp groups (``wgmma``), used where they can be; `tma`: it has
+    tensor memory access, which copies boxes of their operands.
     """
 
     name = "tx-schedule-gpu"
     threads: int = 256
     unroll: int = 0
     warpgroups: bool = False
-    boxes: bool = False
+    tma: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
@@ -67,7 +67,7 @@ class ScheduleGpuPass(ModulePass):
                 LoopWriter(function, costs=CostModel.of(function), streams=False, grid=WITH_MEMORY),
                 Grid(self.threads, self.unroll),
                 self.warpgroups,
-                self.boxes,
+                self.tma,
             ).function(function)
             function.attributes["tx.thread_arena"] = dim_attr(dim(0))
 
@@ -76,7 +76,7 @@ class ScheduleGpuPass(ModulePass):
 class GpuSchedule(ScheduleWalk):
     grid: Grid
     warpgroups: bool
-    boxes: bool
+    tma: bool
 
     def kernel(self, op: Operation, block: Block) -> None:
         name, why, write = self._schedule_of(op)
@@ -93,7 +93,7 @@ class GpuSchedule(ScheduleWalk):
             unit = held.unit(op.order.data) if held is not None and op.order is not None else None
             if held is not None and unit is not None:
                 together = self.warpgroups and unit.warpgroup
-                units = MmaMatmul(writer, op, factors, held, unit, together, self.boxes)
+                units = MmaMatmul(writer, op, factors, held, unit, together, self.tma)
                 why = f"sums in the order {_order(op)}, which is theirs"
                 why += f"; {units.operand_transport}" if units.operand_transport else ""
                 return "warp groups" if together else "matrix units", why, units.write
@@ -106,10 +106,10 @@ class GpuSchedule(ScheduleWalk):
                 "fold", f"threads share the order {_order(op)}",
                 lambda block: schedule_gpu_reduction(writer, op, block, grid),
             )  # fmt: skip
-        if isinstance(op, kernel.RowsOp) and holds_contraction(op):
+        if isinstance(op, kernel.RowGroupOp) and holds_contraction(op):
             why = "rows that contractions make and use stay with a block where it has room"
             return "panels", why, lambda block: self._panels(op, block)
-        if isinstance(op, kernel.RowsOp) and supports_rows(op.nests):
+        if isinstance(op, kernel.RowGroupOp) and supports_rows(op.nests):
             return (
                 "rows", "nests that share their rows, which fit a block",
                 lambda block: schedule_gpu_rows(writer, op, block, grid),
@@ -119,20 +119,20 @@ class GpuSchedule(ScheduleWalk):
                 "scan", f"a block for each block of the order {_order(op)}",
                 lambda block: schedule_gpu_scan(writer, op, block, lambda rows: self._as_threads(op, rows)),
             )  # fmt: skip
-        if isinstance(op, kernel.RowsOp) and any(map(supports_scan, op.nests)) and can_fission(op):
+        if isinstance(op, kernel.RowGroupOp) and any(map(supports_scan, op.nests)) and can_fission(op):
             return "apart", "a scan's rows have threads of their own", lambda block: self._scans(op, block)
-        if isinstance(op, kernel.ForeignOp) and FOREIGN[op.fn.data] is schedule_sort:
+        if isinstance(op, kernel.CustomOp) and CUSTOM_KERNELS[op.fn.data] is schedule_sort:
             return "sort", "blocks sort tiles, then elements find their places", lambda block: self._sort(op, block)
         why = "few can share it, so each does what a thread or lane of a CPU does"
         return "threads", why, lambda block: self._as_threads(op, block)
 
-    def _panels(self, op: kernel.RowsOp, block: Block) -> None:
+    def _panels(self, op: kernel.RowGroupOp, block: Block) -> None:
         """Some rows a block through all nests, or contractions and the nests between them one after another."""
         panels = Panels(self.writer, op, self.grid)
         excess = panels.excess if panels.fits_shared_memory else dim(0)
         self.writer.either(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner))
 
-    def _scans(self, op: kernel.RowsOp, block: Block) -> None:
+    def _scans(self, op: kernel.RowGroupOp, block: Block) -> None:
         """Nests one after another, where rows are long enough for that."""
         longest = next(nest.extents.data[-1] for nest in op.nests if supports_scan(nest))
         runs = [[nest] for nest in op.nests]
@@ -141,7 +141,7 @@ class GpuSchedule(ScheduleWalk):
             lambda inner: self._apart(op, runs, inner), lambda inner: self._as_threads(op, inner),
         )  # fmt: skip
 
-    def _sort(self, op: kernel.ForeignOp, block: Block) -> None:
+    def _sort(self, op: kernel.CustomOp, block: Block) -> None:
         """By blocks, where rows are long enough for that."""
         length = buffer_info(op.ins[0]).dims[op.params["axis"]]
         self.writer.either(
@@ -149,10 +149,10 @@ class GpuSchedule(ScheduleWalk):
             lambda inner: schedule_gpu_sort(self.writer, op, inner), lambda inner: self._as_threads(op, inner),
         )  # fmt: skip
 
-    def _apart(self, op: kernel.RowsOp, runs: Sequence[Sequence[kernel.GenericOp]], block: Block) -> None:
+    def _apart(self, op: kernel.RowGroupOp, runs: Sequence[Sequence[kernel.GenericOp]], block: Block) -> None:
         """Runs of the nests of rows one after another, with memory between them."""
         for run in fission(runs, op.n_shared, lambda info: self.writer.allocate(block, info)):
-            made = run[0] if len(run) == 1 else kernel.RowsOp(op.n_shared, Block([*run, kernel.YieldOp()]), [])
+            made = run[0] if len(run) == 1 else kernel.RowGroupOp(op.n_shared, Block([*run, kernel.YieldOp()]), [])
             before = block.last_op
             self.kernel(made, block)
             copy_loc(op, block, before)

@@ -37,7 +37,7 @@ TILE = 1 << TILE_BITS
 MOST_BITS = 40
 
 
-def schedule_gpu_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block) -> None:
+def schedule_gpu_sort(writer: LoopWriter, op: kernel.CustomOp, block: Block) -> None:
     """Grids for a foreign kernel that sorts."""
     _Sort(writer, op).emit(block)
 
@@ -57,7 +57,7 @@ class _Copies:
 
 
 class _Sort(SortBase):
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp):
+    def __init__(self, writer: LoopWriter, op: kernel.CustomOp):
         element = buffer_info(op.ins[0]).dtype
         super().__init__(writer, op, VectorConfig(128), keys_of(element, op.params["descending"], False))
         self.types = [*(key.dtype for key in self.keys), I64]
@@ -88,7 +88,7 @@ class _Sort(SortBase):
         row, tile = (inner.bind(inner.b.index(e)) for e in (number // self.tiles, number % self.tiles))
         memory, offset = [], 0
         for element in self.types:
-            made = loop.AllocOp(BufferInfo(element, (dim(TILE),), packed_strides((dim(TILE),))), offset, "block")
+            made = loop.AllocOp(BufferInfo(element, (dim(TILE),), packed_strides((dim(TILE),))), offset, "shared")
             inner.block.add_op(made)
             memory.append(made.result)
             offset += TILE * element.bytes

@@ -135,7 +135,7 @@ def _tiles(nest: kernel.GenericOp, turned: Turned, block: Block) -> tuple[dict[i
     offset, dims = dim(0), (dim(TILE), dim(TILE + 1))
     for i in turned.inputs:
         info = BufferInfo(buffer_info(nest.ins[i]).dtype, dims, packed_strides(dims))
-        made = loop.AllocOp(info, offset, "block")
+        made = loop.AllocOp(info, offset, "shared")
         block.add_op(made)
         found[i] = made.result
         offset = offset + (product(dims) * info.dtype.bytes + 15) // 16 * 16

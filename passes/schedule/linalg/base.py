@@ -47,7 +47,7 @@ def magnitude(b: ScalarBuilder, x: Value) -> Value:
 class BatchedLinalg:
     """Base of loop generators whose operands and results are stacks: all dims but the last ones count matrices."""
 
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: VectorConfig):
+    def __init__(self, writer: LoopWriter, op: kernel.CustomOp, lanes: VectorConfig):
         self.writer, self.op = writer, op
         info = buffer_info(op.ins[0])
         self.element: DType = info.dtype

@@ -34,12 +34,12 @@ _LAST, _TRIED, _LEFT = ([dim(i)] for i in range(3))
 _UNIT, _NORM = ([dim(i)] for i in range(2))
 
 
-def schedule_eigenvalues(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_eigenvalues(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``eigenvalues``."""
     _Eigenvalues(writer, op, lanes).emit(block)
 
 
-def schedule_eigenvectors(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_eigenvectors(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``eigenvectors``: of eigenvalues, and unit vectors as columns."""
     _Eigenvectors(writer, op, lanes).emit(block)
 

@@ -18,12 +18,12 @@ __all__ = ["schedule_cholesky", "schedule_elimination"]
 I64 = DTYPES["i64"]
 
 
-def schedule_elimination(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_elimination(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``eliminate``: of a and b the solutions of ``a @ x = b``, the pivots, and the sign of their order."""
     _Elimination(writer, op, lanes).emit(block)
 
 
-def schedule_cholesky(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_cholesky(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``cholesky``: the lower factor."""
     _Cholesky(writer, op, lanes).emit(block)
 

@@ -27,17 +27,17 @@ SWEEPS = 40
 SMALL = {"f32": 2.0**-25, "f64": 2.0**-54}
 
 
-def schedule_qr(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_qr(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``qr``: parameter ``complete``."""
     _Qr(writer, op, lanes).emit(block)
 
 
-def schedule_eigh(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_eigh(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``jacobi_eigh``."""
     _Eigh(writer, op, lanes).emit(block)
 
 
-def schedule_svd(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_svd(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``jacobi_svd``."""
     _Svd(writer, op, lanes).emit(block)
 

@@ -250,7 +250,7 @@ class CpuMatmul(PackedOperands):
 
     def _sums(self, block: Block, rows: Dim) -> SSAValue:
         """Where blocks of K of some rows are added up: the output, unless something is still to be done to the sums."""
-        last = self.nest.finish.block.first_op
+        last = self.nest.epilogue.block.first_op
         out = self.nest.outs[0]
         trivial = isinstance(last, kernel.YieldOp) and len(self.nest.outs) == 1
         if trivial and buffer_info(out).dtype is scalar_dtype(self.state) and len(self.nest.maps_out()) == 1:
@@ -423,7 +423,7 @@ class CpuMatmul(PackedOperands):
         for iterator, lower, upper in ((r, dim(0), rows[1]), (once, self._blocks - 1, number + 1)):
             inner = Block()
             inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), lower, upper, inner, apart=iterator is r)
+            made = loop.ForOp(str(iterator), lower, upper, inner, outline=iterator is r)
         return made
 
     def _finish_if_empty(self, block: Block, first: Dim, last: Dim) -> None:

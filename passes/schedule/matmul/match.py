@@ -52,7 +52,7 @@ def multiplied(nest: kernel.GenericOp) -> tuple[SSAValue, SSAValue] | None:
     if order.kind in ("chain", "unit") and order.product:
         return last.values[0], last.values[1]
     product = last.values[0].owner
-    sum_ = nest.merge.block.first_op
+    sum_ = nest.combiner.block.first_op
     if (
         order.kind not in ("free", "unit")
         or len(last.values) != 1

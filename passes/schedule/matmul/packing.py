@@ -68,7 +68,7 @@ class PackedOperands:
         self.k = extents[-1]
         assert nest.order is not None
         self.depth = nest.order.data.block or DEPTH
-        self.state: Attribute = nest.merge.block.args[0].type
+        self.state: Attribute = nest.combiner.block.args[0].type
         self.width = _lanes(scalar_dtype(self.state).bits, self.n, lanes)
         tile = register_tile(self.m, self.n, self.width, int(writer.costs.machine.registers))
         self.rows, self.copies = tile.rows, tile.vectors

@@ -39,7 +39,7 @@ def order_of(nest: kernel.GenericOp) -> Order:
 
 def state_types(nest: kernel.GenericOp) -> list[Attribute]:
     """The types of the states that a nest folds."""
-    args = nest.merge.block.args
+    args = nest.combiner.block.args
     return [a.type for a in list(args)[: len(args) // 2]]
 
 
@@ -63,7 +63,7 @@ def strides(walk: Access, symbol: Sym) -> bool:
 
 def entering(nest: kernel.GenericOp, walks: list[Access]) -> list[Access]:
     """What is read for each element, not for what a fold comes to; all of it where nothing is."""
-    return walks[: len(nest.ins) - nest.n_post] or walks
+    return walks[: len(nest.ins) - nest.n_epilogue_inputs] or walks
 
 
 def can_vectorize_results(order: Order) -> bool:

@@ -96,7 +96,7 @@ def _in_tiles(folds: RegisterReduction) -> RegisterReduction | None:
         return None
     tiles = replace(folds, across=True, lanes=folds.lanes.at_most(costs.elements_per_line * max(w.bits for w in walks)))
     along, rows = choose_lanes(folds.lanes, entering(nest, walks), 1)[0], _rows_of_tile(tiles)
-    merge = operations_and_chain(nest.merge.block.ops)[0]
+    merge = operations_and_chain(nest.combiner.block.ops)[0]
     longest = costs.max_transposed_row(merge, len(state_types(nest)), turned, along, rows)
     if not longest:
         return None

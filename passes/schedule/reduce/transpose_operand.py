@@ -62,14 +62,14 @@ class Panels:
             maps.append(IndexMap(extents, (row, number * size + k) if by_rows else index.exprs))
         if any(isinstance(op, kernel.ReadOp | loop.IndexOp) for op in nest.body.block.walk()):
             return None
-        merge = nest.merge.clone().detach_block(0)
+        merge = nest.combiner.clone().detach_block(0)
         states = [a.type for a in list(merge.args)[: len(partials)]]
         finish = Block(arg_types=states)
         finish.add_op(kernel.YieldOp(*finish.args))
         place = IndexMap(extents, (row * (self.columns // size) + number,))
         return kernel.GenericOp(
             nest.ins, partials, extents, maps, [place] * len(partials), nest.body.clone().detach_block(0), [],
-            parallel=2, merge=merge, finish=finish, order=nest.order.data, identity=list(nest.identity.data),
+            parallel=2, combiner=merge, epilogue=finish, order=nest.order.data, identity=list(nest.identity.data),
         )  # fmt: skip
 
     def copy(self, block: Block, first: Dim, last: Dim, most: Dim, lanes: VectorConfig) -> None:
@@ -117,7 +117,7 @@ def match_transposed(writer: LoopWriter, nest: kernel.GenericOp) -> Panels | Non
         rows, columns = info.dims
         if info.strides[1] is rows and index.exprs == (k // columns, k % columns):
             found.setdefault(columns, []).append(number)
-    if len(found) != 1 or nest.n_post:
+    if len(found) != 1 or nest.n_epilogue_inputs:
         return None
     ((columns, numbers),) = found.items()
     return Panels(writer, nest, tuple(numbers), columns)

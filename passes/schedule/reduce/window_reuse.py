@@ -126,7 +126,7 @@ def _places(reads: Sequence[_Read]) -> list[_Place]:
 def _reads(nest: kernel.GenericOp, steps: int, row: Sym, column: Sym, rows: int) -> list[_Read]:
     """What the steps of so many rows read."""
     found: list[_Read] = []
-    entering = len(nest.ins) - nest.n_post
+    entering = len(nest.ins) - nest.n_epilogue_inputs
     for value, index in zip(nest.ins[:entering], nest.maps_in()):
         exprs = (buffer_info(value).address(index.exprs), *index.guards)
         moves = any(column in e.symbols() for e in exprs)

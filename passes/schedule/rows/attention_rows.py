@@ -26,14 +26,14 @@ from .staging import can_fission, fission, handed_on, in_place, placed, row_matm
 __all__ = ["is_attention", "schedule_attention"]
 
 
-def is_attention(rows: kernel.RowsOp) -> bool:
+def is_attention(rows: kernel.RowGroupOp) -> bool:
     """Whether rows begin and end with contractions along them, of the same stacks, and hand on nothing but elements."""
     ends = [row_matmul_operands(nest, rows.n_shared) for nest in (rows.nests[0], rows.nests[-1])]
     return None not in ends and len({f.batch for f in ends if f is not None}) == 1 and can_fission(rows)
 
 
 def schedule_attention(
-    writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: VectorConfig, write_nest: NestWriter
+    writer: LoopWriter, rows: kernel.RowGroupOp, block: Block, lanes: VectorConfig, write_nest: NestWriter
 ) -> None:  # fmt: skip
     """Loops for rows that `is_attention`; `write_nest` schedules one nest within one row, serially."""
     panels = _Panels(writer, rows, lanes, write_nest)
@@ -41,7 +41,7 @@ def schedule_attention(
 
 
 class _Panels:
-    def __init__(self, writer: LoopWriter, rows: kernel.RowsOp, lanes: VectorConfig, write_nest: NestWriter):
+    def __init__(self, writer: LoopWriter, rows: kernel.RowGroupOp, lanes: VectorConfig, write_nest: NestWriter):
         self.writer, self.lanes, self.write_nest = writer, lanes, write_nest
         self.nests, self.shared = rows.nests, rows.n_shared
         self.runs = [self.nests[:1], self.nests[1:-1], self.nests[-1:]]
@@ -62,7 +62,7 @@ class _Panels:
                 CpuMatmul(self.writer, run[0], factors, self.lanes).write_gemv(block)
                 copy_loc(run[0], block, before)
             else:
-                rows = kernel.RowsOp(self.shared, Block([*run, kernel.YieldOp()]), [])
+                rows = kernel.RowGroupOp(self.shared, Block([*run, kernel.YieldOp()]), [])
                 schedule_rows(self.writer, rows, block, self.lanes, self.write_nest)
 
     def together(self, block: Block) -> None:
@@ -97,7 +97,7 @@ class _Panels:
 
     def _between(self, nests: Sequence[kernel.GenericOp], block: Block, start: Dim, stop: Dim) -> None:
         """The nests between the contractions, a row after another."""
-        around = kernel.RowsOp(self.shared, Block([*nests, kernel.YieldOp()]), [])
+        around = kernel.RowGroupOp(self.shared, Block([*nests, kernel.YieldOp()]), [])
         row, body = self.writer.fresh(), Block()
         left = self.first.factors.left
         places = unravel(row, self._extents(left))

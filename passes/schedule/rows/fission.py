@@ -28,7 +28,7 @@ from .staging import can_fission, fission, handed_on, is_row_buffer
 __all__ = ["few_rows", "group_can_fission", "rows_exceed_l2", "schedule_fissioned"]
 
 
-def group_can_fission(rows: kernel.RowsOp) -> bool:
+def group_can_fission(rows: kernel.RowGroupOp) -> bool:
     """Whether each nest of rows can go over all of them: nothing but elements is handed on, folds can go in bands."""
     return can_fission(rows) and all(can_tile_columns(nest) for nest in rows.nests if nest.is_reduction)
 

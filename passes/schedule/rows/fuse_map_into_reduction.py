@@ -39,4 +39,4 @@ def can_fuse(made: kernel.GenericOp, fold: kernel.GenericOp, shared: int, costs:
     (stored,), row = made.maps_out(), made.outs[0]
     read = [index for value, index in zip(fold.ins, fold.maps_in()) if value is row]
     dense = len(stored.exprs) == 1 and buffer_info(row).strides[0].const == 1
-    return dense and fold.n_post == 0 and len(read) == 1 and read[0] == stored and not stored.guards
+    return dense and fold.n_epilogue_inputs == 0 and len(read) == 1 and read[0] == stored and not stored.guards

@@ -34,7 +34,7 @@ NestWriter = Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None]
 
 
 def schedule_rows(
-    writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: VectorConfig, write_nest: NestWriter
+    writer: LoopWriter, rows: kernel.RowGroupOp, block: Block, lanes: VectorConfig, write_nest: NestWriter
 ) -> None:
     """Loops for `rows`; `write_nest` schedules one nest within one row, serially, or for all rows."""
     nests, shared = rows.nests, rows.n_shared
@@ -60,7 +60,7 @@ def schedule_rows(
 
 
 def _row_by_row(
-    writer: LoopWriter, rows: kernel.RowsOp, block: Block, lanes: VectorConfig, write_nest: NestWriter
+    writer: LoopWriter, rows: kernel.RowGroupOp, block: Block, lanes: VectorConfig, write_nest: NestWriter
 ) -> None:  # fmt: skip
     """Loops around the nests of one row."""
     nests, shared = rows.nests, rows.n_shared

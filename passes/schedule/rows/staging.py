@@ -64,7 +64,7 @@ def uses_of_rows(nests: Sequence[kernel.GenericOp], shared: int, value: SSAValue
     """The inputs of the nests that are elements of a row of a value."""
     found: list[RowAccess] = []
     for at, nest in enumerate(nests):
-        operands = list(zip(nest.ins, nest.maps_in()))[: len(nest.ins) - nest.n_post]
+        operands = list(zip(nest.ins, nest.maps_in()))[: len(nest.ins) - nest.n_epilogue_inputs]
         for number, (used, index) in enumerate(operands):
             symbols = [e.symbol for e in index.exprs]
             if used is not value or index.guards or None in symbols or len(set(symbols)) < len(symbols):
@@ -90,7 +90,7 @@ def _load(outer: tuple[Dim, ...], value: SSAValue, use: RowAccess) -> kernel.Gen
     return kernel.GenericOp([value], [row.result], extents, [source], [target], body, [])
 
 
-def can_fission(rows: kernel.RowsOp) -> bool:
+def can_fission(rows: kernel.RowGroupOp) -> bool:
     """Whether the nests hand rows on through their operands only."""
     return not any(is_row_buffer(v) for v in _read(rows.nests))
 

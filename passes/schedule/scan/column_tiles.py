@@ -35,7 +35,7 @@ def fits_unrolled(nest: kernel.GenericOp) -> bool:
     """Whether a run of the order ``prefix`` can be written step by step: it is short, and reads at its own places."""
     assert nest.order is not None
     lanes = nest.order.data.lanes
-    merge, body = (operations_and_chain(r.block.ops)[0] for r in (nest.merge, nest.body))
+    merge, body = (operations_and_chain(r.block.ops)[0] for r in (nest.combiner, nest.body))
     reads = any(isinstance(op, kernel.ReadOp) for r in nest.regions for b in r.blocks for op in b.ops)
     return not reads and lanes * (merge * (lanes.bit_length() + 2) + body) <= LONGEST_RUN
 

@@ -70,7 +70,7 @@ def _lies_along(nest: kernel.GenericOp, walks: Sequence[Access]) -> bool:
 
 def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, chain: Block, level: LoopSpec) -> tuple[Block, LoopSpec]:
     """Some neighbouring chains together, each of which waits for itself: the loop over these, and the level around."""
-    merging, waiting = operations_and_chain(nest.merge.block.ops)
+    merging, waiting = operations_and_chain(nest.combiner.block.ops)
     copies, start = writer.costs.copies(operations_and_chain(nest.body.block.ops)[0] + merging, waiting), writer.fresh()
     chain.add_op(loop.YieldOp())
     stop = minimum(level.extent, start + copies)

@@ -28,9 +28,9 @@ Place = Callable[[Dim], list[Dim]]
 
 
 class SortBase:
-    """Loops for one `kernel.foreign` that sorts, by the parts `keys` of an order, the least important first."""
+    """Loops for one `kernel.custom` that sorts, by the parts `keys` of an order, the least important first."""
 
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: VectorConfig, keys: list[Key]):
+    def __init__(self, writer: LoopWriter, op: kernel.CustomOp, lanes: VectorConfig, keys: list[Key]):
         self.writer, self.op, self.lanes, self.keys = writer, op, lanes, keys
         (self.x,) = op.ins
         info = buffer_info(self.x)

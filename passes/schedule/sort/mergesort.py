@@ -82,7 +82,7 @@ class _Row:
 class NetworkMergeSort(SortBase):
     """``sort`` of whole numbers and floats that are not complex."""
 
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: VectorConfig):
+    def __init__(self, writer: LoopWriter, op: kernel.CustomOp, lanes: VectorConfig):
         self.descending: bool = op.params["descending"]
         self.key = self.key_of(buffer_info(op.ins[0]).dtype, lanes)
         #: What is in the order of keys where NaN is in that of elements.

@@ -76,7 +76,7 @@ class _Digits:
 class RadixSort(SortBase):
     """``sort``, ``argsort`` and ``sort_with_positions``; `only_values`: values are what their keys say."""
 
-    def __init__(self, writer: LoopWriter, op: kernel.ForeignOp, lanes: VectorConfig, only_values: bool):
+    def __init__(self, writer: LoopWriter, op: kernel.CustomOp, lanes: VectorConfig, only_values: bool):
         element = buffer_info(op.ins[0]).dtype
         super().__init__(writer, op, lanes, keys_of(element, op.params["descending"], only_values))
         self.only_values = only_values

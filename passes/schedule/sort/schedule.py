@@ -34,7 +34,7 @@ __all__ = ["schedule_sort"]
 I64 = DTYPES["i64"]
 
 
-def schedule_sort(writer: LoopWriter, op: kernel.ForeignOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_sort(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``sort``, ``argsort`` and ``sort_with_positions``: parameters ``axis`` and ``descending``."""
     info = buffer_info(op.ins[0])
     element, n = info.dtype, assumed_number(info.dims[op.params["axis"]])

@@ -34,7 +34,7 @@ class Position:
 
 def position_of(op: ReduceOp, dtypes: list[DType]) -> Position | None:
     """The state of a reduction of any order of its elements that says where they come from, if it has one."""
-    merge, states = op.merge.block, len(dtypes)
+    merge, states = op.combiner.block, len(dtypes)
     if op.order.data.kind != "free" or states < 2:
         return None
     entering, merged = op.body.block.last_op, merge.last_op

@@ -237,9 +237,9 @@ class Loops:
         inits = self.lanes.spread_all(map(self.values.__getitem__, op.inits), self.lanes.axes)
         _, outs = self.counted(
             op.symbol, self.index.value(lower), self.index.value(upper), self.index.value(step),
-            lambda carried: self.polled(op.block, carried), inits, trips=trips if op.until is None else None,
+            lambda carried: self.polled(op.block, carried), inits, trips=trips if op.break_flag is None else None,
             bound=bound, multiple=gcd(self.index.multiple(lower), self.index.multiple(step)),
-            until=op.until is not None, strip=self.polling.strip_if_long(op),
+            until=op.break_flag is not None, strip=self.polling.strip_if_long(op),
         )  # fmt: skip
         self.values.update(zip(op.outs, outs))
 

@@ -221,7 +221,7 @@ class Reductions:
         return totals
 
     def merge(self, fold: Fold, older: Sequence[VectorValue], newer: Sequence[VectorValue]) -> list[VectorValue]:
-        return self.region(fold.op.merge.block, [*older, *newer])
+        return self.region(fold.op.combiner.block, [*older, *newer])
 
     def accumulate(
         self, fold: Fold, totals: list[VectorValue], lane: VectorAxis | None, mask: str | None = None
@@ -246,7 +246,7 @@ class Reductions:
         else:
             if fold.product == "mul_add":
                 element = [self.scalars.primitive("mul", element, fold.dtypes[0])]
-            forward = fold.op.merge.block if fold.position is None else fold.position.forward
+            forward = fold.op.combiner.block if fold.position is None else fold.position.forward
             new = self.region(forward, [*totals, *element])
         return self.lanes.spread_all(new, totals[0].lanes)
 

@@ -78,7 +78,7 @@ class Scans:
         op, lanes = scan.op, scan.lanes
         bound = op.upper.data if op.lower.data.nonneg else None
         main_end = self.text.add(start, self.text.whole(self.text.sub(end, start), lanes))
-        if needs_order(op.body.block) or needs_order(op.finish.block):
+        if needs_order(op.body.block) or needs_order(op.epilogue.block):
             load, finish = self._through_memory(scan, str(lanes))
         else:
             load, finish = self._in_vectors(scan)
@@ -131,7 +131,7 @@ class Scans:
         place = str(lane.width - 1) if count is None else self.text.sub(count, "1")
         if count is None:
             # Merged on its own, the chain from run to run is one merge long.
-            chain = self.region(scan.op.merge.block, [*chain, *(self._element(x, place) for x in local)])
+            chain = self.region(scan.op.combiner.block, [*chain, *(self._element(x, place) for x in local)])
         else:
             chain = [self._element(p, place) for p in prefixes]
         return [*chain, *(self._element(r, place) for r in results)]
@@ -139,7 +139,7 @@ class Scans:
     def _merged(
         self, scan: _Scan, older: Sequence[VectorValue], newer: Sequence[VectorValue], lane: VectorAxis
     ) -> list[VectorValue]:
-        return [self._as_vector(r, lane) for r in self.region(scan.op.merge.block, [*older, *newer])]
+        return [self._as_vector(r, lane) for r in self.region(scan.op.combiner.block, [*older, *newer])]
 
     def _doubled(self, scan: _Scan, elements: list[VectorValue], lane: VectorAxis) -> list[VectorValue]:
         """The prefixes of one run: lane ``l`` takes in lane ``l - s`` for ``s`` = 1, 2, 4, …"""
@@ -180,7 +180,7 @@ class Scans:
             return [self._as_vector(r, lane) for r in inside(lane, scan.op.body.block)]
 
         def finish(lane: VectorAxis, prefixes: Sequence[VectorValue]) -> None:
-            inside(lane, scan.op.finish.block, prefixes)
+            inside(lane, scan.op.epilogue.block, prefixes)
 
         return load, finish
 
@@ -224,7 +224,7 @@ class Scans:
 
     def _finish_one(self, scan: _Scan, places: list[str]) -> None:
         states = [VectorValue((), [get_state(self.text, p, d, 1)], d) for p, d in zip(places, scan.dtypes)]
-        self.region(scan.op.finish.block, states)
+        self.region(scan.op.epilogue.block, states)
 
     def _as_vector(self, x: VectorValue, lane: VectorAxis) -> VectorValue:
         spread = VectorValue((lane,), self.lanes.spread(x, (lane,)), x.dtype)

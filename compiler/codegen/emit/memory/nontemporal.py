@@ -75,9 +75,9 @@ class NontemporalStores:
         None where the operation or the target has no such stores.
         """
         text = self.text
-        if op.streaming is None or not text.target.has_streaming_stores or vector_bytes * 8 not in (128, 256, 512):
+        if op.nontemporal is None or not text.target.has_streaming_stores or vector_bytes * 8 not in (128, 256, 512):
             return None
-        least = op.streaming.value.data
+        least = op.nontemporal.value.data
         size = dim(info.dtype.bytes)
         for extent in info.dims:
             size = size * extent
