@@ -46,7 +46,7 @@ def one(profile):
 
 def test_rows_are_one_kernel_that_reads_and_writes_each_operand_once():
     kernel = one(softmax.profile(np.ones((30, 70), np.float32), np.float32(2), repeats=1))
-    assert kernel.operations == "fold(select); sub mul exp; fold(add); div"
+    assert kernel.operations == "reduce(select); sub mul exp; reduce(add); div"
     assert (kernel.bytes_read, kernel.bytes_written) == (30 * 70 * F32 + F32, 30 * 70 * F32)
     assert kernel.flops == 30 * 70 * 5  # sub, mul, exp, add, div; comparing is none
     assert kernel.float_bits == 32
@@ -68,7 +68,7 @@ def test_contraction_with_its_epilogue():
 def test_chain_of_three_kernels_names_the_lines_it_came_from():
     kernels = chain.profile(np.ones((40, 60)), repeats=1).kernels
     n, line = 40 * 60, chain.__wrapped__.__code__.co_firstlineno
-    assert [k.operations for k in kernels] == ["mul add fold(add)", "mul add fold(add)", "mul add tanh"]
+    assert [k.operations for k in kernels] == ["mul add reduce(add)", "mul add reduce(add)", "mul add tanh"]
     assert sorted(k.bytes for k in kernels) == [n * F64 + F64, (n + 40) * F64, 2 * n * F64 + F64]
     assert [k.flops for k in kernels] == [3 * n, 3 * n, 4 * n]
     places = [place for k in kernels for place in k.places]

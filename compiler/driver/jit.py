@@ -450,12 +450,12 @@ class Jitted(NativeCallable):
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """What was compiled for these arguments and why: facts, guards, decisions with figures, kernels."""
-        from ...passes.cost.remarks import recorded
+        from ...passes.cost.remarks import collect
         from ..tools.explain import explain
 
         call = self._bind(args, kwargs)
         graph, captured, _ = self._trace(call)
-        with recorded() as remarks:
+        with collect() as remarks:
             stages = self.lower(*args, **kwargs).stages
         return explain(
             self.__wrapped__.__name__,

@@ -36,14 +36,14 @@ __all__ = ["SCALES", "Trial", "Tuned", "tuned"]
 
 #: Constants in the order in which they are tried, by what factors, and what of the loops they decide.
 SCALES: dict[str, tuple[str, tuple[float, ...]]] = {
-    "dispatch_ns": ("pieces of work for threads", (0.25, 4.0)),
-    "registers": ("copies of bodies, sums side by side", (0.5, 2.0)),
-    "near_rate": ("what is kept, what is computed again", (0.1, 10.0)),
-    "cache1": ("sides of tiles", (0.25, 4.0)),
-    "line": ("results side by side", (0.5, 2.0)),
-    "page": ("bands of scans", (0.25, 4.0)),
-    "cache2": ("stretches of scans, panels of rows", (0.25, 4.0)),
-    "cache3": ("from which size on stores go past the caches", (1 / 64, 64.0)),
+    "dispatch_ns": ("size of parallel tasks", (0.25, 4.0)),
+    "vector_registers": ("unroll factors, accumulators", (0.5, 2.0)),
+    "l2_bandwidth": ("materialize or recompute", (0.1, 10.0)),
+    "l1_bytes": ("tile sizes", (0.25, 4.0)),
+    "cache_line": ("unroll-and-jam of results", (0.5, 2.0)),
+    "page_bytes": ("column tiles of scans", (0.25, 4.0)),
+    "l2_bytes": ("chunks of scans, tiles of rows", (0.25, 4.0)),
+    "l3_bytes": ("threshold of non-temporal stores", (1 / 64, 64.0)),
 }
 #: A candidate must be faster by so much; what is less may be the machine's own variation.
 WORTH = 0.95

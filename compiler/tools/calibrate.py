@@ -45,13 +45,13 @@ def _measured(quick: bool) -> dict[str, float]:
     found = _cache_sizes()
     machine = Machine(**found)
     samples, rounds = (1, 10**4) if quick else (_SAMPLES, 10**6)
-    near, far = int(machine.cache2 / 4), 1 << 20 if quick else int(max(2 * machine.cache3, 64 << 20))
+    near, far = int(machine.l2_bytes / 4), 1 << 20 if quick else int(max(2 * machine.l3_bytes, 64 << 20))
     rates = {
-        "registers": float(native_target().vector_registers),
-        "near_rate": copy_bandwidth(1, near, samples) / 1e9,
-        "far_rate": copy_bandwidth(1, far, samples) / 1e9,
-        "arithmetic": fma_peak(1, 32, rounds, samples) / 2e9,
-        "division": division_peak(rounds // 10, samples) / 1e9,
+        "vector_registers": float(native_target().vector_registers),
+        "l2_bandwidth": copy_bandwidth(1, near, samples) / 1e9,
+        "dram_bandwidth": copy_bandwidth(1, far, samples) / 1e9,
+        "flops_per_ns": fma_peak(1, 32, rounds, samples) / 2e9,
+        "divs_per_ns": division_peak(rounds // 10, samples) / 1e9,
         "dispatch_ns": _handover(2 if quick else _SAMPLES),
     }
     return {**found, **{name: float(f"{value:.2g}") for name, value in rates.items()}}
@@ -63,8 +63,8 @@ def _cache_sizes() -> dict[str, float]:
     for index in sorted(_CACHES.glob("index*")):
         level, kind, size = ((index / name).read_text().strip() for name in ("level", "type", "size"))
         if kind != "Instruction" and level in "123":
-            found[f"cache{level}"] = float(int(size.rstrip("KM")) << {"K": 10, "M": 20}.get(size[-1], 0))
-            found["line"] = float((index / "coherency_line_size").read_text())
+            found[f"l{level}_bytes"] = float(int(size.rstrip("KM")) << {"K": 10, "M": 20}.get(size[-1], 0))
+            found["cache_line"] = float((index / "coherency_line_size").read_text())
     return found
 
 

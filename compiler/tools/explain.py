@@ -38,13 +38,13 @@ def explain(
     lines = [f"{name}: {', '.join(str(i.value.type) if i.value else f'{i.symbol}: int' for i in graph.inputs)}"]
     lines += ["", "facts that select this version (sizes are not among them):"]
     lines += [f"  {fact}" for fact in facts] or ["  none"]
-    lines += ["", "taken from outside the function, and checked at each call:"] if captured else []
+    lines += ["", "captured from outside the function, checked at each call:"] if captured else []
     lines += [f"  {fact}" for fact in captured]
     lines += ["", "guards, checked at each call; another version is compiled where one fails:"]
     lines += [f"  {guard}" for guard in graph.table.guards] or ["  none"]
     plan = getattr(stages, "plan", None)
     model = "the cost model" if plan is None else "the cost model of a GPU"
-    lines += ["", f"decisions, and what each way would take by {model} (sizes that are not facts: 512):"]
+    lines += ["", f"decisions, with estimated costs of the alternatives by {model} (sizes that are not facts: 512):"]
     lines += [f"  {said}" for said in remarks] or ["  none"]
     lines += ["", "kernels:"]
     lines += [f"  {text}" for text in _kernels(stages.text("fused"))] or ["  none"]
@@ -62,6 +62,6 @@ def _kernels(text: str) -> list[str]:
         shown = f"kernel.{kind}"
         if kind == "generic" and (match := _ITERATORS.search(" ".join(head.split()))) is not None:
             extents = re.sub(r"\bd\d+: ", "", ", ".join(filter(None, match.group(1, 2))))
-            shown += f" over ({extents})" + (f", folded in the order {match[3]}" if match[3] else "")
+            shown += f" over ({extents})" + (f", reduced in the order {match[3]}" if match[3] else "")
         found.append("  " * max(0, len(indent) // 2 - 1) + shown)
     return found

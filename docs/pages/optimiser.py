@@ -12,7 +12,7 @@ from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import run_stages
 from txc.dialects.ir_text import broken, ir_text
 from txc.passes.cost.model import Machine
-from txc.passes.cost.remarks import recorded
+from txc.passes.cost.remarks import collect
 
 __all__ = ["PAGE", "SECTIONS", "page"]
 
@@ -44,21 +44,21 @@ is 5% faster. What was found is kept in the cache folder for the graph, its fact
 |---|---|---|
 """
 DECIDES = {
-    "cache1": "sides of tiles of a transposition",
-    "cache2": "how much of a long scan is passed twice; folds across rows past a quarter of it go in sweeps",
-    "cache3": "from which size on results go past the caches: a quarter of it",
-    "line": "how many results fold side by side; vectors as long as one have to be worth it",
-    "page": "bands of scans and folds along outer dims",
-    "registers": "copies of unrolled bodies, sums held while rows are folded",
-    "near_rate": "what a value costs that is kept, bytes a ns",
-    "far_rate": "what whole tensors cost, bytes a ns",
-    "shared_rate": "what blocks of a GPU read that others read too, bytes a ns",
-    "ahead": "how far in front of a loop lines are asked for",
-    "prefetch_min_bytes": "whether they are: 0, or from how many bytes on for an operand beside stores past the caches",
-    "arithmetic": "what computing again costs, f32 operations a ns",
-    "division": "the same of divisions and square roots, which have a port of their own",
-    "dispatch_ns": "pieces of parallel work: each takes as many ns as giving it to another thread",
-    "block_memory": "which rows stay with a block of a GPU",
+    "l1_bytes": "tile size of a transposition",
+    "l2_bytes": "chunks of a long scan; column reductions larger than a quarter of it take several passes",
+    "l3_bytes": "stores of results larger than a quarter of it are non-temporal",
+    "cache_line": "unroll-and-jam of reductions; whether vectors as long as a line pay",
+    "page_bytes": "column tiles of scans and reductions along outer dims",
+    "vector_registers": "unroll factors, accumulators of reductions",
+    "l2_bandwidth": "the cost of a materialized value, bytes a ns",
+    "dram_bandwidth": "the cost of whole tensors, bytes a ns",
+    "broadcast_bandwidth": "operands that all blocks of a GPU read, bytes a ns",
+    "prefetch_bytes": "software prefetch distance",
+    "prefetch_min_bytes": "software prefetch: always (0), or only of so many bytes beside non-temporal stores",
+    "flops_per_ns": "the cost of recomputation, f32 operations a ns",
+    "divs_per_ns": "the same of divisions and square roots, which have a port of their own",
+    "dispatch_ns": "size of parallel tasks: each takes as long as dispatching it",
+    "shared_memory": "which row groups fit a block of a GPU",
 }
 
 
@@ -99,7 +99,7 @@ SECTIONS = (
             e = exp(y)
             return (e.sum([1]), (e * y).maximum([1]))
         """,
-        "canonical", "evals", ("eval",),
+        "canonical", "evals", ("materialize",),
     ),
     Section(
         "In which order folds go",
@@ -140,7 +140,7 @@ SECTIONS = (
         def f(x: f32[n, m], b: f32[m]) -> f32[n]:
             return sqrt((x * b.reshape([1, m]).broadcast([n, 1])).sum([1]))
         """,
-        "evals", "fused", ("fusion", "rows"),
+        "evals", "fused", ("sibling-fusion", "row-fusion"),
     ),
     Section(
         "Siblings: two results in one pass",
@@ -154,7 +154,7 @@ SECTIONS = (
         def f(x: f32[n, m]) -> (f32[n, m], f32[n, m], f32[n], f32[n]):
             return (x + 1.0, x * x, x.sum([1]), x.maximum([1]))
         """,
-        "fused", "fused", ("fusion",), instead="tx-fuse-siblings{enabled=false}",
+        "fused", "fused", ("sibling-fusion",), instead="tx-fuse-siblings{enabled=false}",
     ),
     Section(
         "Rows: what nests exchange stays in a cache",
@@ -171,7 +171,7 @@ SECTIONS = (
         def f(x: f32[n, m]) -> f32[n, m]:
             return x / x.sum([1]).reshape([n, 1]).broadcast([1, m])
         """,
-        "fused", "fused", ("rows",), shown="kernel|func", instead="tx-fuse-rows{enabled=false}",
+        "fused", "fused", ("row-fusion",), shown="kernel|func", instead="tx-fuse-rows{enabled=false}",
     ),
     Section(
         "The same along columns: many of them side by side",
@@ -188,7 +188,7 @@ SECTIONS = (
         def f(x: f32[n, m]) -> f32[n, m]:
             return x / x.sum([0]).reshape([1, m]).broadcast([n, 1])
         """,
-        "fused", "fused", ("rows",), shown="kernel|func", instead="tx-fuse-rows{column-major=false}",
+        "fused", "fused", ("row-fusion",), shown="kernel|func", instead="tx-fuse-rows{column-major=false}",
     ),
     Section(
         "Memory: results are written where they go",
@@ -215,7 +215,7 @@ SECTIONS = (
         def f(x: f32[n], y: f32[n]) -> f32[n]:
             return x + y
         """,
-        "buffers", "loops", ("threads", "stores"),
+        "buffers", "loops", ("threads", "nontemporal"),
     ),
     Section(
         "A longer body: smaller pieces, fewer copies",
@@ -242,7 +242,7 @@ SECTIONS = (
         def f(x: f32[n, m], y: f32[m, n]) -> f32[m, n]:
             return x.shuffle([1, 0]) + y * y
         """,
-        "buffers", "loops", ("threads", "stores"),
+        "buffers", "loops", ("threads", "nontemporal"),
     ),
     Section(
         "Updates in one sweep",
@@ -260,7 +260,7 @@ SECTIONS = (
                 y[1:n - 1] = (y[0:n - 2] + y[2:n]) * 0.5
             return y
         """,
-        "buffers", "loops", ("sweeps",), shown=LOOPS + r'|kernel|loop\.alloc|loop\.if|loop\.store|%',
+        "buffers", "loops", ("stencil",), shown=LOOPS + r'|kernel|loop\.alloc|loop\.if|loop\.store|%',
     ),
     Section(
         "Folds that make the rows they read",
@@ -318,7 +318,7 @@ SECTIONS = (
         def f(x: f32[n], y: f32[m]) -> (f32[n], f32[m]):
             return exp(-exp(x)), y + y
         """,
-        "buffers", "loops", ("vectors",), shown=r"generic|vector |math|addf", processor="x86-64-v4",
+        "buffers", "loops", ("vector-width",), shown=r"generic|vector |math|addf", processor="x86-64-v4",
     ),
     Section(
         "Folds across rows past the caches",
@@ -346,7 +346,7 @@ SECTIONS = (
         def f(x: f32[n, m]) -> i64[n]:
             return argmax(x, 1)
         """,
-        "buffers", "loops", ("folds",), shown=LOOPS + r"|loop\.if|min\(-m",
+        "buffers", "loops", ("transpose",), shown=LOOPS + r"|loop\.if|min\(-m",
     ),
     Section(
         "Rows whose windows overlap",
@@ -359,7 +359,7 @@ SECTIONS = (
         def f(x: f32[n, m], k: f32[3, 3]) -> f32[n - 2, m - 2]:
             return x.convolve(k, [0, 1])
         """,
-        "buffers", "loops", ("reads",), shown=LOOPS + r'|kernel',
+        "buffers", "loops", ("unroll",), shown=LOOPS + r'|kernel',
     ),
     Section(
         "Folds and maps by runs",
@@ -403,7 +403,7 @@ def page() -> str:
 
 def _section(section: Section) -> str:
     before = _compiled(section, section.before, section.instead)
-    with recorded() as remarks:
+    with collect() as remarks:
         after = _compiled(section, section.after)
     said = [_remark(str(r)) for r in remarks if r.kind in section.kinds]
     words = " ".join(section.text.split())

@@ -234,7 +234,7 @@ def _nest_label(nest: kernel.GenericOp) -> str:
     if nest.order.data.product:
         fold = "contract"
     else:
-        fold = f"fold({' '.join(_operations(nest.combiner.block)) or 'select'})"
+        fold = f"reduce({' '.join(_operations(nest.combiner.block)) or 'select'})"
     return " ".join([*body, fold, *_operations(nest.epilogue.block)])
 
 

@@ -51,71 +51,73 @@ _FEW_TILES = 8
 _FEMTO = 1e6
 _ATTRIBUTE = "tx.machine"
 #: Figures of processors that differ from those of their kind, as they were measured (`benchmarks/log/`).
-_PROCESSORS: Mapping[str, Mapping[str, float]] = {"znver4": {"prefetch_min_bytes": 32 << 20, "division": 8.6}}
+_PROCESSORS: Mapping[str, Mapping[str, float]] = {"znver4": {"prefetch_min_bytes": 32 << 20, "divs_per_ns": 8.6}}
 
 
 @dataclass(frozen=True)
 class Machine:
     """One core and its memory, or a whole GPU; rates are in units a nanosecond.
 
-    The defaults are rounded figures of the machine of `benchmarks/log/`; `compiler/tools/calibrate.py` measures
+    The defaults are rounded measurements of the machine of `benchmarks/log/`; `compiler/tools/calibrate.py` measures
     others. What differs for a GPU is in brackets.
 
-    * `cache1`, `cache2`, `cache3`, `line`, `page`: bytes; `registers`: of vectors.
-    * `near_rate`, `far_rate`: bytes that a copy reads and writes where the second cache holds them (block memory does),
-      where none does; `shared_rate`: bytes that are read of what many read at the same time (of the second cache).
-    * `ahead`: bytes that memory sends while it answers.
-    * `prefetch_min_bytes`: 0 where a processor gains from software prefetch; else it prefetches by itself, but
-      for one operand beside stores past the caches, of so many bytes together.
-    * `arithmetic`: f32 additions and multiplications; `division`: f32 divisions and square roots, on a port of theirs.
-    * `dispatch_ns`: nanoseconds until another thread works and is done, so often asleep as awake (a launch).
-    * `block_memory`: bytes that threads can share (of a GPU, those of a block).
+    * `l1_bytes`, `l2_bytes`, `l3_bytes`: capacities of the caches; `cache_line`, `page_bytes`: bytes of a line, a page.
+    * `vector_registers`: how many there are.
+    * `l2_bandwidth`, `dram_bandwidth`: bytes that a copy reads and writes in L2 (shared memory), in DRAM;
+      `broadcast_bandwidth`: bytes read by many at the same time (from L2).
+    * `prefetch_bytes`: bytes that memory transfers during its latency: the distance of software prefetch.
+    * `prefetch_min_bytes`: 0 where a processor profits from software prefetch; else it has a hardware prefetcher that
+      suffices, but for one operand beside non-temporal stores, of so many bytes together.
+    * `flops_per_ns`: f32 additions and multiplications; `divs_per_ns`: f32 divisions and square roots, which have a
+      port of their own.
+    * `dispatch_ns`: nanoseconds of a fork and join with another thread, as often asleep as awake (a kernel launch).
+    * `shared_memory`: bytes that threads can share (those of a block of a GPU).
     """
 
-    cache1: float = 32 << 10
-    cache2: float = 512 << 10
-    cache3: float = 32 << 20
-    line: float = 64
-    page: float = 4096
-    registers: float = 16
-    near_rate: float = 80.0
-    far_rate: float = 16.0
-    shared_rate: float = 80.0
-    ahead: float = 4 << 10
+    l1_bytes: float = 32 << 10
+    l2_bytes: float = 512 << 10
+    l3_bytes: float = 32 << 20
+    cache_line: float = 64
+    page_bytes: float = 4096
+    vector_registers: float = 16
+    l2_bandwidth: float = 80.0
+    dram_bandwidth: float = 16.0
+    broadcast_bandwidth: float = 80.0
+    prefetch_bytes: float = 4 << 10
     prefetch_min_bytes: float = 0
-    arithmetic: float = 40.0
-    division: float = 5.0
+    flops_per_ns: float = 40.0
+    divs_per_ns: float = 5.0
     dispatch_ns: float = 2048.0
-    block_memory: float = 48 << 10
+    shared_memory: float = 48 << 10
 
     @staticmethod
     def of_gpu(capability: int) -> Machine:
         """A GPU of a compute capability (90 for ``sm_90``).
 
         Rates are those of an H200, rounded: sustained ones, of 4.8 TB/s of memory and 67 TFLOPS of f32, where a fused
-        multiplication and addition are two; block memory's 32 banks of 132 processors at 1.8 GHz; the second cache's
-        rate is an estimate.  None of them was measured.  How much block memory there is says the CUDA guide
+        multiplication and addition are two; the 32 banks of shared memory of 132 processors at 1.8 GHz; the rate of L2
+        is an estimate.  None of them was measured.  How much shared memory there is says the CUDA guide
         ("Technical Specifications per Compute Capability", most for a block).
         """
         memory = {75: 64, 80: 163, 86: 99, 87: 163, 88: 99, 89: 99, 90: 227, 100: 227, 103: 227, 110: 227}
         kibibytes = memory.get(capability, 99 if capability >= 120 else 48)
         return Machine(
-            cache2=float(50 << 20), cache3=float(50 << 20), line=128.0, registers=64.0, near_rate=30000.0,
-            far_rate=4000.0, shared_rate=5500.0, arithmetic=28000.0, division=4000.0,
-            block_memory=float(kibibytes << 10),
+            l2_bytes=float(50 << 20), l3_bytes=float(50 << 20), cache_line=128.0, vector_registers=64.0,
+            l2_bandwidth=30000.0, dram_bandwidth=4000.0, broadcast_bandwidth=5500.0, flops_per_ns=28000.0,
+            divs_per_ns=4000.0, shared_memory=float(kibibytes << 10),
         )  # fmt: skip
 
     @staticmethod
     def of_cpu(vector_bits: int, registers: int, name: str = "") -> Machine:
         """A CPU with so many registers of vectors; arithmetic is by whole ones, two at a time.
 
-        Those that have vectors as long as a line have a second cache of a megabyte or more.  Of some more is known by
+        Those that have vectors as long as a cache line have an L2 of a megabyte or more.  Of some more is known by
         their `name`, LLVM's.
         """
         usual = Machine()
         kind = replace(
-            usual, registers=float(registers), arithmetic=usual.arithmetic * max(1, vector_bits // 256),
-            cache2=float(1 << 20) if vector_bits >= 512 else usual.cache2,
+            usual, vector_registers=float(registers), flops_per_ns=usual.flops_per_ns * max(1, vector_bits // 256),
+            l2_bytes=float(1 << 20) if vector_bits >= 512 else usual.l2_bytes,
         )  # fmt: skip
         return kind.measured(_PROCESSORS.get(name, {}))
 
@@ -179,15 +181,15 @@ class CostModel:
 
     def computing(self, operations: float, bits: int = 32) -> float:
         """Arithmetic on elements of so many bits; an op counts as many as its declaration's `cost` says."""
-        return operations * max(32, bits) / 32 / self.machine.arithmetic
+        return operations * max(32, bits) / 32 / self.machine.flops_per_ns
 
     def div_ns(self, work: Work) -> float:
         """The divisions and square roots of a point."""
-        return work.divisions * max(32, work.bits) / 32 / self.machine.division
+        return work.divisions * max(32, work.bits) / 32 / self.machine.divs_per_ns
 
     def moving(self, size: float, near: bool = True) -> float:
         """So many bytes read or written; `near`: while the second cache holds them."""
-        return size / (self.machine.near_rate if near else self.machine.far_rate)
+        return size / (self.machine.l2_bandwidth if near else self.machine.dram_bandwidth)
 
     def point(self, work: Work) -> float:
         """A point of a nest: ports and memory work side by side, so the slowest of them."""
@@ -209,7 +211,7 @@ class CostModel:
     @property
     def half_cache_line_bits(self) -> int:
         """Bits of half a line."""
-        return int(self.machine.line) * 4
+        return int(self.machine.cache_line) * 4
 
     def by_steps(self, work: Work, roots: int) -> tuple[Work, int]:
         """What a point takes when so many of its divisions are roots found by steps, in one of how many copies.
@@ -240,7 +242,7 @@ class CostModel:
 
     def _slowest(self, work: Work) -> float:
         """Operations that take as long as a point by the longest vectors: its own, its divisions, or its bytes."""
-        divided = self.machine.arithmetic / self.machine.division * _DIVIDED[work.bits] * work.divisions
+        divided = self.machine.flops_per_ns / self.machine.divs_per_ns * _DIVIDED[work.bits] * work.divisions
         return max(work.arithmetic, divided, self.moving(work.bytes) / self.computing(1, work.bits))
 
     def newton_extra_ops(self, bits: int) -> int:
@@ -270,7 +272,7 @@ class CostModel:
 
         Most of that hides behind its arithmetic.
         """
-        waits = element.bytes / rows / self.machine.shared_rate - self.computing(1, element.bits)
+        waits = element.bytes / rows / self.machine.broadcast_bandwidth - self.computing(1, element.bits)
         return products * round(max(0.0, waits) * _FEMTO)
 
     # Threads
@@ -307,7 +309,7 @@ class CostModel:
     @property
     def elements_per_line(self) -> int:
         """Neighbouring results of a line."""
-        return int(self.machine.line) // _ELEMENT
+        return int(self.machine.cache_line) // _ELEMENT
 
     @property
     def min_shared_columns(self) -> int:
@@ -320,7 +322,7 @@ class CostModel:
     @property
     def tile(self) -> int:
         """The sides of a tile that is staged: the first cache holds what is read and what is written."""
-        return 1 << int(math.log2(math.sqrt(self.machine.cache1 / (2 * _ELEMENT))))
+        return 1 << int(math.log2(math.sqrt(self.machine.l1_bytes / (2 * _ELEMENT))))
 
     def turned(self, size: int) -> tuple[int, int]:
         """The sides of a tile of a transposition, of elements of `size` bytes: along what it reads, and what it writes.
@@ -328,20 +330,20 @@ class CostModel:
         Two lines by four: narrow bands leave the first cache to lines that the next tile goes on with, and short rows
         let these be asked for in time (`benchmarks/log/`).
         """
-        line = max(1, int(self.machine.line) // max(_ELEMENT, size))
+        line = max(1, int(self.machine.cache_line) // max(_ELEMENT, size))
         return 2 * line, 4 * line
 
     @property
     def band(self) -> int:
         """Results of a scan or fold along an outer dim that go along it side by side: a page of them."""
-        return int(self.machine.page) // _ELEMENT
+        return int(self.machine.page_bytes) // _ELEMENT
 
     def l2_column_tile(self, lane_bytes: int) -> int:
         """Results whose lanes, of so many bytes a result in all, fill half of the second cache; a line of them or more.
 
         A power of two, so that bands of packed arrays begin at lines.
         """
-        return max(self.side_by_side, 1 << int(math.log2(max(1.0, self.machine.cache2 / 2 / lane_bytes))))
+        return max(self.side_by_side, 1 << int(math.log2(max(1.0, self.machine.l2_bytes / 2 / lane_bytes))))
 
     @property
     def rows(self) -> int:
@@ -351,7 +353,7 @@ class CostModel:
     @property
     def stretch(self) -> int:
         """Elements of a long scan that are passed twice before the next ones: two second caches, of two threads."""
-        return int(2 * self.machine.cache2) // _ELEMENT
+        return int(2 * self.machine.l2_bytes) // _ELEMENT
 
     @property
     def nontemporal_threshold(self) -> int:
@@ -359,7 +361,7 @@ class CostModel:
 
         A quarter of the last cache, where both kinds of stores take the same time (`benchmarks/log/`).
         """
-        return int(self.machine.cache3) // 4
+        return int(self.machine.l3_bytes) // 4
 
     @property
     def min_nontemporal_lines(self) -> int:
@@ -371,8 +373,8 @@ class CostModel:
 
         A stream alone takes no more than half of what memory sends: farther ahead costs more than it brings.
         """
-        line = int(self.machine.line)
-        return max(4, int(self.machine.ahead) // max(2, streams) // line) * line
+        line = int(self.machine.cache_line)
+        return max(4, int(self.machine.prefetch_bytes) // max(2, streams) // line) * line
 
     @property
     def has_hw_prefetch(self) -> bool:
@@ -389,7 +391,7 @@ class CostModel:
         Light ones only, of which `copies` writes whole lines at once: those that arithmetic cuts into pieces take
         longer than reading them first (`benchmarks/log/`), and what waits for arithmetic does not wait for memory.
         """
-        return operations <= self.machine.registers / 2
+        return operations <= self.machine.vector_registers / 2
 
     # Registers
 
@@ -400,7 +402,7 @@ class CostModel:
         processor does not look so far ahead as to the next round; what then does not fit the registers costs less
         (`benchmarks/log/`).  Copies of more than `_LONGEST_COPIED` take too long to compile.
         """
-        registers = self.machine.registers
+        registers = self.machine.vector_registers
         if operations <= registers / 2:
             return 4
         if operations > _LONGEST_COPIED:
@@ -420,7 +422,7 @@ class CostModel:
 
         Whole rounds share what is computed of these numbers, if one fits half of the registers.
         """
-        return copies if repeats > self.machine.registers / 2 else max(1, round(copies / repeats)) * repeats
+        return copies if repeats > self.machine.vector_registers / 2 else max(1, round(copies / repeats)) * repeats
 
     def accumulators(self, operations: int, width: int, states: int = 1, shared: bool = False) -> int:
         """Vectors of neighbouring results that fold side by side, each with so many states.
@@ -428,11 +430,11 @@ class CostModel:
         A light fold has as many states as there are registers: the wider the piece of each row, the better rows come
         from memory.  An eighth of them is kept for what results have `shared`.
         """
-        registers = int(self.machine.registers)
+        registers = int(self.machine.vector_registers)
         if operations <= registers / 8:
             kept = registers // 8 if shared else 0
             return max(1, (registers - kept) // states)
-        return max(1, min(int(self.machine.registers) // 2, self.side_by_side // width))
+        return max(1, min(int(self.machine.vector_registers) // 2, self.side_by_side // width))
 
     def max_transposed_row(self, merge: float, states: int, turned: int, along: int, across: int) -> int:
         """Elements of the longest rows that are folded by vectors of `across` rows instead of `along` each.
@@ -453,7 +455,7 @@ class CostModel:
 
         Their sums, of some vectors, fill the registers, and a quarter of them is kept (`benchmarks/log/`).
         """
-        return 4 if operations <= self.machine.registers / 8 else 1
+        return 4 if operations <= self.machine.vector_registers / 8 else 1
 
     @property
     def tiles(self) -> int:

@@ -1,7 +1,7 @@
-"""Remarks: what passes decided, beside what they decided against, as LLVM's optimisation remarks are.
+"""Remarks: what passes decided, with the costs of the alternatives, as LLVM's optimization remarks.
 
-A pass calls `remark` where it takes a decision; it costs nothing unless somebody listens (`recorded`), as `explain()`
-does.  Figures are nanoseconds by the cost model.
+A pass calls `remark` where it takes a decision; that costs nothing unless remarks are collected (`collect`), as
+`explain()` does.  Costs are nanoseconds by the cost model.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
-__all__ = ["Remark", "enabled", "recorded", "remark"]
+__all__ = ["Remark", "collect", "enabled", "remark"]
 
 
 class Remark(NamedTuple):
     """One decision.
 
-    `kind` is what was decided on (eval, rows, layout, …), `subject` the op or kernel, `choices` what each way would
-    take (empty where it was not a matter of cost), and `place` the user's line, where it is known.
+    `kind` is the kind of decision (materialize, row-fusion, layout, …), `subject` the op or kernel, `choices` the costs
+    of the alternatives (empty where cost did not decide), and `place` the user's line, where it is known.
     """
 
     kind: str
@@ -32,16 +32,16 @@ class Remark(NamedTuple):
     place: str
 
     def __str__(self) -> str:
-        figures = ", ".join(f"{name} {_time(ns)}" for name, ns in self.choices.items())
+        costs = ", ".join(f"{name} {_time(ns)}" for name, ns in self.choices.items())
         where = f"  at {self.place}" if self.place else ""
-        return f"{self.kind:<7} {self.subject}: {self.chosen}: {self.why}{f' ({figures})' if figures else ''}{where}"
+        return f"{self.kind:<14} {self.subject}: {self.chosen}: {self.why}{f' ({costs})' if costs else ''}{where}"
 
 
 _listener: ContextVar[list[Remark] | None] = ContextVar("txc_remarks", default=None)
 
 
 @contextmanager
-def recorded() -> Iterator[list[Remark]]:
+def collect() -> Iterator[list[Remark]]:
     """The remarks of all that is compiled inside, in this context, once each."""
     made: list[Remark] = []
     token = _listener.set(made)
@@ -52,7 +52,7 @@ def recorded() -> Iterator[list[Remark]]:
 
 
 def enabled() -> bool:
-    """Whether remarks are wanted: figures that serve nothing else need not be computed otherwise."""
+    """Whether remarks are collected: costs that serve nothing else need not be computed otherwise."""
     return _listener.get() is not None
 
 

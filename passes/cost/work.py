@@ -98,7 +98,9 @@ def point_work(nest: GenericOp, costs: CostModel) -> Work:
     reads = [(op.source, op.index.data) for op in nest.body.block.ops if isinstance(op, ReadOp)]
     if nest.order is not None and nest.order.data.product:
         reads = []  # tiles of a contraction read each element many times while it is at hand
-    moved = sum(_bytes_per_access(v, exprs, nest, costs.machine.line) for v, exprs in (*distinct.values(), *reads))
+    moved = sum(
+        _bytes_per_access(v, exprs, nest, costs.machine.cache_line) for v, exprs in (*distinct.values(), *reads)
+    )
     bits = max((d.part.bits for d in dtypes), default=32)
     return Work(arithmetic, divisions, moved, bits)
 

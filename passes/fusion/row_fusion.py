@@ -92,12 +92,12 @@ def fuse_rows(block: Block, costs: CostModel, contractions: Contractions, column
                 _block_of(group.nests[0]).insert_op_before(op, group.nests[0])
                 continue
             if enabled():
-                _remark(costs, [*group.nests, op], "whole tensors", "a value is needed beyond its row")
+                _remark(costs, [*group.nests, op], "not fused", "a value is used outside its row")
             group.close()
             group = _Group(costs, contractions, column_major)
         elif group.nests and not group.has_room_for(op):
             if enabled():
-                _remark(costs, [group.nests[-1], op], "whole tensors", "the kernel would become too long")
+                _remark(costs, [group.nests[-1], op], "not fused", "the kernel would become too long")
             group.close()
             group = _Group(costs, contractions, column_major)
         group.add(op)
@@ -262,13 +262,13 @@ def _read_inside(op: GenericOp) -> Iterator[SSAValue]:
 
 
 def _remark(costs: CostModel, group: list[GenericOp], chosen: str, why: str) -> None:
-    """What the values that nests exchange, and inputs of several, take: moved once, or by each nest."""
+    """Memory traffic of the values that nests exchange and of shared inputs: through L2 in rows, or through DRAM."""
     produced = {r for nest in group for r in nest.results}
     read = [v for nest in group for v in nest.ins]
     again = sum(bytes_of(v) for v in read) - sum(bytes_of(v) for v in set(read) - produced)
     again += sum(bytes_of(r) for r in produced if all(u.operation in group for u in r.uses))
-    choices = {"row by row": costs.moving(again), "whole tensors": costs.moving(again, near=False)}
-    remark("rows", "; ".join(kernel_label(nest) for nest in group), chosen, why, choices, group[-1])
+    choices = {"fused, rows in L2": costs.moving(again), "not fused, through DRAM": costs.moving(again, near=False)}
+    remark("row-fusion", "; ".join(kernel_label(nest) for nest in group), chosen, why, choices, group[-1])
 
 
 def _close(group: list[GenericOp], shared: int, costs: CostModel, column_major: bool) -> bool:
@@ -277,15 +277,13 @@ def _close(group: list[GenericOp], shared: int, costs: CostModel, column_major: 
         return False
     reason = ""
     if not any(nest.is_reduction and nest.n_parallel == shared for nest in group):
-        reason = "no fold along a row"
+        reason = "no reduction along a row"
     elif all(len(nest.extents.data) == shared for nest in group):
         reason = "rows of one element"
     elif is_column_major(group, shared) and not (column_major and _go_side_by_side(group)):
-        reason = "rows lie across memory"
+        reason = "rows are column-major"
     if enabled():
-        _remark(
-            costs, group, "whole tensors" if reason else "row by row", reason or "what they exchange stays in a cache"
-        )
+        _remark(costs, group, "not fused" if reason else "fused", reason or "the values they exchange stay in cache")
     if reason:
         return False
     parent = group[0].parent

@@ -263,20 +263,20 @@ def _apart(group: _Group, second: GenericOp) -> str:
     """Why a nest stays apart from a group; empty where they become one."""
     first = group.nest
     if first.is_reduction != second.is_reduction:
-        return "one of them folds"
+        return "only one of them is a reduction"
     if first.outs or second.outs:
-        return "one of them updates in place"
+        return "one of them updates its operand in place"
     if first.extents != second.extents:
-        return "they run over different sizes"
+        return "they have different iteration spaces"
     if first.attributes.get("layout") != second.attributes.get("layout"):
-        return "they are stored in different orders"
+        return "their results have different layouts"
     results = set(group.results)
     if _reads_elsewhere(group, second):
-        return "the later one reads the earlier one at other points"
+        return "the second reads other elements of the first one's result"
     if first.is_reduction:
         return _folds_apart(group, second)
     if results.isdisjoint(second.ins) and set(group.ins).isdisjoint(second.ins):
-        return "they have no operand in common"
+        return "they share no operand"
     return ""
 
 
@@ -297,20 +297,20 @@ def _folds_apart(group: _Group, second: GenericOp) -> str:
     mine, others = group.order, second.order.data
     entering, _ = _operands(second)
     if first.is_scan or second.is_scan:
-        return "one of them scans"
+        return "one of them is a scan"
     singles = (second,) if group.taken else (first, second)
     if any(map(_is_contraction, singles)):
-        return "one of them folds products"
+        return "one of them is a contraction"
     if not all(map(_has_separate_states, singles)):
-        return "the states of one of them need each other"
+        return "the accumulators of one of them depend on each other"
     if mine != others and not (FREE in (mine, others) and "tree" in (mine.kind, others.kind)):
-        return "their orders differ"
+        return "their reduction orders differ"
     if not set(group.results).isdisjoint(entering[0]):
-        return "the later one folds what the earlier one gives"
+        return "the second reduces the result of the first"
     if set(zip(group.body.ins, group.body.maps)).isdisjoint(zip(*entering)):
-        return "they have no elements in common"
+        return "they read no common elements"
     if len(group.identity) + len(_identity(second)) > MOST_STATES:
-        return "too many states for the registers"
+        return "too many accumulators for the registers"
     return ""
 
 
@@ -329,16 +329,16 @@ def _has_separate_states(nest: GenericOp) -> bool:
 
 
 def _remark(costs: CostModel, group: _Group, second: GenericOp, reason: str) -> None:
-    """Both ways' traffic: one pass reads what both use once, and what flows between them not at all."""
+    """Memory traffic of both ways: fused, shared operands are read once, and values between them not at all."""
     between = [v for v in second.ins if v in group.results]
     both = [v for v in second.ins if v in group.ins]
     apart = [*group.ins, *group.results, *second.ins, *second.results]
     saved = sum(map(bytes_of, [*between, *both]))
     total = sum(map(bytes_of, apart))
-    choices = {"one pass": costs.moving(total - saved, near=False), "two": costs.moving(total, near=False)}
+    choices = {"fused": costs.moving(total - saved, near=False), "not fused": costs.moving(total, near=False)}
     what = f"{kernel_label(group.nest)} | {kernel_label(second)}"
-    chosen, why = ("two passes", reason) if reason else ("one pass", "they share operands, point by point")
-    remark("fusion", what, chosen, why, choices if not reason else None, second)
+    chosen, why = ("not fused", reason) if reason else ("fused", "they share operands and the iteration space")
+    remark("sibling-fusion", what, chosen, why, choices if not reason else None, second)
 
 
 def _reads(nest: GenericOp, values: set[SSAValue]) -> bool:

@@ -146,7 +146,7 @@ class LoopWriter:
         """
         time, machine = point_time(nest, self.costs), self.costs.machine
         chunk = self.costs.chunk(time)
-        for held, values, reads in ((machine.cache2, nest.outs, False), (machine.cache3, nest.ins, True)):
+        for held, values, reads in ((machine.l2_bytes, nest.outs, False), (machine.l3_bytes, nest.ins, True)):
             for value in values:
                 size = buffer_info(value).dtype.bytes
                 if _in_order(value, reads) and time < self.costs.moving(size, near=False):
@@ -259,7 +259,7 @@ class LoopWriter:
     ) -> None:
         """The nest's stores; `in_order` says that neighbouring places are written one after another.
 
-        Of several results none goes past the caches: going from one to the other and back costs more than it saves.
+        With several results no store is non-temporal: switching between them costs more than it saves.
         """
         past = in_order and self.may_stream(nest)
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
@@ -275,7 +275,7 @@ class LoopWriter:
             block.add_op(loop.StoreOp(value, buffer, place, self.within, nontemporal=streaming))
 
     def may_stream(self, nest: kernel.GenericOp) -> bool:
-        """Whether a nest's stores may go past the caches: those of a light map, to one result that is only written."""
+        """Whether a nest's stores may be non-temporal: those of a cheap map, to one result that is only written."""
         return (
             self.streams
             and not nest.is_reduction
@@ -287,11 +287,11 @@ class LoopWriter:
     def _remark_nontemporal(self, nest: kernel.GenericOp, out: SSAValue) -> None:
         size = bytes_of(out)
         past = size + sum(map(bytes_of, set(nest.ins)))
-        ways = {"past the caches": past, "through them": past + size}
-        chosen = f"past the caches from {self.costs.nontemporal_threshold >> 20} MiB on"
-        why = "a line written is not read before, but a reader finds less in a cache"
+        ways = {"non-temporal": past, "cached": past + size}
+        chosen = f"non-temporal stores above {self.costs.nontemporal_threshold >> 20} MiB"
+        why = "no read for ownership, but later readers miss the cache"
         choices = {name: self.costs.moving(moved, near=False) for name, moved in ways.items()}
-        remark("stores", kernel_label(nest), chosen, why, choices, nest)
+        remark("nontemporal", kernel_label(nest), chosen, why, choices, nest)
 
     def only_written(self, buffer: SSAValue, nest: kernel.GenericOp) -> bool:
         """Whether a nest, with the others of its rows, uses a buffer no more than to write it once.

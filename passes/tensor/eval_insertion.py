@@ -114,7 +114,7 @@ class _Insertion:
         if self._pays(op, value):
             return
         if value.uses.get_length() > 1 and len({u.operation for u in value.uses}) > 1 and _is_long(value):
-            reason = f"several ops would have the code of more than {LONGEST}"
+            reason = f"inlining would repeat more than {LONGEST} ops"
             _insert(value, 0.0, 0.0, value.uses.get_length(), reason)
 
     def _pays(self, op: tx.MapOp, value: SSAValue) -> bool:
@@ -134,7 +134,7 @@ class _Insertion:
         if again > traffic:
             _insert(value, again, traffic, uses, reason)
             return True
-        remark("eval", op.name, "computed again", reason, {"again": again, "kept": traffic}, op)
+        remark("materialize", op.name, "recomputed", reason, {"recompute": again, "materialize": traffic}, op)
         return False
 
     def _padded(self, op: tx.ViewOp) -> None:
@@ -161,7 +161,7 @@ class _Insertion:
         op.results[0].replace_all_uses_with(outer.results[0])
         op.detach()
         op.erase()
-        _insert(inner.results[0], again, traffic, 1, "windows of it are folded")
+        _insert(inner.results[0], again, traffic, 1, "its windows are reduced")
 
     def _evaluations(self, user: Operation, operand: int, own: float) -> float:
         """How often a consumer would evaluate an inlined value, in elements."""
@@ -273,7 +273,8 @@ def _insert(value: SSAValue, recompute: float, traffic: float, uses: int, reason
     """Put an eval after the value and let every use read that."""
     owner = value.owner
     assert isinstance(owner, Operation)
-    remark("eval", owner.name, "kept", reason, {"again": recompute, "kept": traffic} if traffic else {}, owner)
+    costs = {"recompute": recompute, "materialize": traffic} if traffic else {}
+    remark("materialize", owner.name, "materialized", reason, costs, owner)
     figures = {
         "recompute": integer_attr(min(int(recompute), 1 << 62)),
         "traffic": integer_attr(int(traffic)),

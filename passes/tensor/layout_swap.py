@@ -112,15 +112,15 @@ class _Walk:
             self._remark(op, best, votes)
 
     def _remark(self, op: tx.MapOp | tx.ScanOp | tx.ContractOp, best: Order, votes: dict[Order, float]) -> None:
-        """What each order would read against the grain, a line for every element."""
-        line = self.costs.machine.line / tensor_of(op.results[0].type).dtype.bytes
+        """The cost of each layout: what is read in another one takes a cache line for every element."""
+        line = self.costs.machine.cache_line / tensor_of(op.results[0].type).dtype.bytes
         orders = sorted({*votes, best, row_major(len(best))})
         against = {order: sum(v for o, v in votes.items() if o != order) for order in orders}
         choices = {
-            f"order {list(order)}": self.costs.moving(sum(votes.values()) + (line - 1) * bytes_, near=False)
+            f"layout {list(order)}": self.costs.moving(sum(votes.values()) + (line - 1) * bytes_, near=False)
             for order, bytes_ in against.items()
         }
-        remark("layout", op.name, f"stored in order {list(best)}", "most bytes of its operands lie so", choices, op)
+        remark("layout", op.name, f"layout {list(best)}", "the layout of most bytes of its operands", choices, op)
 
 
 def _is_stored(value: SSAValue, row_major_results: bool) -> bool:

@@ -97,7 +97,7 @@ def test_what_was_found_is_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr(autotune._Search, "run", search)
     text = txc.jit(softmax, autotune=True).explain(X)
     assert list(autotune._found.values()) == [before]
-    taken = r"dispatch_ns 512 taken: pieces of work for threads \(a call 1 ms, before 2 ms\)"
+    taken = r"dispatch_ns 512 taken: size of parallel tasks \(a call 1 ms, before 2 ms\)"
     assert re.search(taken, text)
 
 

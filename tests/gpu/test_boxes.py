@@ -143,13 +143,13 @@ def test_where_there_are_boxes_explain_says_and_elsewhere_why_not() -> None:
 
     def said(f: Callable[..., Any], *arrays: np.ndarray, **options: Any) -> str:
         text = str(txc.jit(f, device="ptx-sim", fastmath=FREELY, **options).explain(*arrays))
-        return next(line for line in text.splitlines() if "warp groups" in line).partition("  at ")[0]
+        return next(line for line in text.splitlines() if ": wgmma: " in line).partition("  at ")[0]
 
-    assert "; operands in boxes where (a.1 % 8) == 0 and (b.1 % 8) == 0, else element by element" in said(product, a, b)
-    assert "; operands not in boxes, since the left operand is computed on its way" in said(doubled, a, b)
-    assert "boxes" not in said(product, a, b, passes=VECTORS)
+    assert "; operands by TMA where (a.1 % 8) == 0 and (b.1 % 8) == 0, else element by element" in said(product, a, b)
+    assert "; operands not by TMA: the left operand is computed on its way" in said(doubled, a, b)
+    assert "TMA" not in said(product, a, b, passes=VECTORS)
     across = np.lib.stride_tricks.as_strided(a, (8, 8), (48, 2))
-    assert "; operands not in boxes, since no tensor map describes the left operand" in said(product, across, b[:8])
+    assert "; operands not by TMA: no tensor map describes the left operand" in said(product, across, b[:8])
     assert has_boxes(at_loops(product, a, b)) and not has_boxes(at_loops(doubled, a, b))
     assert not has_boxes(at_loops(product, a, b, cpu="sm_90"))
 

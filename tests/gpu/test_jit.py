@@ -279,11 +279,11 @@ def test_explain_says_how_kernels_are_scheduled() -> None:
 
     text = txc.jit(f, device="ptx-sim").explain(X)
     for said in (
-        "grid    fold(add): scan: a block for each block of the order prefix<1024, 8>",
-        "grid    sort: sort: blocks sort tiles, then elements find their places",
-        "grid    searchsorted: threads: few can share it, so each does what a thread or lane of a CPU does",
-        "grid    mul: map: elements are independent",
-        "grid    fold(add): fold: threads share the order tree<1024, 64>",
+        "grid           reduce(add): scan: a block for each block of the order prefix<1024, 8>",
+        "grid           sort: sort: blocks sort tiles, then merge by ranks",
+        "grid           searchsorted: threads: little parallelism: CPU threads and lanes become GPU threads",
+        "grid           mul: map: elements are independent",
+        "grid           reduce(add): reduction: threads share the order tree<1024, 64>",
         "by the cost model of a GPU (sizes that are not facts: 512)",
         "kernel f_k0: 128 threads a block, 5120 bytes of shared memory, 16 at once on a multiprocessor",
         "launch f_k0 with ",

@@ -122,5 +122,5 @@ def test_what_becomes_a_panel(f: Any, shapes: Any, cpu: str, kernels: int) -> No
 
 def test_explain_says_where_a_panel_is_chosen() -> None:
     text = txc.jit(attention, device="ptx-sim").explain(*drawn((20, 8), (20, 8), (20, 8)))
-    assert "panels: rows that contractions make and use stay with a block where it has room" in text
+    assert "row tiles: rows between contractions stay in shared memory where they fit" in text
     assert "by the cost model of a GPU" in text

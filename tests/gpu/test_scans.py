@@ -58,7 +58,7 @@ def test_rows_that_a_scan_shares_with_others(device: str, shape: tuple[int, ...]
     x = RNG.standard_normal(shape).astype("f4")
     function = txc.jit(f, device=device)
     np.testing.assert_array_equal(function(x), txc.jit(f)(x))
-    assert ": apart: a scan's rows have threads of their own" in function.explain(x)
+    assert ": fissioned: each nest of a row group with scans has its own grid" in function.explain(x)
 
 
 def test_a_long_row_is_read_twice_and_written_once() -> None:

@@ -326,12 +326,12 @@ def test_any_order_of_the_operand(name: str):
 
 
 def test_what_is_decided_is_a_remark():
-    for bits, way in ((256, "by networks"), (512, "in buckets")):
+    for bits, way in ((256, "merge sort by networks"), (512, "sample sort")):
         f = txc.jit(lambda x: np.sort(x), passes=f"tx-schedule-cpu{{vector_bits={bits}}}")
         said = {n: str(f.explain(np.zeros(9, n))) for n in ("f4", "i1")}
-        assert f"sort of f32: {way}" in said["f4"] and "sort of i8: by digits" in said["i1"]
+        assert f"sort of f32: {way}" in said["f4"] and "sort of i8: radix sort" in said["i1"]
     f = txc.jit(lambda x: np.argsort(x), passes=BY_NETWORKS)
-    assert "argsort of f64: in buckets" in str(f.explain(np.zeros(9)))
+    assert "argsort of f64: sample sort" in str(f.explain(np.zeros(9)))
 
 
 def test_digits_that_are_the_same_everywhere_and_rows_already_in_order():

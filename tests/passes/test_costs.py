@@ -20,7 +20,7 @@ from txc.compiler.tools import calibrate
 from txc.dialects.dims.dims import dim, sym
 from txc.dialects.kernel import GenericOp
 from txc.passes.cost.model import WORK_UNITS, CostModel, Machine, Work
-from txc.passes.cost.remarks import recorded
+from txc.passes.cost.remarks import collect
 from txc.passes.cost.work import operations_and_chain, point_work
 from txc.runtime.loader.loader import can_load
 from txc.runtime.native_function import LIGHT
@@ -63,7 +63,7 @@ def test_a_quotient_is_waited_for_as_long_as_four_operations():
 
 
 def test_the_slowest_port_decides():
-    costs = CostModel(Machine(arithmetic=10.0, division=2.0, near_rate=100.0))
+    costs = CostModel(Machine(flops_per_ns=10.0, divs_per_ns=2.0, l2_bandwidth=100.0))
     assert costs.point(Work(arithmetic=20, divisions=1, bytes=40)) == 2.0
     assert costs.point(Work(arithmetic=1, divisions=10, bytes=40)) == 5.0
     assert costs.point(Work(arithmetic=1, divisions=0, bytes=800)) == 8.0
@@ -132,22 +132,22 @@ def test_vectors_are_as_long_as_a_line_where_arithmetic_decides():
 
 def test_long_vectors_come_with_a_larger_second_cache():
     assert Machine.of_cpu(256, 16) == Machine()
-    assert Machine.of_cpu(512, 32).cache2 == 2 * Machine().cache2
+    assert Machine.of_cpu(512, 32).l2_bytes == 2 * Machine().l2_bytes
 
 
 def test_the_length_of_vectors_is_told():
     def told(bits: int) -> list[str]:
-        with recorded() as remarks:
+        with collect() as remarks:
             stage(
                 lambda x: np.exp(np.exp(x)),
                 "loops",
                 Machine.of_cpu(bits, 32),
                 passes=f"tx-schedule-cpu{{vector_bits={bits}}}",
             )
-        return [str(r) for r in remarks if r.kind == "vectors"]
+        return [str(r) for r in remarks if r.kind == "vector-width"]
 
     (line,) = told(512)
-    assert "512 bits: arithmetic decides" in line
+    assert "512 bits: bound by arithmetic" in line
     assert not told(256)
 
 
@@ -169,13 +169,13 @@ def test_roots_go_by_steps_where_the_divider_is_what_takes_longest():
 
 
 def test_a_divider_with_time_to_spare_has_half_of_the_roots():
-    waits, fast = Work(arithmetic=8, divisions=2, bytes=12), CostModel(Machine(arithmetic=80.0, division=10.0))
+    waits, fast = Work(arithmetic=8, divisions=2, bytes=12), CostModel(Machine(flops_per_ns=80.0, divs_per_ns=10.0))
     assert fast.by_steps(waits, 1) == (Work(arithmetic=15, divisions=1.5, bytes=12), 2)
-    assert CostModel(Machine(arithmetic=80.0, division=40.0)).by_steps(waits, 1) == (waits, 0)
+    assert CostModel(Machine(flops_per_ns=80.0, divs_per_ns=40.0)).by_steps(waits, 1) == (waits, 0)
 
 
 def test_light_arithmetic_waits_for_memory():
-    costs = CostModel(Machine(arithmetic=10.0, far_rate=2.0))
+    costs = CostModel(Machine(flops_per_ns=10.0, dram_bandwidth=2.0))
     assert costs.is_memory_bound(Work(arithmetic=20, bytes=4)) and not costs.is_memory_bound(Work(21, bytes=4))
     assert not costs.is_memory_bound(Work(arithmetic=11, bytes=4, bits=64))
 
@@ -198,7 +198,7 @@ def test_long_bodies_are_worth_a_thread_earlier():
 
 
 def test_a_module_says_for_which_machine_it_is():
-    machine = Machine(cache3=64.0 * (1 << 20), near_rate=1.0)
+    machine = Machine(l3_bytes=64.0 * (1 << 20), l2_bandwidth=1.0)
     graph = txc.jit(reused).graph(X)
     module = run_stages(graph, stop_after="tensor", machine=machine).module
     assert module is not None and Machine.of(module) == machine == Machine.of(next(iter(module.body.block.ops)))
@@ -208,21 +208,24 @@ def test_a_module_says_for_which_machine_it_is():
 
 def test_where_memory_is_slow_values_are_computed_again():
     assert "tx.eval" in stage(reused, "evals", Machine())
-    assert "tx.eval" not in stage(reused, "evals", Machine(near_rate=1.0))
+    assert "tx.eval" not in stage(reused, "evals", Machine(l2_bandwidth=1.0))
     assert "tx.eval" not in stage(reused, "evals", Machine(), passes="tx-insert-evals{maps=false}")
 
 
 def test_explain_compares_both_ways():
     text = txc.jit(reused).explain(X)
-    assert re.search(r"eval +tx\.add: kept: 2 uses \(again [\d.]+ µs, kept [\d.]+ µs\)  at .*test_costs.py:\d+", text)
-    assert re.search(r"fusion +.*: two passes: one of them folds", text)
-    assert re.search(r"rows +.*: row by row: .*\(row by row [\d.]+ µs, whole tensors [\d.]+ µs\)", text)
-    assert re.search(r"threads .*: pieces of \d+ points: .*\(a point [\d.]+ ns, handing over 2.05 µs\)", text)
+    both = r"\(recompute [\d.]+ µs, materialize [\d.]+ µs\)"
+    assert re.search(rf"materialize +tx\.add: materialized: 2 uses {both}  at .*test_costs.py:\d+", text)
+    assert re.search(r"sibling-fusion +.*: not fused: only one of them is a reduction", text)
+    assert re.search(
+        r"row-fusion +.*: fused: .*\(fused, rows in L2 [\d.]+ µs, not fused, through DRAM [\d.]+ µs\)", text
+    )
+    assert re.search(r"threads .*: tasks of \d+ points: .*\(per point [\d.]+ ns, dispatch 2.05 µs\)", text)
     turned = txc.jit(lambda x, y: x.T + y.T).explain(X, X)
-    assert re.search(r"layout +tx\.add: stored in order \[1, 0\]: .*order \[0, 1\] [\d.]+ \w+, order \[1, 0\]", turned)
-    assert re.search(r"stores +add: past the caches from 8 MiB on: .*\(past the caches [\d.]+ µs, through them", turned)
+    assert re.search(r"layout +tx\.add: layout \[1, 0\]: .*layout \[0, 1\] [\d.]+ \w+, layout \[1, 0\]", turned)
+    assert re.search(r"nontemporal +add: non-temporal stores above 8 MiB: .*\(non-temporal [\d.]+ µs, cached", turned)
     apart = txc.jit(lambda x, y: (x + 1, y[:2] * 2)).explain(X, X)
-    assert "two passes: they run over different sizes" in apart
+    assert "not fused: they have different iteration spaces" in apart
 
 
 @pytest.mark.skipif(not can_load(b"\x7fELF"), reason="there is no cache")
@@ -253,4 +256,4 @@ def test_figures_that_cannot_be_kept_are_an_error(monkeypatch: pytest.MonkeyPatc
 
 
 def test_figures_of_other_versions_do_not_count():
-    assert Machine.of_figures({"cache1": 1024, "tea": 3.0}) == Machine(cache1=1024.0)
+    assert Machine.of_figures({"l1_bytes": 1024, "tea": 3.0}) == Machine(l1_bytes=1024.0)

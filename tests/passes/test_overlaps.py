@@ -100,6 +100,6 @@ def test_rows_that_share_an_operand(program: Callable[..., Any], dtype: str, thr
 def test_the_compiler_says_how_many_rows() -> None:
     """Of windows that are small enough for the registers of any processor."""
     x = random((8, 40), "f4")
-    assert re.search(r"[2-8] rows by [1-8] vectors together", str(txc.jit(largest).explain(x)))
-    assert "together" not in str(txc.jit(of_halves).explain(x))
-    assert "together" not in str(txc.jit(largest, passes=APART).explain(x))
+    assert re.search(r"unroll-and-jam of [2-8] rows by [1-8] vectors", str(txc.jit(largest).explain(x)))
+    assert "unroll-and-jam" not in str(txc.jit(of_halves).explain(x))
+    assert "unroll-and-jam" not in str(txc.jit(largest, passes=APART).explain(x))

@@ -109,7 +109,7 @@ def _prefetch_address(op: Loop, access: Access, ahead: int, asks: Dim, costs: Co
         row = row - op.lower.data
     parts = linear_in(expand_mods(info.address(access.index.data)), [around.symbol])
     step = dim(0) if parts is None else parts[0].get(around.symbol, dim(0))
-    apart = step - row - int(costs.machine.line) // info.dtype.bytes
+    apart = step - row - int(costs.machine.cache_line) // info.dtype.bytes
     if apart.const is not None and apart.const <= 0:
         return {symbol: here + ahead * asks}
     next_row = minimum(1, maximum(0, minimum(apart, _SHORT * ahead - row))) * asks
@@ -148,5 +148,5 @@ def _fits_l1(access: Access, costs: CostModel) -> bool:
     """Whether the first cache holds a buffer: a thread's own, or one that is known to be small."""
     owner, info = access.buffer.owner, _info(access)
     size = product(info.dims).const
-    is_small = size is not None and size * info.dtype.bytes <= costs.machine.cache1
+    is_small = size is not None and size * info.dtype.bytes <= costs.machine.l1_bytes
     return is_small or (isinstance(owner, loop.AllocOp) and owner.scope.data == "thread")

@@ -151,15 +151,15 @@ class CpuSchedule(ScheduleWalk):
             CUSTOM_KERNELS[op.fn.data](self.writer, op, block, lanes)
 
     def _remark(self, op: kernel.GenericOp | kernel.RowGroupOp) -> None:
-        """What a piece of parallel work is."""
+        """The size of a parallel task."""
         costs, label = self.writer.costs, kernel_label(op)
         nests = op.nests if isinstance(op, kernel.RowGroupOp) else [op]
         point = sum(point_time(nest, costs) for nest in nests)
         even = costs.chunk(point)
         chunk = self.writer.chunk(op) if isinstance(op, kernel.GenericOp) else even
-        why = "one takes as long as handing it over" if chunk == even else "one thread goes through them place by place"
-        choices = {"a point": point, "handing over": costs.machine.dispatch_ns}
-        remark("threads", label, f"pieces of {chunk} points", why, choices, op)
+        why = "a task takes as long as dispatching it" if chunk == even else "dependent places run on one thread"
+        choices = {"per point": point, "dispatch": costs.machine.dispatch_ns}
+        remark("threads", label, f"tasks of {chunk} points", why, choices, op)
 
     def _by_unit(self, nest: kernel.GenericOp, order: Order, block: Block) -> None:
         """A contraction by the matrix unit whose order it has."""
@@ -205,14 +205,14 @@ class CpuSchedule(ScheduleWalk):
         turned = turned and work.bits >= MIN_TRANSPOSE_BITS
         bits = most if turned else costs.vector_bits(work, most)
         if enabled() and most > costs.half_cache_line_bits:
-            why = "arithmetic decides" if bits == most else "arithmetic does not decide"
-            why = "tiles are turned" if turned else why
+            why = "bound by arithmetic" if bits == most else "not bound by arithmetic"
+            why = "tiles are transposed in registers" if turned else why
             by_half_lines = costs.computing(work.arithmetic, work.bits) * most / costs.half_cache_line_bits
             choices = {
-                "arithmetic by half lines": by_half_lines,
+                "arithmetic of half-line vectors": by_half_lines,
                 "divisions": costs.div_ns(work), "caches": costs.moving(work.bytes),
             }  # fmt: skip
-            remark("vectors", kernel_label(nest), f"{bits} bits", why, choices, nest)
+            remark("vector-width", kernel_label(nest), f"{bits} bits", why, choices, nest)
         return self.lanes.at_most(bits)
 
 

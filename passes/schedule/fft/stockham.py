@@ -416,7 +416,7 @@ class StockhamPasses:
     @property
     def _line(self) -> int:
         """The results that a cache line holds."""
-        return max(1, int(self.writer.costs.machine.line) // buffer_info(self.y).dtype.bytes)
+        return max(1, int(self.writer.costs.machine.cache_line) // buffer_info(self.y).dtype.bytes)
 
     def _fetch_results(self, code: Code, row: Dim) -> None:
         """Ask for the lines of a row's results, so that they come while passes go on in scratch memory."""

@@ -66,7 +66,7 @@ class Panels:
     @property
     def excess(self) -> Dim:
         """Positive where panels are the faster way and have room."""
-        most = int(self.writer.costs.machine.block_memory)
+        most = int(self.writer.costs.machine.shared_memory)
         return minimum(most + 1 - self._bytes, self._saved)
 
     @property

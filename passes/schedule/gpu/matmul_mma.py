@@ -130,9 +130,9 @@ class MmaMatmul:
     def operand_transport(self) -> str:
         """For `explain`; empty where there is no choice."""
         if isinstance(self.boxes, str):
-            return f"operands not in boxes, since {self.boxes}" if self.boxes else ""
+            return f"operands not by TMA: {self.boxes}" if self.boxes else ""
         zeros = " and ".join(f"{z} == 0" for z in self._aligned_boxes(self.boxes))
-        return f"operands in boxes{f' where {zeros}, else element by element' if zeros else ''}"
+        return f"operands by TMA{f' where {zeros}, else element by element' if zeros else ''}"
 
     def _boxes(self) -> tuple[TmaOperand, TmaOperand] | str:
         """The boxes of both operands, or why there are none."""

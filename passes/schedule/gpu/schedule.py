@@ -20,7 +20,7 @@ from ....dialects.attributes import dim_attr
 from ....dialects.dims.dims import dim
 from ...cost.kernel_stats import kernel_label
 from ...cost.model import CostModel
-from ...cost.remarks import recorded, remark
+from ...cost.remarks import collect, remark
 from ...locations import copy_loc
 from ...tensor.tensor_cores import narrow_operands
 from ..base import ScheduleWalk
@@ -94,24 +94,24 @@ class GpuSchedule(ScheduleWalk):
             if held is not None and unit is not None:
                 together = self.warpgroups and unit.warpgroup
                 units = MmaMatmul(writer, op, factors, held, unit, together, self.tma)
-                why = f"sums in the order {_order(op)}, which is theirs"
+                why = f"they sum in the order {_order(op)}"
                 why += f"; {units.operand_transport}" if units.operand_transport else ""
-                return "warp groups" if together else "matrix units", why, units.write
+                return "wgmma" if together else "mma", why, units.write
             return (
                 "contraction", f"sums of products, in the order {_order(op)}",
                 lambda block: schedule_gpu_contraction(writer, op, factors, block),
             )  # fmt: skip
         if isinstance(op, kernel.GenericOp) and supports(op):
             return (
-                "fold", f"threads share the order {_order(op)}",
+                "reduction", f"threads share the order {_order(op)}",
                 lambda block: schedule_gpu_reduction(writer, op, block, grid),
             )  # fmt: skip
         if isinstance(op, kernel.RowGroupOp) and holds_contraction(op):
-            why = "rows that contractions make and use stay with a block where it has room"
-            return "panels", why, lambda block: self._panels(op, block)
+            why = "rows between contractions stay in shared memory where they fit"
+            return "row tiles", why, lambda block: self._panels(op, block)
         if isinstance(op, kernel.RowGroupOp) and supports_rows(op.nests):
             return (
-                "rows", "nests that share their rows, which fit a block",
+                "row group", "rows stay in the registers and shared memory of a block",
                 lambda block: schedule_gpu_rows(writer, op, block, grid),
             )  # fmt: skip
         if isinstance(op, kernel.GenericOp) and supports_scan(op):
@@ -120,10 +120,14 @@ class GpuSchedule(ScheduleWalk):
                 lambda block: schedule_gpu_scan(writer, op, block, lambda rows: self._as_threads(op, rows)),
             )  # fmt: skip
         if isinstance(op, kernel.RowGroupOp) and any(map(supports_scan, op.nests)) and can_fission(op):
-            return "apart", "a scan's rows have threads of their own", lambda block: self._scans(op, block)
+            return (
+                "fissioned",
+                "each nest of a row group with scans has its own grid",
+                lambda block: self._scans(op, block),
+            )
         if isinstance(op, kernel.CustomOp) and CUSTOM_KERNELS[op.fn.data] is schedule_sort:
-            return "sort", "blocks sort tiles, then elements find their places", lambda block: self._sort(op, block)
-        why = "few can share it, so each does what a thread or lane of a CPU does"
+            return "sort", "blocks sort tiles, then merge by ranks", lambda block: self._sort(op, block)
+        why = "little parallelism: CPU threads and lanes become GPU threads"
         return "threads", why, lambda block: self._as_threads(op, block)
 
     def _panels(self, op: kernel.RowGroupOp, block: Block) -> None:
@@ -159,7 +163,7 @@ class GpuSchedule(ScheduleWalk):
 
     def _as_threads(self, op: Operation, block: Block) -> None:
         loops = Block()
-        with recorded():  # what is said of a CPU's threads does not hold here
+        with collect():  # what is said of a CPU's threads does not hold here
             CpuSchedule(self.writer, AS_THREADS).kernel(op, loops)
         map_cpu_loops_to_threads(self.writer, loops, block)
 

@@ -267,7 +267,7 @@ def _alignment_peel(
     if accesses(nest)[-1].step(along.symbols[-1]) is not dim(1) or not writer.may_stream(nest):
         return dim(0)
     excess = product(info.dims) * info.dtype.bytes - (costs.nontemporal_threshold - 1)
-    line = int(costs.machine.line) // info.dtype.bytes
+    line = int(costs.machine.cache_line) // info.dtype.bytes
     address = info.address([e.substitute(where) for e in nest.maps_out()[0].exprs])
     past = -address.substitute(dict.fromkeys(iterator.symbols(), lower)) % line
     if past is dim(0) or (excess.const is not None and excess.const <= 0):
@@ -287,7 +287,7 @@ def _nontemporal_excess(
     excess = product(info.dims) * info.dtype.bytes - (writer.costs.nontemporal_threshold - 1)
     for stride in info.strides:
         if stride.const != 1:
-            excess = minimum(excess, dim(1) - stride % (int(writer.costs.machine.line) // info.dtype.bytes))
+            excess = minimum(excess, dim(1) - stride % (int(writer.costs.machine.cache_line) // info.dtype.bytes))
     return excess
 
 

@@ -133,7 +133,7 @@ class AmxMatmul:
         panels, rows = self.right.blocks, self.left.blocks
         right = self._packed(block, self.right, panels)
         self._pack(block, self.right, right, dim(0), panels, TOGETHER)
-        held = minimum(maximum(1, rows), self._rows_in(self.writer.costs.machine.cache3))
+        held = minimum(maximum(1, rows), self._rows_in(self.writer.costs.machine.l3_bytes))
         left = self._packed(block, self.left, held)
         band, body = self.writer.fresh(), Block()
         first = bound(self.writer, body, band * held)

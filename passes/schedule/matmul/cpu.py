@@ -65,7 +65,7 @@ class CpuMatmul(PackedOperands):
         elif not self._contiguous(1, self.factors.right):
             self._packing(block)
         else:
-            held = int(self.writer.costs.machine.cache3) * 4 // scalar_dtype(self.state).bits
+            held = int(self.writer.costs.machine.l3_bytes) * 4 // scalar_dtype(self.state).bits
             # One row uses nothing twice, so that it does not wait for panels however large the operand is.
             excess = maximum(self.m - self.few_rows, minimum(self.m - 1, self.n * self.k - held))
             either(block, excess, self._packing, self._in_place)
@@ -245,7 +245,7 @@ class CpuMatmul(PackedOperands):
         it where it was packed.
         """
         panel = self.depth * self.panel * scalar_dtype(self.state).bits // 8
-        panels = int(self.writer.costs.machine.cache2) // 2 // panel
+        panels = int(self.writer.costs.machine.l2_bytes) // 2 // panel
         return minimum(BLOCKS_AT_ONCE, maximum(1, dim(panels) // maximum(1, self.panels)))
 
     def _sums(self, block: Block, rows: Dim) -> SSAValue:

@@ -70,13 +70,13 @@ class PackedOperands:
         self.depth = nest.order.data.block or DEPTH
         self.state: Attribute = nest.combiner.block.args[0].type
         self.width = _lanes(scalar_dtype(self.state).bits, self.n, lanes)
-        tile = register_tile(self.m, self.n, self.width, int(writer.costs.machine.registers))
+        tile = register_tile(self.m, self.n, self.width, int(writer.costs.machine.vector_registers))
         self.rows, self.copies = tile.rows, tile.vectors
         self.panel = self.width * self.copies
-        self.row_tiles = self._tiles_held(writer.costs.machine.cache2, self.depth)
+        self.row_tiles = self._tiles_held(writer.costs.machine.l2_bytes, self.depth)
         self.panels = (self.n + (self.panel - 1)) // self.panel
         panel = self.depth * self.panel * scalar_dtype(self.state).bits // 8
-        self.panels_held = max(1, int(writer.costs.machine.cache2 * HELD) // panel)
+        self.panels_held = max(1, int(writer.costs.machine.l2_bytes * HELD) // panel)
         self.run = self._run()
 
     def _tiles_held(self, cache: float, depth: int) -> int:
@@ -89,7 +89,7 @@ class PackedOperands:
         panels = self.panels.const
         if panels is not None and panels <= self.panels_held:
             depth = min(self.depth, max(1, self.k.const or self.depth))
-            self.row_tiles = self._tiles_held(self.writer.costs.machine.cache1, depth)
+            self.row_tiles = self._tiles_held(self.writer.costs.machine.l1_bytes, depth)
 
     def shared(
         self, iterator: Dim, upper: Dim, body: Block, step: Dim | int = 1, grain: Dim | int = 1, lower: Dim | int = 0

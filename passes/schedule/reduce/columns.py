@@ -151,7 +151,7 @@ def _lanes_together(writer: LoopWriter, nest: kernel.GenericOp) -> int:
 
 def exceeds_l2(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
     """Positive where operands are past the second cache, and their rows longer and more than registers take at once."""
-    return _beyond(writer, nest, writer.costs.machine.cache2, 1)
+    return _beyond(writer, nest, writer.costs.machine.l2_bytes, 1)
 
 
 def prefers_tiling(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
@@ -160,7 +160,7 @@ def prefers_tiling(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
     From a quarter of the second cache on; where lanes go together from the first, as that too is read in long runs.
     """
     machine, together = writer.costs.machine, _lanes_together(writer, nest)
-    return _beyond(writer, nest, machine.cache2 // 4 if together == 1 else machine.cache1, together)
+    return _beyond(writer, nest, machine.l2_bytes // 4 if together == 1 else machine.l1_bytes, together)
 
 
 def _beyond(writer: LoopWriter, nest: kernel.GenericOp, cache: float, together: int) -> Dim:
@@ -175,5 +175,5 @@ def _beyond(writer: LoopWriter, nest: kernel.GenericOp, cache: float, together: 
     size = minimum(product(nest.extents.data), held) * element - int(cache)
     least = max(4, order_of(nest).lanes) * costs.rows // together
     side = collapse_axes(nest, accesses(nest), 0, nest.n_parallel)[-1].extent
-    long, many = side * element - int(costs.machine.page) // 4, nest.extents.data[-1] - least
+    long, many = side * element - int(costs.machine.page_bytes) // 4, nest.extents.data[-1] - least
     return minimum(size, minimum(long, many))

@@ -130,7 +130,7 @@ def _unroll_and_jam(
 
     Rows that share nothing are better read one after another, and long bodies wait for nothing that is read.
     """
-    order, operands, registers = order_of(nest), entering(nest, walks), int(writer.costs.machine.registers)
+    order, operands, registers = order_of(nest), entering(nest, walks), int(writer.costs.machine.vector_registers)
     if not groups or order.kind != "tree" or body_cost(nest) > registers // 8:
         return 1
     k, row = Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1]
@@ -139,7 +139,7 @@ def _unroll_and_jam(
     sums = len(state_types(nest)) * max(1, order.lanes // width)
     together = max(1, min(ROWS_TOGETHER, registers * 3 // 4 // sums))
     if together > 1:
-        remark("reads", kernel_label(nest), f"{together} rows together", "they share an operand", op=nest)
+        remark("unroll", kernel_label(nest), f"unroll-and-jam of {together} rows", "they share an operand", op=nest)
     return together
 
 
@@ -149,8 +149,8 @@ def _overlap(writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[Group]
     if not steps or row.symbols[1:]:
         return None
     return choose_window_reuse(
-        nest, steps, row.symbols[-1], column.symbols[-1], int(writer.costs.machine.registers), len(state_types(nest)),
-        _most_together(nest, steps), max(1, writer.costs.side_by_side // width),
+        nest, steps, row.symbols[-1], column.symbols[-1], int(writer.costs.machine.vector_registers),
+        len(state_types(nest)), _most_together(nest, steps), max(1, writer.costs.side_by_side // width),
     )  # fmt: skip
 
 

@@ -100,8 +100,8 @@ def _in_tiles(folds: RegisterReduction) -> RegisterReduction | None:
     longest = costs.max_transposed_row(merge, len(state_types(nest)), turned, along, rows)
     if not longest:
         return None
-    why = f"at the end of a row {merge:.0f} operations bring two lanes together"
-    remark("folds", kernel_label(nest), f"rows of up to {longest} in tiles of {rows}", why, op=nest)
+    why = f"combining two lanes at the end of a row takes {merge:.0f} operations"
+    remark("transpose", kernel_label(nest), f"rows of up to {longest} elements in tiles of {rows} rows", why, op=nest)
     return replace(tiles, most=longest)
 
 

@@ -34,7 +34,7 @@ class Panels:
     def blocks(self, size: int) -> Dim:
         """How many blocks of the fold are done at a time: as many rows as a tile has, fewer where they are long."""
         costs = self.writer.costs
-        rows = minimum(costs.tile, dim(int(costs.machine.cache2)) // maximum(1, self.columns) + 8)
+        rows = minimum(costs.tile, dim(int(costs.machine.l2_bytes)) // maximum(1, self.columns) + 8)
         return maximum(1, rows * self.columns // size)
 
     def has_whole_blocks(self, size: int) -> Dim:

@@ -92,8 +92,10 @@ def choose_window_reuse(
     chosen = min(reads, key=cycles, default=None)
     if chosen is None or chosen.rows == 1:
         return None
-    why = f"{_number(min(reads[o] for o in reads if o.rows == 1))} reads a vector become {_number(reads[chosen])}"
-    remark("reads", kernel_label(nest), f"{chosen.rows} rows by {chosen.vectors} vectors together", why, op=nest)
+    why = f"{_number(min(reads[o] for o in reads if o.rows == 1))} loads a vector become {_number(reads[chosen])}"
+    remark(
+        "unroll", kernel_label(nest), f"unroll-and-jam of {chosen.rows} rows by {chosen.vectors} vectors", why, op=nest
+    )
     return chosen
 
 

@@ -76,7 +76,7 @@ def schedule_column_tiles(
 def rows_of_band(writer: LoopWriter, nests: Sequence[kernel.GenericOp]) -> int:
     """Rows of a band: four lines of the widest elements."""
     widest = max(buffer_info(v).dtype.part.bytes for nest in nests for v in nest.operands)
-    return 4 * int(writer.costs.machine.line) // widest
+    return 4 * int(writer.costs.machine.cache_line) // widest
 
 
 def _share(writer: LoopWriter, block: Block, extents: Sequence[Dim]) -> Dim:

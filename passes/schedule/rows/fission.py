@@ -43,7 +43,7 @@ def rows_exceed_l2(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared
 
     Where these are numbers, where half of it does not hold what folds read of a band, nor all of it all rows.
     """
-    cache, handed = int(writer.costs.machine.cache2), [buffer_info(v) for v in handed_on([[nest] for nest in nests])]
+    cache, handed = int(writer.costs.machine.l2_bytes), [buffer_info(v) for v in handed_on([[nest] for nest in nests])]
     if any(info.dims for info in handed):
         held = reduce(add, (product(info.dims) * info.dtype.bytes for info in handed if info.dims))
         return held * rows_of_band(writer, nests) - cache
@@ -62,8 +62,8 @@ def _room(writer: LoopWriter, nest: kernel.GenericOp, shared: int, rows: int) ->
     for value, walk in zip(nest.ins, accesses(nest)):
         size, step = buffer_info(value).dtype.bytes, walk.step(Sym(f"d{shared}"))
         if not is_row_buffer(value) and step is not None:
-            run, apart = max(run, size * rows), maximum(apart, 1 - step * size % int(machine.page))
-    return columns * maximum(run, apart * int(machine.page))
+            run, apart = max(run, size * rows), maximum(apart, 1 - step * size % int(machine.page_bytes))
+    return columns * maximum(run, apart * int(machine.page_bytes))
 
 
 def schedule_fissioned(

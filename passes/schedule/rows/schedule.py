@@ -127,7 +127,7 @@ def _stage_transposed(
         ((along, length),) = use.extents
         info = buffer_info(value)
         # Rows of a power of two of elements would all begin in the same places of the first cache.
-        wide = length + int(writer.costs.machine.line) // info.dtype.bytes
+        wide = length + int(writer.costs.machine.cache_line) // info.dtype.bytes
         copied = BufferInfo(info.dtype, (dim(band), wide), (wide, dim(1)))
         panels[value] = panel = writer.allocate(block, copied, "thread")
         i, j, body = writer.fresh(), writer.fresh(), Block()

@@ -326,7 +326,7 @@ def values_by_network(element: DType, lanes: VectorConfig) -> bool:
 
 def time_by_network(costs: CostModel, element: DType, columns: int, n: float) -> float:
     """Nanoseconds an element of rows of `n`, shorter ones being filled up."""
-    least = columns * max(columns, costs.machine.registers / 2)
+    least = columns * max(columns, costs.machine.vector_registers / 2)
     if n < least:
         return time_by_network(costs, element, columns, least) * least / max(1.0, n)
     blocks = max(1.0, n / block_elements(costs, element))
@@ -337,4 +337,4 @@ def time_by_network(costs: CostModel, element: DType, columns: int, n: float) ->
 
 def block_elements(costs: CostModel, element: DType) -> int:
     """Elements of a block at most, a power of two: half of the second cache holds them."""
-    return 1 << (int(costs.machine.cache2) // 2 // element.bytes).bit_length() - 1
+    return 1 << (int(costs.machine.l2_bytes) // 2 // element.bytes).bit_length() - 1

@@ -52,12 +52,12 @@ class SortingNetwork:
     def __init__(self, costs: CostModel, key: DType, columns: int):
         self.columns = columns
         #: Steps of a network whose rows are in registers at once.
-        self.steps = int(math.log2(costs.machine.registers / 2))
+        self.steps = int(math.log2(costs.machine.vector_registers / 2))
         #: Rows of a grid whose columns change places with lanes in squares are a multiple of this.
         self.rows_step = max(1 << self.steps, columns)
         #: How many passes, of `steps` steps each, the rows that the first cache holds have from their first to their
         #: last step.
-        self.chunk_passes = int(math.log2(costs.machine.cache1 / (columns * key.bytes))) // self.steps
+        self.chunk_passes = int(math.log2(costs.machine.l1_bytes / (columns * key.bytes))) // self.steps
 
     def fill(self, code: Code, grid: Grid, count: Dim) -> None:
         """The largest value behind the first `count` elements."""

@@ -301,6 +301,6 @@ def time_by_digits(costs: CostModel, element: DType, n: float, with_positions: b
     each = costs.computing(PASS)
     if with_positions:
         each += costs.computing(POSITIONS)
-        if n * 2 * (element.bytes + I64.bytes) > costs.machine.cache2:
-            each += costs.moving(2 * costs.machine.line, near=False)
+        if n * 2 * (element.bytes + I64.bytes) > costs.machine.l2_bytes:
+            each += costs.moving(2 * costs.machine.cache_line, near=False)
     return -(-element.bits // widest) * each

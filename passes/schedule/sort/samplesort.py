@@ -161,7 +161,7 @@ class SampleSort:
 
     def _parts_of(self, n: Dim) -> Dim:
         """Into how many parts a row is cut."""
-        held = int(self.writer.costs.machine.cache2 * HELD) // self.key.dtype.bytes
+        held = int(self.writer.costs.machine.l2_bytes * HELD) // self.key.dtype.bytes
         far = minimum(MOST_PARTS, (n + (held - 1)) // held)
         return maximum(1, maximum(far, minimum(PARTS, n // PART)))
 
@@ -464,7 +464,7 @@ def _least_value(code: Code, dtype: DType) -> Value:
 
 def bucket_elements(costs: CostModel, key: DType, columns: int) -> int:
     """Elements of the grid of most buckets, a power of two: they fit the first cache with their results."""
-    return max(columns * columns, 1 << (int(costs.machine.cache1) // 2 // key.bytes).bit_length() - 1)
+    return max(columns * columns, 1 << (int(costs.machine.l1_bytes) // 2 // key.bytes).bit_length() - 1)
 
 
 def vectors_are_compressed(element: DType, lanes: VectorConfig) -> bool:
@@ -474,7 +474,7 @@ def vectors_are_compressed(element: DType, lanes: VectorConfig) -> bool:
 
 def time_in_buckets(costs: CostModel, key: DType, columns: int, n: float) -> float:
     """Nanoseconds an element of rows of `n`, shorter ones being filled up."""
-    least = columns * max(columns, costs.machine.registers / 2)
+    least = columns * max(columns, costs.machine.vector_registers / 2)
     if n < least:
         return time_in_buckets(costs, key, columns, least) * least / max(1.0, n)
     bucket = bucket_elements(costs, key, columns)

@@ -51,26 +51,26 @@ def schedule_sort(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: 
     def in_buckets(n: float) -> float:
         return time_in_buckets(writer.costs, moved, lanes.width(moved.bits), n)
 
-    ways: dict[str, Callable[[float], float]] = {"by digits": by_digits}
+    ways: dict[str, Callable[[float], float]] = {"radix sort": by_digits}
     merges = values_by_network(element, lanes) if only_values else positions_by_network(element, lanes)
     if merges:
-        ways["by networks"] = by_networks
+        ways["merge sort by networks"] = by_networks
     if (merges or wide) and vectors_are_compressed(moved, lanes):
-        ways["in buckets"] = in_buckets
+        ways["sample sort"] = in_buckets
     row = {way: time(n) * n for way, time in ways.items()}
     chosen = min(row, key=lambda way: row[way])
     if len(ways) > 1:
-        remark("sort", f"{op.fn.data} of {element}", chosen, "what a row takes", row, op)
+        remark("sort", f"{op.fn.data} of {element}", chosen, "the lowest cost of a row", row, op)
 
     def network() -> NetworkMergeSort:
         return (NetworkMergeSort if only_values else PackedArgsort64 if wide else PackedArgsort)(writer, op, lanes)
 
     def each_row(block: Block) -> None:
-        if chosen == "by digits":
+        if chosen == "radix sort":
             RadixSort(writer, op, lanes.at_most(writer.costs.half_cache_line_bits), only_values).emit(block)
             return
         sort = network()
-        sort.where_possible(block, SampleSort(sort).emit if chosen == "in buckets" else sort.emit)
+        sort.where_possible(block, SampleSort(sort).emit if chosen == "sample sort" else sort.emit)
 
     if not (merges or wide or (not only_values and positions_in_columns(element, lanes))):
         each_row(block)

@@ -228,10 +228,10 @@ class ColumnSort:
 
 def time_in_columns(costs: CostModel, key: DType, columns: int, n: float) -> float:
     """Nanoseconds an element of many rows of `n`, shorter ones being filled up."""
-    step = costs.machine.registers / 2
+    step = costs.machine.vector_registers / 2
     rows = math.ceil(max(1.0, n) / step) * step
     bits = math.ceil(math.log2(rows))
-    far = FAR if rows * columns * key.bytes > costs.machine.cache1 else 1.0
+    far = FAR if rows * columns * key.bytes > costs.machine.l1_bytes else 1.0
     return costs.computing(far * (bits * (bits + 1) / 2 * rows) / max(1.0, n) + MOVES, key.bits)
 
 

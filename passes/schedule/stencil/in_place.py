@@ -122,15 +122,25 @@ class _Sweep:
         if enabled():
             self._remark()
         row = self.points * self.info.dtype.bytes
-        fits = int(self.writer.costs.machine.cache2) // (2 * self.held) - row
+        fits = int(self.writer.costs.machine.l2_bytes) // (2 * self.held) - row
         enough = minimum(fits, self.rows - LEAST * self.reach)
         self.writer.either(block, enough, self._in_one_sweep, otherwise)
 
     def _remark(self) -> None:
         moved = 2 * bytes_of(self.update.temporary.result)
-        choices = {way: self.writer.costs.moving(n * moved, near=False) for way, n in (("one", 1), ("two", 2))}
-        why = f"a row is read by those at most {self.reach} from it"
-        remark("sweeps", kernel_label(self.update.made), "in one sweep", why, choices, self.update.made)
+        choices = {
+            way: self.writer.costs.moving(n * moved, near=False)
+            for way, n in (("in place", 1), ("through a temporary", 2))
+        }
+        why = f"the stencil reads rows at distance {self.reach} at most"
+        remark(
+            "stencil",
+            kernel_label(self.update.made),
+            "in place, one pass with a ring buffer",
+            why,
+            choices,
+            self.update.made,
+        )
 
     def _in_one_sweep(self, block: Block) -> None:
         writer, rows = self.writer, self.rows
