@@ -696,17 +696,24 @@ def test_an_array_that_is_also_kept_under_another_name_is_not_copied() -> None:
         f(X.copy(), 3)
 
 
-def test_what_grows_without_a_bound_is_refused() -> None:
-    @txc.jit
-    def f(x: np.ndarray) -> np.ndarray:
-        a = x
-        while a.sum() < 100:
-            a = np.append(a, 7.0)
-        return a
+def test_what_grows_without_a_bound_has_memory_by_the_call() -> None:
+    """A call that has too little is repeated with more; what it stored is put back before."""
 
-    with pytest.raises(TxcError, match="an array grows in a loop, and no bound of its size is known") as raised:
-        f(X.copy())
-    assert "store into it" in str(raised.value)
+    def f(x: np.ndarray, limit: float) -> tuple[np.ndarray, int]:
+        a, count = x[1:], 0
+        while a.sum() < limit:
+            a = np.append(a, 7.0)
+            count += 1
+            x[0] += 1
+        return a, count
+
+    compiled = txc.jit(f)
+    for limit in (100.0, 0.0, 5000.0, 30000.0, 10.0):
+        ours, theirs = X.copy(), X.copy()
+        expected, got = f(theirs, limit), compiled(ours, limit)
+        np.testing.assert_array_equal(got[0], expected[0])
+        assert got[1] == expected[1]
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_one_of_two_arrays_that_others_see_is_not_stored_into() -> None:

@@ -330,14 +330,6 @@ def of_several_types_in_a_loop(x):
     return out
 
 
-def length_while_it_grows(x):
-    out = []
-    for i in range(len(x)):
-        if x[i] > 1:
-            out.append(len(out))
-    return out
-
-
 def last_while_it_grows(x):
     out = [0.0]
     for i in range(len(x)):
@@ -392,7 +384,6 @@ def texts(x):
         (stored_into_in_each_iteration, "the list out gets arrays that others see, and the loop stores into them"),
         (of_several_types, "the items of a list that a compiled loop or branch appends to are of several types"),
         (of_several_types_in_a_loop, "the list out gets items of several types in iterations of a loop"),
-        (length_while_it_grows, "as long as only the compiled function knows"),
         (last_while_it_grows, "as long as only the compiled function knows"),
         (changes_an_item, "a list that is an item of one that a compiled loop appends to changes"),
         (extends_an_item, "a list that is an item of one that a compiled loop appends to changes"),

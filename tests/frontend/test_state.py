@@ -816,13 +816,6 @@ def test_loops_that_do_not_run_leave_numbers_as_they_are():
         np.testing.assert_allclose(got, expected)
 
 
-def shrinks_in_a_branch(x):
-    found = [1, 2]
-    if x[0] > 1:
-        found.pop()
-    return found
-
-
 def grows_by_two_kinds(x):
     found = []
     for i in range(len(x)):
@@ -894,7 +887,6 @@ def asks_the_truth_of_an_array(x):
 
 REFUSED = [
     (lambda x: has_two_names_for_what_it_makes(x, x + 1), "a is an array of others that the loop both writes"),
-    (shrinks_in_a_branch, "the list found holds 1 values in one branch of an if and 2 in the other"),
     (lists_functions, "the list found gets a function in each iteration"),
     (lists_pairs, "the list found gets a tuple in each iteration"),
     (stores_into_a_listed_array, "an item of found may be an array from before the loop"),

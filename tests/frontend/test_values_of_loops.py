@@ -198,20 +198,10 @@ def a_list_that_may_be_longer(x):
     return a
 
 
-def a_list_that_grows_where_it_breaks(x):
-    found = []
-    for i in range(int(x[0]) % 4):
-        if x[i] > 2:
-            break
-        found.append(i)
-    return found
-
-
 @pytest.mark.parametrize(
     ("f", "text"),
     [
         (one_list_of_two_names, "is a GrowingList before an iteration of the loop"),
-        (a_list_that_grows_where_it_breaks, "a list changes in a loop of compiled code: 'found.0.' is without a value"),
         (a_list_that_may_be_longer, "'a' is of one kind or another"),
     ],
 )

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..state.growing_lists import GrowingList
 from ..state.iterators import KeptIterator
+from ..state.one_of import OneOf
 from ..state.state import Roots
-from ..tensor.apply import truth
+from ..tensor.apply import as_tensor, truth
 from ..tensor.tensor import Tensor
+from ..trace.context import require
+from ..trace.demands import demand
 from ..trace.graph import moment
 from ..trace.symint import SymInt
 from .break_lowering import MADE
@@ -118,11 +121,18 @@ class Comprehension:
             self.first = list(self.first)
         return self.runtime.tried(self.roots, *ways)
 
-    def first_apart(self) -> tuple[Any, StagedIterable]:
-        """The first item, and what makes the others, of a comprehension that certainly makes one each time."""
+    def first_apart(self, empty: str | None = None) -> tuple[Any, StagedIterable]:
+        """The first item, and what makes the others, of a comprehension that certainly makes one each time.
+
+        Where values decide whether there is one, the call raises a ValueError of the text `empty` if there is none.
+        """
         items = as_staged(self.first)
         (level,) = self.levels
-        if items is None or level.test is not None or not bool(items.length > 0):
+        if items is None or level.test is not None:
+            raise ValueError("no first item")
+        if empty is not None and isinstance(items.length, SymInt) and require().is_bound(items.length.dim):
+            demand(require(), as_tensor(items.length) > 0, ValueError(empty))
+        elif not bool(items.length > 0):
             raise ValueError("no first item")
         level.bind(items.at(0))
         return self.element(), Some(items, 1, items.length)
@@ -280,6 +290,15 @@ def _found(what: bool) -> Callable[..., Any]:
     return search
 
 
+def _text_of_none(plain: Any) -> str:
+    """What Python says of `max` or `min` of nothing."""
+    try:
+        plain(())
+    except ValueError as error:
+        return str(error)
+    raise AssertionError(plain)
+
+
 def _extreme(plain: Any) -> Callable[..., Any]:
     """`max` or `min`: the first item that no later one beats."""
 
@@ -295,7 +314,7 @@ def _extreme(plain: Any) -> Callable[..., Any]:
             best.cell_contents = runtime.if_exp(better, lambda: item, lambda: so_far)
 
         def loop() -> Any:
-            best.cell_contents, others = made.first_apart()
+            best.cell_contents, others = made.first_apart(_text_of_none(plain))
             made.loop(take, best, f"the {plain.__name__}", over=others)
             return best.cell_contents
 
@@ -304,7 +323,23 @@ def _extreme(plain: Any) -> Callable[..., Any]:
     return pick
 
 
+def _of_each(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which of one of several iterables takes the items of each."""
+
+    def called(runtime: ControlFlow, *values: Any, **named: Any) -> Any:
+        if not values or not isinstance(values[0], OneOf):
+            return function(runtime, *values, **named)
+        items, *rest = values
+        return items.each(lambda v: function(runtime, v, *rest, **named), *rest)
+
+    return called
+
+
 #: What staged code calls in place of functions that go through all items of an iterable; each gets the runtime first.
 BY_ITEM: dict[Any, Callable[..., Any]] = {
-    list: _list, sum: _sum, any: _found(True), all: _found(False), max: _extreme(max), min: _extreme(min),
+    plain: _of_each(function)
+    for plain, function in (
+        (list, _list), (sum, _sum), (any, _found(True)), (all, _found(False)), (max, _extreme(max)),
+        (min, _extreme(min)),
+    )
 }  # fmt: skip

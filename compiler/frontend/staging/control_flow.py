@@ -94,7 +94,7 @@ class ControlFlow:
         if isinstance(value, SymInt):
             return value != 0
         if isinstance(value, OneOf):
-            return value.each(lambda v: self.truth(v, what))
+            return value.each(lambda v: self._truth_of(v, what))
         if isinstance(value, GrowingList) and value.stacked:
             return as_tensor(value.length) != 0
         if isinstance(value, Tensor) and value.ndim:
@@ -108,6 +108,11 @@ class ControlFlow:
                     raise not_one_bool(what, value)
                 return value.reshape(())
         return value
+
+    def _truth_of(self, value: Any, what: str) -> Any:
+        """`truth` as a bool in any case."""
+        found = self.truth(value, what)
+        return found if isinstance(found, (Tensor, OneOf)) else bool(found)
 
     def if_exp(self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         test = self.truth(test)
@@ -401,8 +406,9 @@ class ControlFlow:
                 return results
 
             return regions.while_(
-                require(), condition, iteration, initial, names, plan.is_shared, learnt.regions, plan.resized
-            )
+                require(), condition, iteration, initial, names, plan.is_shared, learnt.regions, plan.resized,
+                plan.vectors,
+            )  # fmt: skip
 
         try:
             with require().effort.loop():
@@ -579,10 +585,15 @@ class ControlFlow:
         then, the last one `cut` off.
         """
         with located():
+            demanded = require().demanded()
             try:
                 self._loop(items, body, stop, carries, roots, own, check, peels=not peeled, surely=surely)
             except NeverRuns:
                 pass
+            except REFUSALS:
+                if _runs(items.length) is not False:
+                    raise
+                require().forget_since(demanded)  # nobody comes to what is refused
             except MayNotRun:
                 again = lambda: self._for(items, body, stop, carries, roots, own, check, peeled, True, cut)  # noqa: E731
                 self._if_it_runs(_ran(items.length), again, roots, carries)
@@ -596,6 +607,8 @@ class ControlFlow:
                     return
                 again = lambda: self._loop(items, body, stop, carries, roots, own, check, refers=True)  # noqa: E731
                 if not self._with_references(first, again, roots):
+                    if runs is False:
+                        return
                     if peeled or runs is not None:
                         raise first.error from None
                     again = lambda: self._for(items, body, stop, carries, roots, own, check, peeled, True, cut)  # noqa: E731
@@ -660,8 +673,9 @@ class ControlFlow:
                 return results
 
             return regions.for_(
-                require(), *ends, step, initial, names, stop, plan.is_shared, learnt.regions, plan.resized
-            )
+                require(), *ends, step, initial, names, stop, plan.is_shared, learnt.regions, plan.resized,
+                plan.vectors,
+            )  # fmt: skip
 
         with require().effort.loop():
             plan.run(loop)

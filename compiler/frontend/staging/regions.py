@@ -99,7 +99,9 @@ class _Carried:
     def __init__(
         self, trace: Trace, carried: Sequence[Any], names: Sequence[str], is_shared: Callable[[Tensor], bool] | None,
         hints: Hints | None = None, resized: Collection[int] = (), rounds: Dim | None = None,
+        vectors: Collection[int] = (),
     ):  # fmt: skip
+        self.vectors = vectors
         self.trace, self.carried, self.is_shared, self.resized = trace, carried, is_shared, resized
         #: A variable without a value yet is not carried until the body gives it one.
         self.given: list[Any] = [x if isinstance(x, (Tensor, Undefined)) else as_tensor(x) for x in carried]
@@ -145,12 +147,14 @@ class _Carried:
             self.rebound[i] = self.given[i] = _zeros_like(t, dims)
         self.hints.found |= self.found
         self.found.clear()
+        self.rebound |= {i: self.given[i] for i in self.vectors if isinstance(self.given[i], Tensor)}
         self.rebound = dict(sorted(self.rebound.items()))
         for i, (element, weak) in self.casts.items():
             with self.trace.only_if_used():
                 self.rebound[i] = Tensor(cast(self.rebound[i], element).value, weak=weak)
         self.hints.casts |= self.casts
         self.casts.clear()
+        self.sizes.expect((i, 0) for i in self.vectors if i in self.rebound)
         sizes = self.sizes.begin(self.trace, self.rebound)
         return [self._packed(i, t) for i, t in self.rebound.items()] + sizes + [t.value for t in self.written]
 
@@ -158,24 +162,27 @@ class _Carried:
         """The value that the loop carries for a variable: one of fixed sizes."""
         return packed(t, self.sizes.room(i, t.type.dims)) if self.sizes.of(i) else t.value
 
-    def _split(self, values: Sequence[Value]) -> tuple[dict[int, Tensor], Sequence[Value]]:
-        """The variables of which these are the values, at their sizes, and the values of what is written."""
+    def _split(self, values: Sequence[Value], checked: bool) -> dict[int, Tensor]:
+        """The variables of which these are the values, at their sizes; what is written gets its values as well.
+
+        `checked` is as in `ChangingSizes.bound`.
+        """
         count, sizes = len(self.rebound), len(self.sizes.sizes)
-        known = self.sizes.bound(self.trace, values[count : count + sizes])
+        for t, value in zip(self.written, values[count + sizes :]):
+            t._value = value
+        known = self.sizes.bound(self.trace, values[count : count + sizes], checked)
         fresh: dict[int, Tensor] = {}
         for (i, t), value in zip(self.rebound.items(), values):
             if self.sizes.of(i):
                 dims = tuple(known.get((i, at), d) for at, d in enumerate(value.type.dims))
                 value = unpacked(value, dims)
             fresh[i] = Tensor(value, layout=t.layout, weak=t.weak, boxed=t.boxed)
-        return fresh, values[count + sizes :]
+        return fresh
 
-    def arguments(self, block: Block) -> tuple[Any, ...]:
+    def arguments(self, block: Block, checked: bool = True) -> tuple[Any, ...]:
         """What the body is called with: fresh tensors for rebound variables, the outer ones for the rest."""
-        fresh, written = self._split(block.args)
+        fresh = self._split(block.args, checked)
         self.trace.stands_for.update((t, self.given[i]) for i, t in fresh.items())
-        for t, value in zip(self.written, written):
-            t._value = value
         return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
 
     def results(self, arguments: tuple[Any, ...], returned: Any, block: Block) -> list[Value]:
@@ -210,6 +217,7 @@ class _Carried:
         sizes = self.sizes.handed_on(self.trace, made)
         if sizes is None:
             raise _Again
+        made = self.sizes.within(self.trace, made)
         handed: list[Value] = []
         self.steady.clear()
         for (i, t), arg in zip(made.items(), block.args):
@@ -276,7 +284,7 @@ class _Carried:
             before = t.value
             self.trace.note_write(t, before, t)
             t._value = value
-        fresh, _ = self._split(results)
+        fresh = self._split(results, checked=True)
         if self.may_fail:
             go_on(self.trace)
         return tuple({**fresh, **self.steady}.get(i, t) for i, t in enumerate(self.given))
@@ -364,13 +372,13 @@ def _own_writes(trace: Trace, block: Block) -> None:
 def for_(
     trace: Trace, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any],
     names: Sequence[str] = (), stop: str | None = None, is_shared: Callable[[Tensor], bool] | None = None,
-    hints: Hints | None = None, resized: Collection[int] = (),
+    hints: Hints | None = None, resized: Collection[int] = (), vectors: Collection[int] = (),
 ) -> tuple[Any, ...]:  # fmt: skip
     """``for i in range(lower, upper, step)``: `body(i, carried) -> carried`; the variables after the loop.
 
     `i` is a `SymInt`.  `is_shared` says of a variable's array whether others see it.  The loop ends after an iteration
     that makes the variable called `stop` true.  Raises TxcError, naming the variable by `names`, where one changes
-    dtype or shape on the way; the sizes of those whose numbers are `resized` may.
+    dtype or shape on the way; the sizes of those whose numbers are `resized` may, and those of `vectors` probably do.
     """
     with located():
         loc = user_loc()
@@ -397,7 +405,7 @@ def for_(
         # A loop whose variable is known never to be negative gets a symbol that says so.
         if low.nonneg:
             name = name.removeprefix("$")
-        plan = _Carried(trace, carried, names, is_shared, hints, resized, (high - low + by - 1) // by)
+        plan = _Carried(trace, carried, names, is_shared, hints, resized, (high - low + by - 1) // by, vectors)
         symbol = Sym(name)
         item = SymInt(first + scale * sym(name))
         for _ in range(_ROUNDS):
@@ -425,21 +433,21 @@ def for_(
 def while_(
     trace: Trace, cond: Callable[..., Any], body: Callable[..., Any], carried: Sequence[Any],
     names: Sequence[str] = (), is_shared: Callable[[Tensor], bool] | None = None, hints: Hints | None = None,
-    resized: Collection[int] = (),
+    resized: Collection[int] = (), vectors: Collection[int] = (),
 ) -> tuple[Any, ...]:  # fmt: skip
     """``while cond(carried): carried = body(carried)``; both get the tuple of variables.
 
-    The sizes of those whose numbers are `resized` may change.
+    The sizes of those whose numbers are `resized` may change, and those of `vectors` probably do.
     """
     with located():
         loc = user_loc()
-        plan = _Carried(trace, carried, names, is_shared, hints, resized)
+        plan = _Carried(trace, carried, names, is_shared, hints, resized, vectors=vectors)
         for _ in range(_ROUNDS):
             initial = plan.initial()
             types = [resolved(v) for v in initial]
             try:
                 with _values_kept(plan.written), region(trace, types) as test:
-                    condition = as_tensor(cond(plan.arguments(test)))
+                    condition = as_tensor(cond(plan.arguments(test, checked=False)))
                     if condition.ndim:
                         raise OpError(f"the condition of while is {condition.user_type}, not one bool", code="TX0294")
                     _own_writes(trace, test)

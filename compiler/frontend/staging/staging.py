@@ -326,14 +326,21 @@ class Runtime(ControlFlow):
 
     # Comprehensions
 
-    def listed(self, *parts: Any) -> GrowingList:
-        return listed(Comprehension(self, *parts))
+    def listed(self, *parts: Any) -> Any:
+        return self._of_each(listed, *parts)
 
-    def set_of(self, *parts: Any) -> set[Any]:
-        return set_of(Comprehension(self, *parts))
+    def set_of(self, *parts: Any) -> Any:
+        return self._of_each(set_of, *parts)
 
-    def dict_of(self, *parts: Any) -> dict[Any, Any]:
-        return dict_of(Comprehension(self, *parts))
+    def dict_of(self, *parts: Any) -> Any:
+        return self._of_each(dict_of, *parts)
+
+    def _of_each(self, make: Callable[[Comprehension], Any], first: Any, *parts: Any) -> Any:
+        """What is made of a comprehension; where it goes through one of several things, of each."""
+        if isinstance(first, OneOf):
+            roots = Comprehension(self, first, *parts).roots
+            return first.each(lambda items: self._of_each(make, items, *parts), *roots.values())
+        return make(Comprehension(self, first, *parts))
 
     def generator(self, *parts: Any) -> Generator:
         return Generator(Comprehension(self, *parts))

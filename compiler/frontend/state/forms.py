@@ -2,7 +2,8 @@
 
 A *form* is what a location holds before and after each iteration has in common.  Its *leaves* are what differs:
 numbers, which the loop carries as it carries those of variables, and for each kind of value that there may be a bool
-that says whether it is there.  What is not there is anything of its type.
+that says whether it is there.  What is not there is anything of its type.  A list of numbers of one type that gets
+longer or shorter has its items as a vector, whose size changes.
 """
 
 from __future__ import annotations
@@ -11,21 +12,27 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ....dialects.types import DType
 from ...call.signature import is_named, like
+from ..numpy.creation import empty
 from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
+from ..trace.context import require
 from ..trace.symint import SymInt
 from ..trace.undefined import Undefined, Unusable
-from .growing_lists import GrowingList
+from .growing_lists import GrowingList, Stack
 from .merging import same_value
 from .one_of import MOST_OPTIONS, Method, OneOf, any_of
+from .resized import as_arrays
 from .sharing import is_array
 from .state import is_number
 
-__all__ = ["Form", "NoForm", "lists_in"]
+__all__ = ["Form", "Items", "NoForm", "lists_in"]
 
 #: ``one_of(label, options)``: the value that is one of these.
 Chooses = Callable[[str, Sequence[tuple[Any, Tensor]]], Any]
+#: `ControlFlow.fork_value`.
+Again = Callable[..., Any]
 #: The most leaves of one location.
 _MOST_LEAVES = 64
 
@@ -39,6 +46,8 @@ class Form:
 
     #: The number of leaves.
     size = 0
+    #: Those of them that are vectors.
+    vectors: Sequence[int] = ()
 
     def __init__(self, label: str):
         self.label = label
@@ -56,6 +65,8 @@ class Form:
             raise NoForm
         if isinstance(value, (Tensor, SymInt)):
             return _Number(label)
+        if isinstance(value, GrowingList) and value.stacked:
+            return Items.of(label, value)
         if isinstance(value, (tuple, list, dict)):
             if not (is_named(value) or type(value) in (tuple, list, dict, GrowingList)):
                 raise NoForm
@@ -81,20 +92,23 @@ class Form:
         """`joined` of a value, that is not one of several, where the two are of one kind; else None."""
         raise NotImplementedError
 
-    def leaves(self, value: Any, instead: Iterator[Any]) -> list[Any]:
-        """The leaves of a value that has the form; of what is not there, those that stand `instead`."""
-        others = [next(instead) for _ in range(self.size)]
-        return self._leaves(value.options if isinstance(value, OneOf) else [(value, None)], others)
+    def leaves(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
+        """The leaves of a value that has the form; of what is not there, those that stand `instead`.
 
-    def _leaves(self, values: Sequence[tuple[Any, Any]], instead: Sequence[Any]) -> list[Any]:
+        `again` is `ControlFlow.fork_value`.
+        """
+        others = [next(instead) for _ in range(self.size)]
+        return self._leaves(value.options if isinstance(value, OneOf) else [(value, None)], others, again)
+
+    def _leaves(self, values: Sequence[tuple[Any, Any]], instead: Sequence[Any], again: Again) -> list[Any]:
         """The leaves of one of some values of this kind, each with its condition."""
         found = instead
         for value, cond in values:
-            own = self._leaves_of(value, iter(instead))
+            own = self._leaves_of(value, iter(instead), again)
             found = own if found is instead else [_chosen(cond, *both) for both in zip(own, found)]
         return [*found]
 
-    def _leaves_of(self, value: Any, instead: Iterator[Any]) -> list[Any]:
+    def _leaves_of(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
         """`leaves` of a value that is not one of several."""
         raise NotImplementedError
 
@@ -102,9 +116,9 @@ class Form:
         """The value that has these leaves; an Undefined leaf where no iteration has said what is there."""
         raise NotImplementedError
 
-    def starts(self, value: Any) -> list[Any]:
+    def starts(self, value: Any, again: Again) -> list[Any]:
         """The leaves before the loop, Undefined where nothing is there."""
-        return self.leaves(value, iter([Undefined(self.label)] * self.size))
+        return self.leaves(value, iter([Undefined(self.label)] * self.size), again)
 
 
 class _Fixed(Form):
@@ -120,7 +134,7 @@ class _Fixed(Form):
         both = is_number(value) and is_number(self.value) and not is_array(value)
         return _Number(self.label) if both else None
 
-    def _leaves_of(self, value: Any, instead: Iterator[Any]) -> list[Any]:
+    def _leaves_of(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
         return []
 
     def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
@@ -135,7 +149,7 @@ class _Number(Form):
     def _with(self, value: Any) -> Form | None:
         return self if is_number(value) and not is_array(value) else None
 
-    def _leaves_of(self, value: Any, instead: Iterator[Any]) -> list[Any]:
+    def _leaves_of(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
         return [value]
 
     def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
@@ -152,23 +166,77 @@ class _Parts(Form):
             parts = [Form.of(f"{label}[{k!r}]", part) for k, part in zip(self.keys, _parts(value))]
         self.parts = parts
         self.size = sum(part.size for part in parts)
+        self.vectors = _behind(parts, 0)
 
     def _with(self, value: Any) -> Form | None:
         if not isinstance(value, (tuple, list, dict)) or _kind(value) is not _kind(self.value):
             return None
+        if isinstance(value, GrowingList) and (value.stacked or len(value) != len(self.keys)):
+            return _as_items(self.label, self.value, value)
         if _keys(value) != self.keys:
             return None
         parts = [form.joined(part) for form, part in zip(self.parts, _parts(value))]
         return self if all(a is b for a, b in zip(parts, self.parts)) else _Parts(self.label, self.value, parts)
 
-    def _leaves_of(self, value: Any, instead: Iterator[Any]) -> list[Any]:
-        return [leaf for form, part in zip(self.parts, _parts(value)) for leaf in form.leaves(part, instead)]
+    def _leaves_of(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
+        return [leaf for form, part in zip(self.parts, _parts(value)) for leaf in form.leaves(part, instead, again)]
 
     def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
         parts = [form.made(leaves, one_of) for form in self.parts]
         if isinstance(self.value, dict):
             return dict(zip(self.keys, parts))
         return GrowingList(parts) if isinstance(self.value, list) else like(self.value, parts)
+
+
+class Items(Form):
+    """A list of numbers of one type, of which there may be any number; `kind` is None while none has been seen."""
+
+    def __init__(self, label: str, kind: tuple[str, DType] | None):
+        super().__init__(label)
+        self.kind = kind
+        self.size = 0 if kind is None else 1
+        self.vectors = range(self.size)
+
+    @staticmethod
+    def of(label: str, value: Any) -> Items:
+        if not isinstance(value, GrowingList) or not require().binds:
+            raise NoForm
+        kinds = value.kinds()
+        if kinds is None or len(kinds) > 1:
+            raise NoForm
+        return Items(label, next(iter(kinds), None))
+
+    def _with(self, value: Any) -> Form | None:
+        if type(value) is not GrowingList:
+            return None
+        try:
+            other = Items.of(self.label, value)
+        except NoForm:
+            return None
+        if self.kind is None:
+            return self if other.kind is None else other
+        return self if other.kind in (None, self.kind) else None
+
+    def _leaves(self, values: Sequence[tuple[Any, Any]], instead: Sequence[Any], again: Again) -> list[Any]:
+        if self.kind is None or not values:
+            return [*instead]
+        vectors = [(self._vector(value), cond) for value, cond in values]
+        if len(vectors) == 1:
+            return [vectors[0][0]]
+        return list(as_arrays([OneOf(self.label, "", "", vectors, again)]))
+
+    def _vector(self, value: GrowingList) -> Tensor:
+        assert self.kind is not None
+        return value.whole() if value.parts() else empty((0,), self.kind[1].name)
+
+    def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
+        made = GrowingList()
+        if self.kind is not None:
+            vector = next(leaves)
+            if isinstance(vector, Undefined):
+                return vector
+            made.add(Stack(vector, self.kind[0]))
+        return made
 
 
 class _Either(Form):
@@ -180,6 +248,7 @@ class _Either(Form):
             raise NoForm
         self.options = options
         self.size = sum(1 + option.size for option in options)
+        self.vectors = _behind(options, 1)
 
     def _with(self, value: Any) -> Form | None:
         for k, option in enumerate(self.options):
@@ -189,12 +258,12 @@ class _Either(Form):
                 return self if found is option else _Either(self.label, options)
         return _Either(self.label, [*self.options, Form.of(self.label, value)])
 
-    def _leaves(self, values: Sequence[tuple[Any, Any]], instead: Sequence[Any]) -> list[Any]:
+    def _leaves(self, values: Sequence[tuple[Any, Any]], instead: Sequence[Any], again: Again) -> list[Any]:
         found: list[Any] = []
         for option in self.options:
             own = [(value, cond) for value, cond in values if _has(option, value)]
             found.append(any(cond is None for _, cond in own) or any_of([cond for _, cond in own]))
-            found += option._leaves(own, instead[len(found) : len(found) + option.size])
+            found += option._leaves(own, instead[len(found) : len(found) + option.size], again)
         return found
 
     def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
@@ -205,6 +274,24 @@ class _Either(Form):
             if not _is_missing(value):
                 options.append((value, as_tensor(cond)))
         return one_of(self.label, options)
+
+
+def _as_items(label: str, value: Any, other: Any) -> Form | None:
+    """The form of two lists of numbers of one type; None where these are none."""
+    try:
+        return Items.of(label, value)._with(other)
+    except NoForm:
+        return None
+
+
+def _behind(forms: Sequence[Form], before: int) -> list[int]:
+    """The vectors among the leaves of forms one behind another, each behind some other leaves."""
+    found, at = [], 0
+    for form in forms:
+        at += before
+        found += [at + k for k in form.vectors]
+        at += form.size
+    return found
 
 
 def _kind(value: Any) -> type:

@@ -18,7 +18,7 @@ import numpy as np
 from ....dialects.dims.dims import Dim, dim
 from ....dialects.registry import OpError
 from ....dialects.types import DTYPES, DType
-from ...diagnostics import located
+from ...diagnostics import TxcError, located, user_loc
 from ..numpy.creation import empty
 from ..tensor.apply import apply, as_tensor, broadcast_to, cast, common_dtype, is_traced, stack
 from ..tensor.tensor import Tensor
@@ -26,7 +26,7 @@ from ..trace.graph import Value
 from ..trace.symint import SymInt, is_integer, symint
 from .choice import PerhapsOfOthers
 
-__all__ = ["GrowingList", "Item", "Stack", "stack_for"]
+__all__ = ["ByItems", "GrowingList", "Item", "Stack", "stack_for", "unknown_length"]
 
 
 class Stack:
@@ -238,6 +238,22 @@ def together(values: Sequence[Any]) -> Stack | None:
     return made[0]
 
 
+def unknown_length() -> TxcError:
+    return TxcError(
+        "a list that a compiled loop appends to is as long as only the compiled function knows",
+        user_loc(),
+        "make one array of it with np.array, loop over it with for, or return it",
+        "TX0315",
+    )
+
+
+class ByItems(Exception):
+    """A loop appends to a list in ways that need to know how many items there are; `error` is for who cannot."""
+
+    def __init__(self, grown: GrowingList, error: TxcError):
+        self.grown, self.error = grown, error
+
+
 class Appending(NamedTuple):
     """A list while a loop is staged that appends to it: `each` items an iteration, of which `number` are over.
 
@@ -299,9 +315,10 @@ class GrowingList(list[Any]):
         """The number of items."""
         if self.appending is not None and not self.appending.is_known:
             self._unknown()
-        total = dim(0)
-        for part in self.parts():
-            total = total + (part.count if isinstance(part, Stack) else 1)
+        stacks = [part for part in self.parts() if isinstance(part, Stack)]
+        total = dim(len(self.parts()) - len(stacks))
+        for part in stacks:
+            total = total + part.count
         return symint(total) + (0 if self.appending is None else self.appending.length)
 
     def whole(self) -> Tensor:
@@ -358,6 +375,17 @@ class GrowingList(list[Any]):
             for column, value in zip(columns, of):
                 column.add(value) if isinstance(value, Stack) else list.append(column, value)
         return first.form, columns
+
+    def kinds(self) -> set[tuple[str, DType]] | None:
+        """Of which types its items are: how weak, and the dtype; None where some are no numbers."""
+        kinds: set[tuple[str, DType]] = set()
+        for part in self.parts():
+            if isinstance(part, Records) or not (isinstance(part, Stack) or is_record((part,))):
+                return None
+            if isinstance(part, Stack) and (part.depth > 1 or part.room.ndim > 1):
+                return None
+            kinds.add((part.weak, part.room.element) if isinstance(part, Stack) else _kind(part))
+        return None if self.appending is not None else kinds
 
     @property
     def weak(self) -> str:
@@ -426,6 +454,61 @@ class GrowingList(list[Any]):
         made.set_parts([*self.parts(), *(other.parts() if isinstance(other, GrowingList) else other)])
         return made
 
+    def _hold(self, vector: Tensor, weak: str) -> None:
+        self.set_parts([Stack(vector, weak)])
+
+    def _vector(self) -> tuple[Tensor, str]:
+        """All items, which are numbers of one type, as a vector, and how weak they are."""
+        kinds = self.kinds()
+        if not kinds or len(kinds) > 1:
+            self._unknown()
+            self._refuse_several()
+        return self.whole(), next(iter(kinds))[0]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not self.stacked and not isinstance(key, Tensor):
+            super().__setitem__(key, value)
+            return
+        vector, weak = self._vector()
+        if isinstance(key, slice) or not is_record((value,)):
+            self._unknown()
+        if _kind(value) != (weak, vector.element):
+            self._refuse_several()
+        vector[key] = value
+        self._hold(vector, weak)
+
+    def pop(self, at: Any = -1) -> Any:
+        if not self.stacked and not isinstance(at, Tensor):
+            return super().pop(at)
+        vector, weak = self._vector()
+        if at != -1:
+            self._unknown()
+        last = Tensor(vector[-1].value, weak=weak)
+        self._hold(vector[:-1], weak)
+        return last
+
+    def reverse(self) -> None:
+        if not self.stacked:
+            super().reverse()
+            return
+        vector, weak = self._vector()
+        self._hold(vector[::-1], weak)
+
+    def extend(self, items: Any) -> None:
+        if not self.stacked and not getattr(items, "stacked", False):
+            super().extend(items)
+            return
+        self.set_parts((self + items).parts())
+
+    def __iadd__(self, items: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        self.extend(items)
+        return self
+
+    def copy(self) -> GrowingList:
+        made = GrowingList()
+        made.set_parts(self.parts() if self.appending is None else self._unknown())
+        return made
+
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """By NumPy itself, where all that the lists have is known; else as a function of tensors."""
         args, kwargs = _plain(args), {name: _plain(value) for name, value in kwargs.items()}
@@ -435,12 +518,7 @@ class GrowingList(list[Any]):
         return function(*args, **kwargs)
 
     def _unknown(self) -> Any:
-        with located():
-            raise OpError(
-                "a list that a compiled loop appends to is as long as only the compiled function knows",
-                "make one array of it with np.array, loop over it with for, or return it",
-                "TX0315",
-            )
+        raise unknown_length() if self.appending is None else ByItems(self, unknown_length())
 
 
 class FixedList(GrowingList):
@@ -477,9 +555,8 @@ def _of_items(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    "__contains__", "__delitem__", "__eq__", "__ge__", "__gt__", "__iadd__", "__imul__", "__le__", "__lt__", "__mul__",
-    "__ne__", "__reversed__", "__rmul__", "__setitem__", "copy", "count", "index", "insert", "pop", "remove",
-    "reverse", "sort",
+    "__contains__", "__delitem__", "__eq__", "__ge__", "__gt__", "__imul__", "__le__", "__lt__", "__mul__", "__ne__",
+    "__reversed__", "__rmul__", "count", "index", "insert", "remove", "sort",
 ):  # fmt: skip
     setattr(GrowingList, _name, _of_items(_name))
 for _name in ("__delitem__", "__iadd__", "__imul__", "__setitem__", "clear", "pop", "remove", "reverse", "sort"):

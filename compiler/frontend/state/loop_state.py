@@ -31,8 +31,18 @@ from ..trace.context import require
 from ..trace.symint import SymInt, symint
 from ..trace.undefined import Undefined, unset_name
 from .choice import Choice, PerhapsOfOthers
-from .forms import Form, NoForm, lists_in
-from .growing_lists import Appending, GrowingList, Item, Stack, is_record, stack_for, together
+from .forms import Form, Items, NoForm, lists_in
+from .growing_lists import (
+    Appending,
+    ByItems,
+    GrowingList,
+    Item,
+    Stack,
+    is_record,
+    stack_for,
+    together,
+    unknown_length,
+)  # fmt: skip
 from .iterators import KeptIterator
 from .merging import described, number_kind, same_value
 from .one_of import OneOf
@@ -46,6 +56,8 @@ __all__ = [
 ]  # fmt: skip
 
 _ROUNDS = 64
+#: The key of all that a list holds.
+_ITEMS = object()
 #: The most iterations in one that references may take to come back.
 _LONGEST_PERIOD = 8
 
@@ -210,6 +222,7 @@ class LoopState:
             self.given = [Undefined(p.label) if p in self.last else self.before.at(p) for p in self.locations]
             self.given = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, self.given)]
             self.resized = {i for i, location in enumerate(self.locations) if location in self.resizable}
+            self.vectors: set[int] = set()
             names = [p.label for p in self.locations]
             for i, location in enumerate(self.locations):
                 if (reference := self.references.get(location)) is not None:
@@ -226,8 +239,10 @@ class LoopState:
                 self.around.setdefault(number, grown.appending)
             for location, form in self.forms.items():
                 self.leaves[location] = range(len(self.given), len(self.given) + form.size)
-                self.given += form.starts(self.before.at(location))
+                self.vectors |= {len(self.given) + k for k in form.vectors}
+                self.given += form.starts(_at(self.before, location), self.again)
                 names += [location.label] * form.size
+            self.resized |= self.vectors
             self.loops.append(self)
             try:
                 found = loop(self.given, names)
@@ -236,9 +251,17 @@ class LoopState:
             except NameError as error:
                 self._read_for(error)
                 continue
+            except ByItems as found_out:
+                if id(found_out.grown) not in self.grown:
+                    raise  # a loop around this one appends to it
+                if not self._carry_items(found_out.grown):
+                    raise found_out.error from None
+                continue
             except TxcError as error:
                 cause = error.__cause__
                 if not isinstance(cause, (SharedStart, Unsettled)) or cause.carried is not self.given:
+                    raise
+                if isinstance(cause, Unsettled) and cause.index >= len(self.locations):
                     raise
                 if isinstance(cause, SharedStart):
                     if not self._may_refer(cause.name):
@@ -470,7 +493,9 @@ class LoopState:
         changed: dict[int, dict[Any, Any]] = {}
         for location, value in values:
             contents = changed.setdefault(id(location.holder), dict(self.before.of(location.holder)))
-            if value is UNSET or isinstance(value, Undefined):
+            if location.key is _ITEMS:
+                changed[id(location.holder)] = dict(enumerate(value.parts()))
+            elif value is UNSET or isinstance(value, Undefined):
                 contents.pop(location.key, None)
             else:
                 contents[location.key] = value
@@ -506,18 +531,17 @@ class LoopState:
         learnt = False
         self.references_after = _references(self.everything, after)
         carried = {location: i for i, location in enumerate(self.locations)}
-        for holder, label, was in self.before.holders.values():
-            now = after.of(holder)
-            if isinstance(holder, GrowingList) and len(now) > len(was) and self.count is not None:
-                learnt |= self._grow(holder, label, [now.pop(key) for key in range(len(was), len(now))])
-            for key in dict.fromkeys([*was, *now]):
-                location = Location(holder, key, label_of(holder, label, key))
-                if location in self.forms:
-                    learnt |= self._keeps_form(location, was.get(key, UNSET), now.get(key, UNSET))
-                elif location not in carried:
-                    learnt |= self._changed(location, was.get(key, UNSET), now.get(key, UNSET))
-                elif not is_number(now.get(key, UNSET)) and not self._is_resized(location, now.get(key, UNSET)):
-                    learnt |= self._no_number(location, was.get(key, UNSET), now.get(key, UNSET))
+        for holder, label, _ in self.before.holders.values():
+            items = Location(holder, _ITEMS, label)
+            if items in self.forms:
+                learnt |= self._keeps_form(items, _at(self.before, items), _at(after, items))
+                continue
+            try:
+                learnt |= self._contents(holder, label, after, carried)
+            except OpError as error:
+                if error.code != "TX0315" or not self._carry_items(holder, _at(after, items)):
+                    raise
+                learnt = True
         if learnt:
             raise _Again
         handed = [after.at(location) for location in self.locations]
@@ -535,8 +559,56 @@ class LoopState:
             given[i] = own
             given += conds
         for location, form in self.forms.items():
-            given += form.leaves(after.at(location), iter([arguments[k] for k in self.leaves[location]]))
+            instead = iter([arguments[k] for k in self.leaves[location]])
+            given += form.leaves(_at(after, location), instead, self.again)
         return tuple(given)
+
+    def _contents(self, holder: Any, label: str, after: State, carried: dict[Location, int]) -> bool:
+        """Learn from what an iteration leaves in the locations of a holder."""
+        was, now = self.before.of(holder), dict(after.of(holder))
+        learnt = False
+        if isinstance(holder, GrowingList) and len(now) > len(was) and self.count is not None:
+            learnt |= self._grow(holder, label, [now.pop(key) for key in range(len(was), len(now))])
+        for key in dict.fromkeys([*was, *now]):
+            location = Location(holder, key, label_of(holder, label, key))
+            if location in self.forms:
+                learnt |= self._keeps_form(location, was.get(key, UNSET), now.get(key, UNSET))
+            elif location not in carried:
+                learnt |= self._changed(location, was.get(key, UNSET), now.get(key, UNSET))
+            elif not is_number(now.get(key, UNSET)) and not self._is_resized(location, now.get(key, UNSET)):
+                learnt |= self._no_number(location, was.get(key, UNSET), now.get(key, UNSET))
+        return learnt
+
+    def _carry_items(self, holder: Any, now: Any = None) -> bool:
+        """Carry the items of a list, which an iteration leaves as `now`, as one vector; False where they are no numbers
+        of one type."""
+        if not isinstance(holder, GrowingList) or holder not in self.before:
+            return False
+        label = self.before.holders[id(holder)][1]
+        location, kind = Location(holder, _ITEMS, label), None
+        around = holder.appending
+        if id(holder) in self.grown:
+            around = self.around[id(holder)]
+            _, item, _, _ = self.grown[id(holder)]
+            if item.array.ndim > item.several or item.columns or item.depth > 1:
+                return False
+            kind = item.weak, item.array.element
+        if around is not None:
+            raise ByItems(holder, unknown_length())
+        try:
+            form = Items(label, kind).joined(_at(self.before, location)).joined(_listed([]) if now is None else now)
+        except NoForm:
+            return False
+        if not isinstance(form, Items):
+            return False
+        if id(holder) in self.grown:
+            del self.grown[id(holder)], self.around[id(holder)]
+            holder.begin(None)
+        for others in (self.carried, self.last):
+            others[:] = [p for p in others if p.holder is not holder]
+        self.forms = {p: form for p, form in self.forms.items() if p.holder is not holder}
+        self.forms[location] = form
+        return True
 
     def _keeps_form(self, location: Location, was: Any, now: Any) -> bool:
         """Learn from what an iteration leaves in a location that has a form."""
@@ -814,6 +886,17 @@ class LoopState:
             period = lcm(period, length)
         if period <= _LONGEST_PERIOD:
             raise Periodic(period)
+
+
+def _at(state: State, location: Location) -> Any:
+    """What a location holds, where it may be all items of a list: a list of these."""
+    return _listed(state.of(location.holder).values()) if location.key is _ITEMS else state.at(location)
+
+
+def _listed(parts: Iterable[Any]) -> GrowingList:
+    made = GrowingList()
+    made.set_parts(parts)
+    return made
 
 
 def _references(*states: State) -> Counter[int]:

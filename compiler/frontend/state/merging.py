@@ -15,7 +15,7 @@ Places are merged one by one, and objects keep their identity:
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ from ..indexing.data_dependent_sizes import bind, given_out, largest, leaves
 from ..staging.break_lowering import MADE
 from ..staging.regions import Fork
 from ..tensor.apply import apply, as_tensor, broadcast_to
-from ..tensor.composite_views import Perhaps, in_scope, roots
+from ..tensor.composite_views import IndexedView, Perhaps, in_scope, roots
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.symint import SymInt, as_dim
@@ -59,11 +59,20 @@ class _Perhaps(NamedTuple):
     `of` is what the branch `side` appends there.
     """
 
-    rows: list[_Joined]
-    present: _Joined | Tensor
+    rows: list[_Joined | _Sized]
+    present: _Joined | _Sized | Tensor
     of: Any
     side: int
     label: str
+
+
+class _Gathered(NamedTuple):
+    """Stands for the items `of` a loop as one side has them: what becomes of the leaves' room, and of the bools."""
+
+    rooms: list[Any]
+    present: Any
+    of: Stack
+    side: int
 
 
 class _Apart(NamedTuple):
@@ -185,11 +194,13 @@ class Merge:
         """
         if not isinstance(holder, GrowingList) or holder not in self.before:
             return []
-        length = len(self.before.of(holder))
         sides = then, otherwise
-        alike = len(then) == len(otherwise) and not any(isinstance(v, Stack) for side in sides for v in side.values())
-        if alike or min(map(len, sides)) < length:
+        if len(then) == len(otherwise) and not any(_stacked(side.values()) for side in sides):
             return []
+        # What was there and one of them took away is there where it did not.
+        length = min(map(len, (self.before.of(holder), *sides)))
+        pairs = [(then[key], otherwise[key]) for key in range(length)]
+        length = next((k for k, (a, b) in enumerate(pairs) if a is not b and _stacked((a, b))), length)
         made: list[_Perhaps] = []
         for side, contents in enumerate(sides):
             for key in range(length, len(contents)):
@@ -211,9 +222,16 @@ class Merge:
             then, otherwise = (x, none) if side == 0 else (none, x)
             return self._pair(then, otherwise, f"{MADE}{label}")
 
+        def of_any_size(x: Tensor) -> _Joined | _Sized:
+            try:
+                known = all(map(self.fork.trace.table.knows, x.dims))
+                return only_there(x) if known else self._sized(x, side, label)
+            except _Inside:
+                raise leaves(x.type) from None
+
         if isinstance(value, Stack):
-            present = self._taken(side) if value.present is None else only_there(value.present)
-            return _Perhaps([only_there(leaf.room) for leaf in value.leaves], present, value, side, label)
+            present = self._taken(side) if value.present is None else of_any_size(value.present)
+            return _Perhaps([of_any_size(leaf.room) for leaf in value.leaves], present, value, side, label)
         parts = value if is_record(value) else [value]
         return _Perhaps([*map(only_there, parts)], self._taken(side), value, side, label)
 
@@ -253,7 +271,8 @@ class Merge:
             if (id(a), id(b)) in self.merged:
                 return a
             contents = [side.of(x) for side, x in zip(self.sides, (a, b))]
-            if list(contents[0]) == list(contents[1]) and not {id(a), id(b)} & self.becomes.keys():
+            alike = list(contents[0]) == list(contents[1]) and not any(_stacked(of.values()) for of in contents)
+            if alike and not {id(a), id(b)} & self.becomes.keys():
                 self.becomes[id(a)] = self.becomes[id(b)] = a
                 self.merged.add((id(a), id(b)))
                 self._contents(a, *contents, label)
@@ -327,6 +346,14 @@ class Merge:
             return like(x, [self._handed_on(part, side, f"{label}[{i}]") for i, part in enumerate(x)])
         if x is None or x is UNSET or isinstance(x, _PLAIN):
             return x
+        if isinstance(x, Stack):
+            present = None if x.present is None else self._handed_on(x.present, side, label)
+            return _Gathered([self._handed_on(leaf.room, side, label) for leaf in x.leaves], present, x, side)
+        if isinstance(x, OneOf) and not isinstance(x, Method):
+            options = [
+                (self._handed_on(v, side, label), side, self._only_there(of, side, label)) for v, of in x.options
+            ]
+            return _Apart(options, label, x.reason, x.hint)
         if isinstance(x, types.MethodType) and x.__self__ in self.before:
             return x
         if isinstance(x, types.FunctionType) and all(cell in self.before for cell in x.__closure__ or ()):
@@ -338,7 +365,7 @@ class Merge:
         if id(x) not in self.becomes:
             self.becomes[id(x)] = x
             contents = self.sides[side].of(x)
-            if x not in self.sides[side] or any(isinstance(part, (Stack, OneOf)) for part in contents.values()):
+            if x not in self.sides[side]:
                 raise _Inside
             planned = {k: self._handed_on(part, side, label_of(x, label, k)) for k, part in contents.items()}
             self.contents.append((x, planned))
@@ -537,8 +564,27 @@ class Merge:
             made.share(shared, planned.label)
         return made
 
-    def _there(self, joined: _Joined) -> Tensor:
+    def _stack_there(self, planned: _Gathered) -> Stack | Undefined:
+        """The items of a loop behind the `if`, of use where their side was taken."""
+        rooms, present = [self._complete(room) for room in planned.rooms], self._complete(planned.present)
+        for part in (*rooms, present):
+            if isinstance(part, Undefined):
+                return part
+        of = planned.of
+        leaves = [Stack(room, leaf.weak, leaf.depth, present) for room, leaf in zip(rooms, of.leaves)]
+        made = Records(of.form, leaves) if isinstance(of, Records) else leaves[0]
+        if shared := self._seen_by_others(of, planned.side):
+            made.share(shared, of.shared_in)
+        return made
+
+    def _there(self, joined: _Joined | _Sized) -> Tensor:
         """A result of the `if`; the OpError that there is in its place."""
+        if isinstance(joined, _Sized):
+            for part in (joined.room, *joined.sizes):
+                self._there(part)
+            made = self._of_that_size(joined)
+            assert isinstance(made, Tensor)
+            return made
         found = self.joined[joined.number]
         if isinstance(found, OpError):
             raise found
@@ -561,6 +607,8 @@ class Merge:
             return self.results[planned.number]
         if isinstance(planned, _Perhaps):
             return self._stack(planned)
+        if isinstance(planned, _Gathered):
+            return self._stack_there(planned)
         if isinstance(planned, _Apart):
             return self._completed(planned)
         if isinstance(planned, _Sized):
@@ -604,6 +652,8 @@ def _is_known(x: Tensor) -> bool:
         if not all(map(facts.knows, dims_in(x._attrs))):
             return False
         x = x._parent
+    if isinstance(x, IndexedView):
+        return all(in_scope(index.value) for index in x._places.indices) and all(map(_is_known, x.sources()))
     return True
 
 
@@ -613,6 +663,11 @@ def _is_outside(x: Tensor) -> bool:
         return in_scope(x.value) and (not isinstance(x, Choice) or all(in_scope(cond.value) for _, cond in x.options))
     except OpError:
         return False
+
+
+def _stacked(parts: Iterable[Any]) -> bool:
+    """Whether some parts of a list are the items of loops."""
+    return any(isinstance(part, Stack) for part in parts)
 
 
 def _parts(value: Any) -> Sequence[Any]:

@@ -14,7 +14,7 @@ from ..staging.regions import Fork, rounds
 from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import table
-from ..trace.graph import Block, Node, Value
+from ..trace.graph import Block, Node, Value, inside
 from ..trace.symint import SymInt
 from .choice import Choice
 from .state import is_number
@@ -71,6 +71,8 @@ def _collect(value: Value, block: Block, nodes: list[Node]) -> bool:
     waiting = [value.node]
     while waiting:
         node = waiting.pop()
+        if node.block is not block and inside(node.block, block):  # where a size is known that the branch found
+            return False
         if node.block is not block or node in nodes:
             continue
         plain = node.op is not None and (issubclass(node.op, (Map, View)) or node.op.name in _PLAIN)
