@@ -14,6 +14,7 @@ from ....dialects.registry import OpError
 from ....dialects.types import DTYPES
 from ...diagnostics import located
 from ..state.growing_lists import GrowingList
+from ..state.staged_dicts import StagedDict
 from ..tensor.apply import apply, as_tensor, cast
 from ..tensor.tensor import Tensor
 from ..trace.context import current
@@ -88,6 +89,8 @@ def _bool(*values: Any) -> Any:
     value = values[0] if values else False
     if isinstance(value, GrowingList) and value.stacked:
         return Tensor((as_tensor(value.length) != 0).value, weak="bool")
+    if isinstance(value, StagedDict) and value.missing:
+        return Tensor(as_tensor(value.truth).value, weak="bool")
     if isinstance(value, SymInt):
         return value.truth()
     if isinstance(value, Tensor) and current() is not None and not value.ndim:
@@ -107,4 +110,5 @@ SCALARS: dict[Any, Any] = {
     round: _round,
     complex: _complex,
     bool: _bool,
+    dict: StagedDict,
 }

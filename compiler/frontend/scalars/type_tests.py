@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..state.growing_lists import GrowingList
+from ..state.staged_dicts import StagedDict
 from ..tensor.tensor import Tensor
 from ..trace.context import require
 from ..trace.symint import SymInt
@@ -26,6 +27,8 @@ def python_type(value: Any) -> type:
         return int
     if isinstance(value, GrowingList):
         return list
+    if isinstance(value, StagedDict):
+        return dict
     if not isinstance(value, Tensor):
         return type(value)
     if value.ndim or value.boxed:

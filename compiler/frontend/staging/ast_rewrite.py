@@ -324,11 +324,13 @@ class _Stager(ast.NodeTransformer):
         return ast.copy_location(ast.Call(asked, terms, []), node)
 
     def identity(self, node: ast.Compare) -> ast.expr:
-        """A comparison, of two operands, that asks the runtime where it is ``is``."""
-        if not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        """A comparison, of two operands, that asks the runtime where it is ``is`` or ``in``."""
+        asks = {ast.Is: "is_", ast.IsNot: "is_", ast.In: "in_", ast.NotIn: "in_"}.get(type(node.ops[0]))
+        if asks is None:
             return node
-        same = self.call("is_", node, node.left, *node.comparators)
-        return same if isinstance(node.ops[0], ast.Is) else ast.copy_location(self.call("not_", node, same), node)
+        found = self.call(asks, node, node.left, *node.comparators)
+        plain = isinstance(node.ops[0], (ast.Is, ast.In))
+        return found if plain else ast.copy_location(self.call("not_", node, found), node)
 
     def compared(self, node: ast.expr) -> ast.expr:
         """An operand of ``==``; only names and attributes may be objects of the user's classes."""
@@ -354,6 +356,9 @@ class _Stager(ast.NodeTransformer):
     def visit_List(self, node: ast.List) -> Any:
         made = self.generic_visit(node)
         return self.call("list_", node, made) if isinstance(node.ctx, ast.Load) else made
+
+    def visit_Dict(self, node: ast.Dict) -> Any:
+        return self.call("dict_", node, self.generic_visit(node))
 
     def comprehension(self, node: Any) -> Any:
         """A comprehension as what it goes through, and what it does with each item, in functions of its own.

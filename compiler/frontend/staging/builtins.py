@@ -20,6 +20,7 @@ from ..scalars.scalars import SCALARS
 from ..scalars.size_numbers import known_number, towards_zero
 from ..scalars.type_tests import TYPE_TESTS
 from ..state.growing_lists import GrowingList
+from ..state.staged_dicts import StagedDict
 from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import table
@@ -111,7 +112,7 @@ def _pow(base: Any, exponent: Any, modulus: Any = None) -> Any:
 
 
 def _len(value: Any) -> Any:
-    if isinstance(value, GrowingList):
+    if isinstance(value, (GrowingList, StagedDict)):
         return value.length
     if isinstance(value, Tensor):
         if not value.ndim:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..state.growing_lists import GrowingList
 from ..state.iterators import KeptIterator
 from ..state.one_of import OneOf
+from ..state.staged_dicts import StagedDict
 from ..state.state import Roots
 from ..tensor.apply import as_tensor, truth
 from ..tensor.tensor import Tensor
@@ -214,7 +215,7 @@ def set_of(made: Comprehension) -> set[Any]:
 
 def dict_of(made: Comprehension) -> dict[Any, Any]:
     """``{…: … for … in …}``, with keys that Python knows."""
-    return {_known(key): value for key, value in made}
+    return StagedDict((_known(key), value) for key, value in made)
 
 
 def _known(key: Any) -> Any:

@@ -31,6 +31,7 @@ from ..state.loop_state import (
 from ..state.merging import Merge
 from ..state.one_of import OneOf
 from ..state.pure_regions import merged_into_one
+from ..state.staged_dicts import StagedDict
 from ..state.state import UNSET, Location, Roots, State, assign, roots_of
 from ..tensor.apply import apply, as_tensor
 from ..tensor.apply import truth as as_bool
@@ -97,6 +98,8 @@ class ControlFlow:
             return value.each(lambda v: self._truth_of(v, what))
         if isinstance(value, GrowingList) and value.stacked:
             return as_tensor(value.length) != 0
+        if isinstance(value, StagedDict):
+            return value.truth
         if isinstance(value, Tensor) and value.ndim:
             with located():
                 facts = require().table

@@ -35,6 +35,7 @@ from ...diagnostics import user_loc
 from ..indexing.data_dependent_sizes import given_out
 from ..state.growing_lists import GrowingList
 from ..state.one_of import Method, OneOf
+from ..state.staged_dicts import StagedDict
 from ..tensor.apply import as_tensor, fits
 from ..tensor.composite_views import IndexedView, Joined, Part, Perhaps, in_scope, roots
 from ..tensor.strides import Strides, strides_of, viewed_strides
@@ -80,6 +81,8 @@ class Returned:
             return self._known[id(x)][1]
         if isinstance(x, OneOf):
             return self._either(x)
+        if isinstance(x, StagedDict) and x.missing:
+            return self._place(x.variants())
         if isinstance(x, dict):
             return {k: self._place(v) for k, v in x.items()}
         if isinstance(x, GrowingList) and x.stacked:
@@ -229,7 +232,7 @@ def _tensors(x: Any) -> Iterator[Tensor]:
         for value, _ in x.options:
             yield from _tensors(value)
     elif isinstance(x, (dict, tuple, list)) and not (isinstance(x, GrowingList) and x.stacked):
-        for part in x.values() if isinstance(x, dict) else x:
+        for part in dict.values(x) if isinstance(x, dict) else x:
             yield from _tensors(part)
 
 

@@ -32,6 +32,7 @@ from ..state.growing_lists import GrowingList
 from ..state.identity import is_same
 from ..state.iterators import makes_iterator, with_kept_items
 from ..state.one_of import OneOf, one_of_in
+from ..state.staged_dicts import StagedDict
 from ..tensor.tensor import Tensor
 from ..trace.captures import Captures, Frame, Root, is_library, variable
 from ..trace.context import current, require
@@ -185,7 +186,7 @@ def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
     parts = result.parts() if isinstance(result, GrowingList) else result
     if isinstance(result, OneOf):
         parts = [value for value, _ in result.options]
-    for part in parts.values() if isinstance(parts, dict) else parts if isinstance(parts, (tuple, list)) else ():
+    for part in dict.values(parts) if isinstance(parts, dict) else parts if isinstance(parts, (tuple, list)) else ():
         refuse_undefined(part, function)
 
 
@@ -323,6 +324,16 @@ class Runtime(ControlFlow):
     def list_(self, items: list[Any]) -> GrowingList:
         """A list that the function makes: loops of compiled code may append to it."""
         return GrowingList(items)
+
+    def dict_(self, items: dict[Any, Any]) -> StagedDict:
+        """A dict that the function makes: branches and loops of compiled code may give it keys."""
+        return StagedDict(items)
+
+    def in_(self, item: Any, container: Any) -> Any:
+        """``item in container``."""
+        if isinstance(container, OneOf):
+            return container.each(lambda v: self.in_(item, v), item)
+        return container.has(item) if isinstance(container, StagedDict) else item in container
 
     # Comprehensions
 

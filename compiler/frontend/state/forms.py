@@ -25,6 +25,7 @@ from .merging import same_value
 from .one_of import MOST_OPTIONS, Method, OneOf, any_of
 from .resized import as_arrays
 from .sharing import is_array
+from .staged_dicts import StagedDict
 from .state import is_number
 
 __all__ = ["Form", "Items", "NoForm", "lists_in"]
@@ -68,7 +69,7 @@ class Form:
         if isinstance(value, GrowingList) and value.stacked:
             return Items.of(label, value)
         if isinstance(value, (tuple, list, dict)):
-            if not (is_named(value) or type(value) in (tuple, list, dict, GrowingList)):
+            if not (is_named(value) or type(value) in (tuple, list, dict, GrowingList, StagedDict)):
                 raise NoForm
             return _Parts(label, value)
         return _Fixed(label, value)
@@ -184,7 +185,7 @@ class _Parts(Form):
     def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
         parts = [form.made(leaves, one_of) for form in self.parts]
         if isinstance(self.value, dict):
-            return dict(zip(self.keys, parts))
+            return StagedDict(zip(self.keys, parts))
         return GrowingList(parts) if isinstance(self.value, list) else like(self.value, parts)
 
 
@@ -295,18 +296,20 @@ def _behind(forms: Sequence[Form], before: int) -> list[int]:
 
 
 def _kind(value: Any) -> type:
-    return list if isinstance(value, list) else type(value)
+    return list if isinstance(value, list) else dict if isinstance(value, dict) else type(value)
 
 
 def _keys(value: Any) -> list[Any]:
     """The keys of a container's parts; NoForm where these are not known."""
     if isinstance(value, GrowingList) and value.stacked:
         raise NoForm
+    if isinstance(value, StagedDict) and value.missing:
+        raise NoForm
     return list(value) if isinstance(value, dict) else list(range(len(value)))
 
 
 def _parts(value: Any) -> Sequence[Any]:
-    return [*value.values()] if isinstance(value, dict) else [*value]
+    return [*dict.values(value)] if isinstance(value, dict) else [*value]
 
 
 def _has(form: Form, value: Any) -> bool:

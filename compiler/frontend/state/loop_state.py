@@ -49,6 +49,7 @@ from .one_of import OneOf
 from .references import Reference, options_of
 from .resized import as_arrays, is_one_array
 from .sharing import is_array, shared_again
+from .staged_dicts import StagedDict, in_one_order, is_missing, may_miss
 from .state import UNSET, Location, Names, Roots, State, arrays_of, is_number, kind_of, label_of, put_back
 
 __all__ = [
@@ -385,7 +386,8 @@ class LoopState:
         """Let a location be carried by the form that what it holds before and after an iteration have in common."""
         if isinstance(location.holder, KeptIterator):
             return False
-        if (was is UNSET or now is UNSET) and (not location.is_variable or location.label in self.unknown):
+        known = _is_keyed(location) or (location.is_variable and location.label not in self.unknown)
+        if (was is UNSET or now is UNSET) and not known:
             return False  # a container changes its structure, or a variable holds something that nobody knows
         try:
             known = self.forms.get(location)
@@ -495,7 +497,7 @@ class LoopState:
             contents = changed.setdefault(id(location.holder), dict(self.before.of(location.holder)))
             if location.key is _ITEMS:
                 changed[id(location.holder)] = dict(enumerate(value.parts()))
-            elif value is UNSET or isinstance(value, Undefined):
+            elif value is UNSET or isinstance(value, Undefined) or (_is_keyed(location) and is_missing(value)):
                 contents.pop(location.key, None)
             else:
                 contents[location.key] = value
@@ -567,6 +569,8 @@ class LoopState:
         """Learn from what an iteration leaves in the locations of a holder."""
         was, now = self.before.of(holder), dict(after.of(holder))
         learnt = False
+        if isinstance(holder, StagedDict):
+            self._refuse_orders(label, was, now)
         if isinstance(holder, GrowingList) and len(now) > len(was) and self.count is not None:
             learnt |= self._grow(holder, label, [now.pop(key) for key in range(len(was), len(now))])
         for key in dict.fromkeys([*was, *now]):
@@ -578,6 +582,18 @@ class LoopState:
             elif not is_number(now.get(key, UNSET)) and not self._is_resized(location, now.get(key, UNSET)):
                 learnt |= self._no_number(location, was.get(key, UNSET), now.get(key, UNSET))
         return learnt
+
+    def _refuse_orders(self, label: str, was: dict[Any, Any], now: dict[Any, Any]) -> None:
+        """FirstApart where each iteration gives a dict keys; an error where only some do, and so may in any order."""
+        added = [key for key in now if key not in was]
+        always = [key for key in added if not may_miss(now[key])]
+        if always or len(added) > 1 or in_one_order(list(was), list(now)) is None:
+            text = f"the dict {label} gets keys in a loop of compiled code, in an order that is not known"
+            error = TxcError(text, user_loc(), "give it all of its keys where it is made", "TX0315")
+            if always and self.peels:
+                raise FirstApart(error)
+            if len(added) > 1 or not always:
+                raise error
 
     def _carry_items(self, holder: Any, now: Any = None) -> bool:
         """Carry the items of a list, which an iteration leaves as `now`, as one vector; False where they are no numbers
@@ -891,6 +907,11 @@ class LoopState:
 def _at(state: State, location: Location) -> Any:
     """What a location holds, where it may be all items of a list: a list of these."""
     return _listed(state.of(location.holder).values()) if location.key is _ITEMS else state.at(location)
+
+
+def _is_keyed(location: Location) -> bool:
+    """Whether it is a key of a dict that may have it or not."""
+    return isinstance(location.holder, StagedDict)
 
 
 def _listed(parts: Iterable[Any]) -> GrowingList:

@@ -37,6 +37,7 @@ from .choice import Choice
 from .growing_lists import GrowingList, Records, Stack, is_record
 from .one_of import MOST_OPTIONS, Method, OneOf
 from .sharing import NOWHERE, dims_in, is_array, shared_again
+from .staged_dicts import StagedDict, in_one_order
 from .state import UNSET, Location, State, held, is_number, is_ours, kind_of, label_of, put_back
 
 __all__ = ["UNNAMED", "Merge", "described", "number_kind", "same_value"]
@@ -168,9 +169,18 @@ class Merge:
     def _contents(self, holder: Any, then: dict[Any, Any], otherwise: dict[Any, Any], label: str) -> None:
         merged: dict[Any, Any] = {}
         appended = self._appended(holder, then, otherwise, label)
-        for key in dict.fromkeys([*then, *otherwise]):
+        order = in_one_order(list(then), list(otherwise)) if isinstance(holder, StagedDict) else None
+        if order is None and isinstance(holder, StagedDict):
+            text = f"the dict {label} holds its values in one order in one branch of an if and in another in the other"
+            raise OpError(text, "give it all of its keys where it is made", "TX0315")
+        for key in dict.fromkeys([*then, *otherwise]) if order is None else order:
             location = Location(holder, key, label_of(holder, label, key))
             a, b = then.get(key, UNSET), otherwise.get(key, UNSET)
+            if (a is UNSET or b is UNSET) and order is not None:
+                none = Undefined(location.label)
+                merged[key] = self._one_of(a, b, location.label, none.reason, none.hint)
+                if not isinstance(merged[key], Undefined):
+                    continue
             if (a is UNSET or b is UNSET) and not location.is_variable:
                 raise OpError(
                     f"the {kind_of(holder)} {label} holds {len(then)} values in one branch of an if and "

@@ -27,6 +27,7 @@ from ..trace.undefined import UNSET
 from .growing_lists import GrowingList
 from .iterators import KeptIterator
 from .one_of import OneOf
+from .staged_dicts import StagedDict
 
 __all__ = [
     "UNSET", "Location", "Names", "Roots", "State", "arrays_of", "assign", "held", "is_number", "is_ours", "kind_of",
@@ -101,7 +102,7 @@ def held(holder: Any) -> dict[Any, Any] | None:
     if isinstance(holder, (list, deque, bytearray, array)):
         return dict(enumerate(holder))
     if isinstance(holder, dict):
-        return dict(holder)
+        return dict(dict.items(holder))
     if isinstance(holder, set):
         return dict.fromkeys(holder, True)
     if isinstance(holder, (*_ATOMS, tuple, types.FunctionType, types.MethodType, OneOf)) or not hasattr(
@@ -133,7 +134,7 @@ def put_back(holder: Any, contents: Mapping[Any, Any]) -> None:
     else:
         inside = holder if isinstance(holder, dict) else vars(holder)
         inside.clear()
-        inside.update(contents)
+        dict.update(inside, contents)
 
 
 def kind_of(holder: Any) -> str:
@@ -213,7 +214,7 @@ class State:
 def is_ours(value: Any) -> bool:
     """Whether an object is a part of txc, which no program sees change."""
     module = type(value).__module__
-    return module.startswith("txc.") and not isinstance(value, (GrowingList, KeptIterator, Names, OneOf))
+    return module.startswith("txc.") and not isinstance(value, (GrowingList, KeptIterator, Names, OneOf, StagedDict))
 
 
 def assign(location: Location, value: Any) -> None:
