@@ -18,6 +18,7 @@ from .parameters import CallSignature, NotNative, Parameter, object_count
 from .signature import (
     ROOM,
     BoxedOutput,
+    ChainedOutput,
     EitherOutput,
     GivenOutput,
     IntOutput,
@@ -244,7 +245,7 @@ class _Numbering:
             raise NotNative("an array whose size values decide")
         if isinstance(x, EitherOutput):
             raise NotNative("one of several results, as the call says")
-        if isinstance(x, (ListOutput, ZippedOutput)):
+        if isinstance(x, (ChainedOutput, ListOutput, ZippedOutput)):
             raise NotNative("a list as long as the call says")
         if isinstance(x, int) and not isinstance(x, bool):
             return ("number" if isinstance(x, NumberOutput) else "buffer", self.outputs[x])

@@ -10,6 +10,7 @@ import numpy as np
 from ...runtime.buffers.array_view import array_view
 from .signature import (
     BoxedOutput,
+    ChainedOutput,
     ColumnMajorOutput,
     EitherOutput,
     GivenOutput,
@@ -60,6 +61,8 @@ class Results:
             return structure.value
         if isinstance(structure, EitherOutput):
             return self.of(structure.of(self._outputs))
+        if isinstance(structure, ChainedOutput):
+            return [item for part in structure for item in self.of(part)]
         if isinstance(structure, ZippedOutput):
             return [structure.form(item) for item in zip(*map(self.of, structure))]
         if isinstance(structure, dict):

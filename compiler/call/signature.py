@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from ..frontend.trace.graph import Graph
 
 __all__ = [
-    "FIRST_ROOM", "ROOM", "BoxedOutput", "ColumnMajorOutput", "EitherOutput", "GivenOutput", "InputSpec", "IntOutput",
-    "ListOutput", "Literal", "NotSerializable", "NumberOutput", "NumbersOutput", "Signature", "SizedOutput",
-    "ViewOutput", "ZippedOutput", "is_named", "like", "plain_structure", "structure_of_plain",
+    "FIRST_ROOM", "ROOM", "BoxedOutput", "ChainedOutput", "ColumnMajorOutput", "EitherOutput", "GivenOutput",
+    "InputSpec", "IntOutput", "ListOutput", "Literal", "NotSerializable", "NumberOutput", "NumbersOutput", "Signature",
+    "SizedOutput", "ViewOutput", "ZippedOutput", "is_named", "like", "plain_structure", "structure_of_plain",
 ]  # fmt: skip
 
 
@@ -118,6 +118,16 @@ class ZippedOutput(tuple[Any, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ZippedOutput, (tuple(self), self.form)
+
+
+class ChainedOutput(tuple[Any, ...]):
+    """A list as the structures of lists, the items of which are its items one after another."""
+
+    def __repr__(self) -> str:
+        return f"ChainedOutput({super().__repr__()})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ChainedOutput, (tuple(self),)
 
 
 class EitherOutput(tuple[Any, ...]):
@@ -341,6 +351,8 @@ def plain_structure(structure: Any) -> Any:
         return ["dict", [[_plain_literal(k), plain_structure(v)] for k, v in structure.items()]]
     if isinstance(structure, EitherOutput):
         return ["either", [list(structure.conds), [plain_structure(v) for v in structure]]]
+    if isinstance(structure, ChainedOutput):
+        return ["chained", [plain_structure(v) for v in structure]]
     if isinstance(structure, ZippedOutput):
         return ["zipped", [structure.form.__name__, [plain_structure(v) for v in structure]]]
     if type(structure) in (tuple, list):
@@ -379,6 +391,8 @@ def structure_of_plain(plain: Any) -> Any:
     if kind == "either":
         conds, parts = value
         return EitherOutput([structure_of_plain(v) for v in parts], conds)
+    if kind == "chained":
+        return ChainedOutput([structure_of_plain(v) for v in value])
     if kind == "zipped":
         form, columns = value
         return ZippedOutput([structure_of_plain(v) for v in columns], {"tuple": tuple, "list": list}[form])

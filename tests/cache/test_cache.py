@@ -11,9 +11,12 @@ import pytest
 import txc
 from txc.compiler.cache.source_key import NotHashable, digest_function
 from txc.compiler.call.signature import (
+    ChainedOutput,
     InputSpec,
+    ListOutput,
     Literal,
     NotSerializable,
+    NumbersOutput,
     Signature,
     plain_structure,
     structure_of_plain,
@@ -339,7 +342,8 @@ def test_a_bad_size_is_an_error(processes, monkeypatch):
 
 @pytest.mark.parametrize(
     "structure",
-    [0, None, Literal(True), Literal(1), Literal("a"), Literal(float("inf")), (0, [1, {"k": 2, 3: Literal(None)}]), []],
+    [0, None, Literal(True), Literal(1), Literal("a"), Literal(float("inf")), (0, [1, {"k": 2, 3: Literal(None)}]), []]
+    + [ChainedOutput([[Literal(1)], NumbersOutput(2), ListOutput(3)])],
 )
 def test_structures_are_read_back_exactly(structure):
     plain = json.loads(json.dumps(plain_structure(structure)))

@@ -314,13 +314,6 @@ def stored_into_in_each_iteration(x):
     return out
 
 
-def of_several_types(x):
-    out: list[Any] = [1]
-    if x[0] > 1:
-        out.append(0.5)
-    return out
-
-
 def of_several_types_in_a_loop(x):
     out = []
     for i in range(len(x)):
@@ -382,7 +375,6 @@ def texts(x):
         (stored_into_behind, "an item of out may be an array from before the loop"),
         (stored_into_in_its_variable, "an item of out may be an array from before the loop"),
         (stored_into_in_each_iteration, "the list out gets arrays that others see, and the loop stores into them"),
-        (of_several_types, "the items of a list that a compiled loop or branch appends to are of several types"),
         (of_several_types_in_a_loop, "the list out gets items of several types in iterations of a loop"),
         (last_while_it_grows, "as long as only the compiled function knows"),
         (changes_an_item, "a list that is an item of one that a compiled loop appends to changes"),

@@ -264,6 +264,19 @@ def of_pairs(x, c):
     return found, len(found)
 
 
+def of_several_types_one_behind_the_other(x, c):
+    found: list[Any] = [1, True]
+    if c > 1:
+        found.append(0.5)
+    for i in range(len(x)):
+        found.append(x[i])
+    for i in range(len(x)):
+        if x[i] > 1:
+            found.append(i)
+    found.append(c)
+    return found, found[0], found[-1]
+
+
 def with_another_name_in_the_loop(x, c):
     found = []
     for q in x:
@@ -284,7 +297,7 @@ def another_name_behind_the_loop(x, c):
 
 
 FUNCTIONS = [
-    another_name_behind_the_loop,    with_another_name_in_the_loop,
+    another_name_behind_the_loop,    with_another_name_in_the_loop, of_several_types_one_behind_the_other,
     rebound, begun_again, emptied, emptied_in_place, left_early, left_by_its_length, its_last_item_asked,
     its_truth_asked, nested, begun_again_around_a_loop, with_two_names, with_a_name_for_what_it_was, in_a_dict,
     as_a_stack, until_it_is_empty, while_it_counts, longer_than_memory_is_at_first, gone_through_in_the_loop,

@@ -201,7 +201,7 @@ def a_list_that_may_be_longer(x):
 @pytest.mark.parametrize(
     ("f", "text"),
     [
-        (one_list_of_two_names, "is a GrowingList before an iteration of the loop"),
+        (one_list_of_two_names, "is a list before an iteration of the loop"),
         (a_list_that_may_be_longer, "'a' is of one kind or another"),
     ],
 )

@@ -18,6 +18,7 @@ from ....dialects.dims.dims import Dim, Sym, dim, packed_strides
 from ....dialects.registry import OPS, OpError, View
 from ...call.signature import (
     BoxedOutput,
+    ChainedOutput,
     ColumnMajorOutput,
     EitherOutput,
     GivenOutput,
@@ -102,6 +103,8 @@ class Returned:
         if (found := x.records()) is not None:
             form, columns = found
             return ZippedOutput([self._place(c) for c in columns], list if isinstance(form, list) else tuple)
+        if len(x.kinds() or ()) > 1:
+            return ChainedOutput([self._place(run) for run in x.runs()])
         whole, kind = x.whole(), NumbersOutput if x.weak else ListOutput
         return self._sized(whole, kind.__name__) if self._is_sized(whole) else kind(self._output(whole.value))
 

@@ -10,6 +10,7 @@ what Python would ask item by item is asked of all items as one array (`whole`).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -387,6 +388,14 @@ class GrowingList(list[Any]):
             kinds.add((part.weak, part.room.element) if isinstance(part, Stack) else _kind(part))
         return None if self.appending is not None else kinds
 
+    def runs(self) -> Iterator[GrowingList]:
+        """Lists of its items one after another, each of all that one loop appended or of items that Python knows."""
+        for stacked, parts in itertools.groupby(self.parts(), lambda part: isinstance(part, Stack)):
+            for run in ([part] for part in parts) if stacked else [parts]:
+                made = GrowingList()
+                made.set_parts(run)
+                yield made
+
     @property
     def weak(self) -> str:
         """How weak all items are, where they are Python's numbers; OpError where not all items are of one type."""
@@ -414,6 +423,10 @@ class GrowingList(list[Any]):
             return parts[-1] if len(parts) > now.before else now.previous(parts[-1])
         if len(parts) == 1:
             return parts[0].at(i)
+        if isinstance(i, int) and -len(parts) <= i < len(parts):
+            passed = parts[: i + 1] if i >= 0 else parts[i:]
+            if not any(isinstance(part, Stack) for part in passed):
+                return parts[i]
         if (found := self.records()) is not None:
             form, columns = found
             return made_like(form, [c.at(i) for c in columns])

@@ -730,4 +730,4 @@ def described(value: Any) -> str:
         return f"a {value.user_type}"
     if isinstance(value, OneOf):
         return "of one kind or another"
-    return repr(value) if isinstance(value, (str, int, float, type(None))) else f"a {type(value).__name__}"
+    return repr(value) if isinstance(value, (str, int, float, type(None))) else f"a {kind_of(value)}"

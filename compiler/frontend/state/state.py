@@ -139,7 +139,7 @@ def put_back(holder: Any, contents: Mapping[Any, Any]) -> None:
 
 def kind_of(holder: Any) -> str:
     """How messages call a container or object."""
-    return "list" if isinstance(holder, list) else type(holder).__name__
+    return next((kind.__name__ for kind in (list, dict) if isinstance(holder, kind)), type(holder).__name__)
 
 
 def label_of(holder: Any, label: str, key: Any) -> str:
