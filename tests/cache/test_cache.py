@@ -343,8 +343,8 @@ def test_a_bad_size_is_an_error(processes, monkeypatch):
 @pytest.mark.parametrize(
     "structure",
     [
-        0, None, Literal(True), Literal(1), Literal("a"), Literal(float("inf")), (0, [1, {"k": 2, 3: Literal(None)}]), [],
-        ChainedOutput([[Literal(1)], NumbersOutput(2), ListOutput(3)]),
+        0, None, Literal(True), Literal(1), Literal("a"), Literal(float("inf")), (0, [1, {"k": 2, 3: Literal(None)}]),
+        [], ChainedOutput([[Literal(1)], NumbersOutput(2), ListOutput(3)]),
     ],
 )  # fmt: skip
 def test_structures_are_read_back_exactly(structure):
