@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 import sys
 from _thread import _local  # `threading.local`, without the rest of that module
 from collections.abc import Callable, Iterator
@@ -15,7 +16,9 @@ from ..dialects.registry import OpError
 if TYPE_CHECKING:
     from .frontend.trace.graph import Loc
 
-__all__ = ["TxcError", "at", "error_loc", "head_of", "is_pythons", "located", "user_loc"]
+__all__ = [
+    "TxcError", "at", "error_loc", "head_of", "is_pythons", "located", "name_counter", "spelled", "user_loc",
+]  # fmt: skip
 
 _HIDDEN = ("txc.", "numpy.")
 #: Places by code object and instruction, asked for with every node; None for code that is txc's or NumPy's.  By
@@ -35,11 +38,44 @@ class _Override(_local):
 _override = _Override()
 
 
+#: What has a name of ours, and how Python writes what it is: what `return` gives, the stride or the size of an
+#: argument's dim, a number of the call.
+_SPELLINGS = (
+    (re.compile(r"(['`]?)__txc_value\w*\1"), "the result"),
+    (re.compile(r"\$((?:\w+\.)*\w+)\.s(\d+)\b"), r"\1.strides[\2]"),
+    (re.compile(r"(?<![\w.$])([A-Za-z_]\w*(?:\.\w+)*)\.(\d+)(?![\w.])"), r"\1.shape[\2]"),
+    (re.compile(r"\$(?=[A-Za-z_])"), ""),
+)
+
+
+class _Counters(_local):
+    """The user's names of this thread's loop counters, by their symbols."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+
+
+_counters = _Counters()
+
+
+def name_counter(symbol: str, name: str) -> None:
+    """Errors call a loop's counter by the user's name; where there is none (empty), ``iteration``, from 0 on."""
+    _counters.names[symbol] = name or "iteration"
+
+
+def spelled(text: str) -> str:
+    """A message in Python's words: ``x.shape[0]`` for the symbol ``x.0``, ``n`` for ``$n``, ``i`` for ``iv0``."""
+    text = re.sub(r"\$?\biv\d+\b", lambda found: _counters.names.get(found[0], found[0]), text)
+    for symbol, spelling in _SPELLINGS:
+        text = symbol.sub(spelling, text)
+    return text
+
+
 class TxcError(OpError):
     """An error with the user's line.  `message` alone is what went wrong; `str` adds place, caret, hint and code."""
 
     def __init__(self, message: str, loc: Loc | None = None, hint: str = "", code: str = "TX0001"):
-        super().__init__(message, hint, code)
+        super().__init__(spelled(message), spelled(hint), code)
         self.loc = loc
 
     def __str__(self) -> str:

@@ -129,7 +129,7 @@ def test_lazy_in_tx_and_by_the_array_api() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(IndexError, match=r"np.linalg.eig takes square matrices, not f64\[a.0, a.1\]"):
+    with pytest.raises(IndexError, match=r"np.linalg.eig takes square matrices, not f64\[a.shape\[0\], a.shape\[1\]\]"):
         txc.jit(diagonalises)(np.ones((2, 3)))
     made = txc.compile_source("def f(a: f64[n, n]) -> c128[n]:\n    return eigenvalues(a)\n")
     with pytest.raises(txc.TxcError, match=r"eigenvalues takes complex matrices, not f64\[n, n\]"):

@@ -73,7 +73,7 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
     (lambda x: txc.cond(x.sum() > 0, lambda: x, lambda: (x, x)), "a function of cond gives 2 values"),
     (
         lambda x: txc.while_loop(lambda v: v > 0, lambda v: v, x),
-        "the condition of while is bool[x.0, x.1], not",
+        "the condition of while is bool[x.shape[0], x.shape[1]], not",
     ),
     (lambda x: txc.scan(lambda c, v: (c, v), x, 1.0), "scan goes over the rows of tensors"),
 ]

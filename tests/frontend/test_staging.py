@@ -557,5 +557,5 @@ def test_an_index_stays_inside_in_every_iteration(f: Any):
         np.testing.assert_array_equal(jitted(mine, n), f(numpys, n))
         np.testing.assert_array_equal(mine, numpys)
     if f in (walks, walks_around):
-        with pytest.raises(TxcError, match=r"index iv0 is out of bounds for dim 0 of .* in some iteration of its loop"):
+        with pytest.raises(TxcError, match=r"index i is out of bounds for dim 0 of .* in some iteration of its loop"):
             jitted(X.copy(), 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import re
 import time
 import warnings
 from typing import Any
@@ -183,7 +184,7 @@ ERRORS = [
     (cleans_up, (X,), "try is not staged"),
     (prints_a_word, (X,), "print is not compiled: it would print once, not each call"),
     (prints_text, (X,), "the text of a f64[] is asked"),
-    (makes_text, (X,), "the text of a f64[x.0, x.1] is asked"),
+    (makes_text, (X,), "the text of a f64[x.shape[0], x.shape[1]] is asked"),
     (makes_a_representation, (X,), "the text of a f64[] is asked"),
     (yields, (X,), "a generator is not staged"),
     (sets_a_global, (X,), "global X is not staged"),
@@ -197,11 +198,11 @@ ERRORS = [
     (a_mathematical_function, (X,), "math.gamma of a number known only at run time"),
     (prints, (X,), "print of a tensor is not compiled"),
     (condition_stores_outside, (X,), "the condition of while stores into a tensor that is used outside it"),
-    (step_of_unknown_sign, (X, 9), "the step iv0 - 2 of a range varies with a loop"),
-    (number_of_many, (X,), "float() takes one number, not f64[x.0, x.1]"),
-    (changes_rank, (X, 3), "x is f64[x.1] before an iteration of the loop and f64[] after it"),
+    (step_of_unknown_sign, (X, 9), "the step i - 2 of a range varies with a loop"),
+    (number_of_many, (X,), "float() takes one number, not f64[x.shape[0], x.shape[1]]"),
+    (changes_rank, (X, 3), "x is f64[x.shape[1]] before an iteration of the loop and f64[] after it"),
     (range_of_a_tensor, (X,), "the bounds of a range are ints, not f64[]"),
-    (array_condition, (X,), "the condition of if is bool[x.0, x.1], not one bool"),
+    (array_condition, (X,), "the condition of if is bool[x.shape[0], x.shape[1]], not one bool"),
     (a_rest_in_one_branch, (X, 3), "'y' is without a value before an iteration of the loop and of one kind or another"),
     (a_rest_in_a_loop, (X, 3), "'found' is None before an iteration of the loop and of one kind or another after it"),
 ]  # fmt: skip
@@ -244,3 +245,35 @@ def test_what_a_result_asks_for_is_at_the_function():
             txc.jit(f)(*arguments)
         assert caught.value.loc is not None
         assert (caught.value.loc.filename, caught.value.loc.line) == (__file__, f.__code__.co_firstlineno)
+
+
+def reads_behind_the_end(x, n):
+    for row in range(n):
+        x[row] = x[row + 1]
+    return x
+
+
+def reads_from_the_end(x, n):
+    for row in range(n - 1, -1, -1):
+        x[row] = x[row + 1]
+    return x
+
+
+def reads_of_an_item(parts, k):
+    return parts["a"][k]
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "message"),
+    [
+        (reads_behind_the_end, (X[0], 4), "index row + 1 is out of bounds for dim 0 of f64[x.shape[0]]"),
+        (reads_from_the_end, (X[0], 4), "index n - iteration is out of bounds for dim 0 of f64[x.shape[0]]"),
+        (reads_of_an_item, ({"a": X[0]}, 9), "index k = 9 is out of bounds for dim 0 of f64[parts.a.shape[0]]"),
+    ],
+)
+def test_errors_speak_of_what_the_user_named(f, args, message):
+    """Of sizes as Python writes them, of numbers and counters by their names."""
+    with pytest.raises(IndexError) as info:
+        txc.jit(f)(*args)
+    assert message in str(info.value)
+    assert not re.search(r"\$|\biv\d|__txc|\.\d\b", str(info.value).split("-->")[0])

@@ -894,8 +894,8 @@ REFUSED = [
     (stores_into_the_last_of_a_list, "an item of found may be an array from before the loop"),
     (lists_one_array_twice, "an item of found may be an array from before the loop"),
     (stores_while_it_lists, "the list found gets arrays that others see, and the loop stores into them"),
-    (grows_by_two_kinds, "the list found gets f64[] and f64[x.0] in iterations of a loop"),
-    (asks_the_truth_of_an_array, "the condition of if is f64[x.0], not one bool"),
+    (grows_by_two_kinds, "the list found gets f64[] and f64[x.shape[0]] in iterations of a loop"),
+    (asks_the_truth_of_an_array, "the condition of if is f64[x.shape[0]], not one bool"),
 ]
 
 

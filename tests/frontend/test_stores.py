@@ -236,7 +236,7 @@ def test_a_store_of_as_many_elements_by_a_fact(runner):
 ERRORS = [
     (
         lambda x: x + np.ones(7),
-        "add cannot broadcast f64[x0.0, x0.1] and f64[captured0.0]: sizes x0.1 (dim 1 of x0) = 6",
+        "add cannot broadcast f64[x0.shape[0], x0.shape[1]] and f64[captured0.shape[0]]: sizes x0.shape[1] = 6",
     ),
     (lambda x: x[9], "index 9 is out of bounds for dim 0 of f64[x0.0, x0.1]"),
     (lambda x: x[0, 0, 0], "too many indices: 3 for f64[x0.0, x0.1]"),

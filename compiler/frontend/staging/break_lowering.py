@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from .induction import counting
 
-__all__ = ["MADE", "NotStaged", "rebuild_result", "spoken", "stop_of"]
+__all__ = ["MADE", "NotStaged", "rebuild_result", "stop_of"]
 
 #: What the names of variables made here start with.
 MADE = "__txc_"
@@ -34,11 +34,6 @@ class NotStaged(Exception):
     def __init__(self, node: ast.AST, message: str, hint: str):
         super().__init__(message)
         self.node, self.message, self.hint = node, message, hint
-
-
-def spoken(name: str) -> str:
-    """How messages call a variable."""
-    return "the result" if name.startswith(f"{MADE}value") else name
 
 
 def rebuild_result(function: ast.FunctionDef) -> list[ast.stmt]:

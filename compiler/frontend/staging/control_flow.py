@@ -677,7 +677,7 @@ class ControlFlow:
 
             return regions.for_(
                 require(), *ends, step, initial, names, stop, plan.is_shared, learnt.regions, plan.resized,
-                plan.vectors,
+                plan.vectors, counter=next(iter(carries.bound), "") if plain else "",
             )  # fmt: skip
 
         with require().effort.loop():

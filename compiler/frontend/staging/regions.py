@@ -16,7 +16,7 @@ import numpy as np
 from ....dialects.dims.dims import Dim, Sym, dim, sym
 from ....dialects.registry import OPS, OpError
 from ....dialects.types import DType, TensorType
-from ...diagnostics import TxcError, located, user_loc
+from ...diagnostics import TxcError, located, name_counter, user_loc
 from ..indexing.changing_sizes import ChangingSizes, packed, unpacked
 from ..indexing.data_dependent_sizes import closed, empty, leaves
 from ..state.sharing import NOWHERE
@@ -29,7 +29,7 @@ from ..trace.emit import emit, resolved
 from ..trace.graph import Block, Value, inside
 from ..trace.symint import SymInt, as_dim, is_integer
 from ..trace.undefined import Undefined
-from .break_lowering import MADE, spoken
+from .break_lowering import MADE
 
 if TYPE_CHECKING:
     from ..indexing.data_dependent_sizes import Binding
@@ -105,7 +105,7 @@ class _Carried:
         self.trace, self.carried, self.is_shared, self.resized = trace, carried, is_shared, resized
         #: A variable without a value yet is not carried until the body gives it one.
         self.given: list[Any] = [x if isinstance(x, (Tensor, Undefined)) else as_tensor(x) for x in carried]
-        self.names = [spoken(names[i]) if i < len(names) else f"carried value {i}" for i in range(len(carried))]
+        self.names = [names[i] if i < len(names) else f"carried value {i}" for i in range(len(carried))]
         #: By position: the initial value of each rebound variable.
         self.rebound: dict[int, Tensor] = {
             i: t
@@ -372,13 +372,14 @@ def _own_writes(trace: Trace, block: Block) -> None:
 def for_(
     trace: Trace, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any],
     names: Sequence[str] = (), stop: str | None = None, is_shared: Callable[[Tensor], bool] | None = None,
-    hints: Hints | None = None, resized: Collection[int] = (), vectors: Collection[int] = (),
+    hints: Hints | None = None, resized: Collection[int] = (), vectors: Collection[int] = (), counter: str = "",
 ) -> tuple[Any, ...]:  # fmt: skip
     """``for i in range(lower, upper, step)``: `body(i, carried) -> carried`; the variables after the loop.
 
     `i` is a `SymInt`.  `is_shared` says of a variable's array whether others see it.  The loop ends after an iteration
     that makes the variable called `stop` true.  Raises TxcError, naming the variable by `names`, where one changes
     dtype or shape on the way; the sizes of those whose numbers are `resized` may, and those of `vectors` probably do.
+    Errors call `i` by the name `counter`.
     """
     with located():
         loc = user_loc()
@@ -407,6 +408,7 @@ def for_(
             name = name.removeprefix("$")
         plan = _Carried(trace, carried, names, is_shared, hints, resized, (high - low + by - 1) // by, vectors)
         symbol = Sym(name)
+        name_counter(name, counter if upwards else "")
         item = SymInt(first + scale * sym(name))
         for _ in range(_ROUNDS):
             facts.loops[symbol] = (low, high - 1)
@@ -570,7 +572,6 @@ class Fork:
             with self.at_end(side):
                 zeros = _zeros_like(as_tensor(b if side == 0 else a))
             a, b = (zeros, b) if side == 0 else (a, zeros)
-        name = spoken(name)
         ends: list[Tensor] = []
         for side, x in enumerate((a, b)):
             if not isinstance(x, (Tensor, SymInt, bool, int, float, complex)) and not hasattr(x, "dtype"):

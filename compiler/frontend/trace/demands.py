@@ -16,7 +16,7 @@ from ....dialects.registry import OPS, OpError
 from ....dialects.tx_internal import Empty
 from ....dialects.types import TensorType
 from ....runtime.check_errors import ERRORS
-from ...diagnostics import at, error_loc, is_pythons, user_loc
+from ...diagnostics import at, error_loc, is_pythons, spelled, user_loc
 from ..tensor.apply import apply
 from ..tensor.tensor import Tensor
 from .emit import constant, emit, resolved
@@ -121,7 +121,7 @@ def _end_by(trace: Trace, error: Exception) -> None:
         if trace.table.loops and error.code not in _IN_EVERY_ITERATION:
             raise error
         kind = next(k for k in (IndexError, OverflowError, TypeError, ValueError) if isinstance(error, k))
-        demand(trace, False, kind(trace.table.without_values(error.message)))  # raised in other calls too
+        demand(trace, False, kind(spelled(trace.table.without_values(error.message))))  # raised in other calls too
     else:
         demand(trace, False, error)
 

@@ -54,7 +54,7 @@ class DimTable:
 
     def __init__(self) -> None:
         self.hints: dict[Sym, int] = {}
-        #: How messages name a symbol: ``dim 0 of x``.
+        #: What messages say of a symbol beside its name, where that is not all: ``where x begins``.
         self.names: dict[Sym, str] = {}
         self.substitutions: dict[Sym, Dim] = {}
         #: What the substitutions so far make of the dims of tensors.
@@ -329,14 +329,14 @@ class DimTable:
         if d.const is not None:
             return str(d.const)
         named = d.symbol is not None and self.names.get(d.symbol)
-        text = f"{d} ({named})" if named and named != str(d) else str(d)
+        text = f"{d} ({named})" if named and named != str(d).removeprefix("$") else str(d)
         hint = self.hint(d)
         return text if hint is None else f"{text} = {hint}"
 
     @staticmethod
     def without_values(text: str) -> str:
         """A message with what `describe` says of dims, but for their values in this call."""
-        return re.sub(r"(?<=[\w)]) = -?\d+", "", text)
+        return re.sub(r"(?<=[\w)\]]) = -?\d+", "", text)
 
     def _nonneg(self, d: Dim) -> bool:
         """Whether ``d >= 0`` follows from its form or from one guard."""

@@ -144,12 +144,12 @@ class Trace:
         """An argument like `array`: a symbol ``name.0``, ``name.1``, … for each dim, its size as the hint."""
         dims: Sequence[DimLike] = array.shape
         if not (hidden and self.fixed_captures):
-            dims = [self.table.declare(f"{name}.{i}", n, f"dim {i} of {name}") for i, n in enumerate(array.shape)]
+            dims = [self.table.declare(f"{name}.{i}", n) for i, n in enumerate(array.shape)]
         if isinstance(array, np.ndarray):
             form, *kinds = stride_fact(array)
             for i, kind in enumerate(kinds):
                 if form == "strides" and kind == "s":
-                    self.table.declare(f"${name}.s{i}", array.strides[i] // array.itemsize, f"stride {i} of {name}")
+                    self.table.declare(f"${name}.s{i}", array.strides[i] // array.itemsize)
         source = array if hidden else None
         return self.tensor_input(name, array.dtype, dims, layout=layout, hidden=hidden, source=source)
 
