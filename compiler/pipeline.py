@@ -199,7 +199,7 @@ def _lower(run: _Run) -> ModuleOp:
 
 def _note_machine(run: _Run) -> None:
     """Costs are those of the target from here on."""
-    run.machine.mark(run.module_now())
+    run.machine.attach_to(run.module_now())
     verify_distinct(run.module_now())
 
 
@@ -361,7 +361,7 @@ def machine_of(target: Target) -> Machine:
     if target.is_gpu:
         return Machine.of_gpu(target.capability)
     usual = Machine.of_cpu(target.vector_bits, target.vector_registers, target.cpu)
-    return usual.measured(calibrated()) if target.without_amx == native_target() else usual
+    return usual.with_measurements(calibrated()) if target.without_amx == native_target() else usual
 
 
 def compile_graph(

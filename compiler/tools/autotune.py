@@ -71,7 +71,7 @@ class Tuned(NamedTuple):
 
     def machine(self) -> Machine:
         """The machine that the program is compiled for."""
-        return machine_of(host_target()).measured(dict(self.figures))
+        return machine_of(host_target()).with_measurements(dict(self.figures))
 
     def remark(self, name: str) -> None:
         """Say what was tried (`explain()`)."""

@@ -1,12 +1,12 @@
-"""The cost model: what every decision about speed asks, in nanoseconds of one core.
+"""The cost model behind every decision about speed, in nanoseconds of one core.
 
-`Machine` is what is known of the machine; `CostModel` answers the questions of passes: what arithmetic and traffic
-take, how much work is worth a thread, which sizes of tiles and bands fit a cache, from where on stores go past the
-caches. No threshold stands anywhere else.  A module says which machine it is compiled for (``tx.machine``, what differs
-from the defaults), as MLIR's DLTI does, so that a dump is compiled the same way by ``tx-opt``.
+`Machine` holds the constants of a machine; `CostModel` derives costs and sizes from them: of arithmetic and memory
+traffic, of parallel tasks, tiles that fit a cache, the threshold of non-temporal stores.  Passes have no thresholds of
+their own.  A module names the machine it is compiled for (``tx.machine``, the differences from the defaults), as with
+MLIR's DLTI, so that ``tx-opt`` compiles a dump the same way.
 
-Sizes known only at run time are taken to be `ASSUMED`.  The model decides between forms of one program: nothing that
-it says may change a result.
+Sizes known only at run time are assumed to be `ASSUMED`.  The model decides between schedules of one program: it never
+changes a result.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ __all__ = ["ASSUMED", "WORK_UNITS", "CostModel", "Machine", "Work", "assumed_num
 ASSUMED = 512
 #: Units of work that are worth a second thread: `CostModel.weight`, and what native entries compare with (`LIGHT`).
 WORK_UNITS = 1 << 14
-#: The bytes of the elements that tiles and bands are laid out for.
+#: The bytes of the elements that tile sizes are chosen for.
 _ELEMENT = 4
-#: Operations that wait for one another for each copy of a body, of which there are so many at most.
+#: Operations of a dependence chain for each unrolled copy of a body, and the largest unroll factor.
 _CHAINED, _MOST_COPIES = 3.75, 4
-#: Operations of the longest body of which several copies are worth their time to compile.
+#: Operations of the longest body that is worth unrolling, for the time that its compilation takes.
 _LONGEST_COPIED = 256
 #: Operations of a kernel up to which LLVM's time grows as they do; a kernel several times as long takes it longer.
 _LONGEST_KERNEL = 1024
-#: The operations that a loop takes besides those of its body.
+#: The overhead of a loop, in operations.
 _LOOP = 16
-#: How much longer a vector as long as a line keeps the divider busy than the rates say; by bits of an element.
+#: The slowdown of divisions of vectors as long as a cache line over `divs_per_ns`; by bits of an element.
 _DIVIDED = {32: 1.25, 64: 2.0}
-#: Of how many copies of a body one may have its roots by steps: of all, or of every other one.
+#: Newton iteration in one of how many unrolled bodies: in each, or in every other one.
 _STEPPED = (1, 2)
-#: Operations of a square root by an estimate and steps; by bits of an element.
+#: Operations of a square root by an estimate and Newton steps; by bits of an element.
 _STEPS = {32: 14, 64: 18}
-#: Operations of a quotient by a number's inverse, and of the question whether that may be; by bits of an element.
+#: Operations of a reciprocal multiply with its range check; by bits of an element.
 _BY_INVERSE = {64: 8}
-#: Tiles of rows that are worth a form of their own.
+#: The least number of row tiles worth a version of the loops.
 _FEW_TILES = 8
 #: Femtoseconds of a nanosecond.
 _FEMTO = 1e6
 _ATTRIBUTE = "tx.machine"
-#: Figures of processors that differ from those of their kind, as they were measured (`benchmarks/log/`).
+#: Measured constants of processors that differ from those of their kind (`benchmarks/log/`).
 _PROCESSORS: Mapping[str, Mapping[str, float]] = {"znver4": {"prefetch_min_bytes": 32 << 20, "divs_per_ns": 8.6}}
 
 
@@ -119,7 +119,7 @@ class Machine:
             usual, vector_registers=float(registers), flops_per_ns=usual.flops_per_ns * max(1, vector_bits // 256),
             l2_bytes=float(1 << 20) if vector_bits >= 512 else usual.l2_bytes,
         )  # fmt: skip
-        return kind.measured(_PROCESSORS.get(name, {}))
+        return kind.with_measurements(_PROCESSORS.get(name, {}))
 
     def attribute(self) -> DictionaryAttr:
         """What differs from the defaults."""
@@ -138,15 +138,15 @@ class Machine:
     @staticmethod
     def of_figures(figures: Mapping[str, float]) -> Machine:
         """The machine of figures by name, with the defaults for others."""
-        return Machine().measured(figures)
+        return Machine().with_measurements(figures)
 
-    def measured(self, figures: Mapping[str, float]) -> Machine:
-        """With figures by name; what another version of txc measured under other names does not count."""
+    def with_measurements(self, figures: Mapping[str, float]) -> Machine:
+        """With measurements by name; those of another version of txc under other names are ignored."""
         names = {f.name for f in fields(Machine)}
         return replace(self, **{name: float(value) for name, value in figures.items() if name in names})
 
-    def mark(self, module: ModuleOp) -> None:
-        """Say in a module that it is compiled for this machine."""
+    def attach_to(self, module: ModuleOp) -> None:
+        """Attach the constants that differ from the defaults to a module."""
         attribute = self.attribute()
         if attribute.data:
             module.attributes[_ATTRIBUTE] = attribute
@@ -154,22 +154,22 @@ class Machine:
 
 @dataclass(frozen=True)
 class Work:
-    """What one point of a nest takes: operations by the ports that do them, and bytes of operands."""
+    """The work of one point of a nest: operations by the ports that execute them, and bytes of operands."""
 
     arithmetic: float = 0.0
     divisions: float = 0.0
     bytes: float = 0.0
     bits: int = 32
 
-    def beside(self, other: Work) -> Work:
-        """Both, at the same points."""
+    def plus(self, other: Work) -> Work:
+        """The sum of both, at the same points."""
         arithmetic, divisions = self.arithmetic + other.arithmetic, self.divisions + other.divisions
         return Work(arithmetic, divisions, self.bytes + other.bytes, max(self.bits, other.bits))
 
 
 @dataclass(frozen=True)
 class CostModel:
-    """The questions that passes ask."""
+    """Cost estimates and sizes that passes decide by."""
 
     machine: Machine = Machine()
 
@@ -179,7 +179,7 @@ class CostModel:
 
     # Time
 
-    def computing(self, operations: float, bits: int = 32) -> float:
+    def compute_ns(self, operations: float, bits: int = 32) -> float:
         """Arithmetic on elements of so many bits; an op counts as many as its declaration's `cost` says."""
         return operations * max(32, bits) / 32 / self.machine.flops_per_ns
 
@@ -187,24 +187,24 @@ class CostModel:
         """The divisions and square roots of a point."""
         return work.divisions * max(32, work.bits) / 32 / self.machine.divs_per_ns
 
-    def moving(self, size: float, near: bool = True) -> float:
-        """So many bytes read or written; `near`: while the second cache holds them."""
-        return size / (self.machine.l2_bandwidth if near else self.machine.dram_bandwidth)
+    def transfer_ns(self, size: float, in_l2: bool = True) -> float:
+        """So many bytes read or written, in L2 or in DRAM."""
+        return size / (self.machine.l2_bandwidth if in_l2 else self.machine.dram_bandwidth)
 
-    def point(self, work: Work) -> float:
-        """A point of a nest: ports and memory work side by side, so the slowest of them."""
-        return max(self.computing(work.arithmetic, work.bits), self.div_ns(work), self.moving(work.bytes))
+    def point_ns(self, work: Work) -> float:
+        """A point of a nest: ports and memory work in parallel, so the slowest of them."""
+        return max(self.compute_ns(work.arithmetic, work.bits), self.div_ns(work), self.transfer_ns(work.bytes))
 
     def vector_bits(self, work: Work, most: int) -> int:
         """The widest vectors that a point is worth, of at most so many bits.
 
-        Vectors as long as a line cross two lines wherever arrays are not aligned to whole ones, and they divide as fast
-        as two halves: half a line is enough for what waits for a cache or for divisions.
+        Vectors as long as a cache line cross two lines wherever arrays are not aligned to lines, and they divide no
+        faster than two halves: half a line is enough for what is bound by caches or by divisions.
         """
-        computing = self.computing(work.arithmetic, work.bits) * most / self.half_cache_line_bits
+        arithmetic = self.compute_ns(work.arithmetic, work.bits) * most / self.half_cache_line_bits
         return (
             most
-            if computing > max(self.div_ns(work), self.moving(work.bytes))
+            if arithmetic > max(self.div_ns(work), self.transfer_ns(work.bytes))
             else min(most, self.half_cache_line_bits)
         )
 
@@ -213,10 +213,10 @@ class CostModel:
         """Bits of half a line."""
         return int(self.machine.cache_line) * 4
 
-    def by_steps(self, work: Work, roots: int) -> tuple[Work, int]:
-        """What a point takes when so many of its divisions are roots found by steps, in one of how many copies.
+    def newton_sqrt_cost(self, work: Work, roots: int) -> tuple[Work, int]:
+        """The work of a point with so many of its square roots by Newton iteration, in one of how many unrolled bodies.
 
-        `work` and 0 where that is no less.  For vectors as long as a line.
+        `work` and 0 where that takes no less.  For vectors as long as a cache line.
         """
         best, chosen = work, 0
         for every in _STEPPED:
@@ -226,14 +226,14 @@ class CostModel:
         return best, chosen
 
     def reciprocal_cost(self, work: Work, quotients: int) -> Work:
-        """What a point takes when so many of its divisions go by inverses; `work` where that is no less.
+        """The work of a point with so many of its divisions as reciprocal multiplies; `work` where that takes no less.
 
-        For vectors as long as a line.
+        For vectors as long as a cache line.
         """
         return self._without_divider(work, _BY_INVERSE, quotients)
 
     def _without_divider(self, work: Work, operations: Mapping[int, int], count: float) -> Work:
-        """What a point takes when so many divisions are as many `operations`; `work` where that is no less."""
+        """The work of a point with so many divisions replaced by `operations`; `work` where that takes no less."""
         if work.bits not in operations:
             return work
         more = operations[work.bits] * count
@@ -243,164 +243,164 @@ class CostModel:
     def _slowest(self, work: Work) -> float:
         """Operations that take as long as a point by the longest vectors: its own, its divisions, or its bytes."""
         divided = self.machine.flops_per_ns / self.machine.divs_per_ns * _DIVIDED[work.bits] * work.divisions
-        return max(work.arithmetic, divided, self.moving(work.bytes) / self.computing(1, work.bits))
+        return max(work.arithmetic, divided, self.transfer_ns(work.bytes) / self.compute_ns(1, work.bits))
 
     def newton_extra_ops(self, bits: int) -> int:
-        """Operations that a root of so many bits takes by steps besides itself."""
+        """Extra operations of a square root of so many bits by Newton iteration."""
         return _STEPS[bits] - 1
 
     def reciprocal_extra_ops(self, bits: int) -> int:
-        """Operations that a quotient of so many bits takes by an inverse besides itself."""
+        """Extra operations of a division of so many bits as a reciprocal multiply."""
         return _BY_INVERSE[bits] - 1
 
     def is_memory_bound(self, work: Work) -> bool:
-        """Whether a point waits for operands that no cache holds, rather than for arithmetic."""
-        return self.computing(work.arithmetic, work.bits) <= self.moving(work.bytes, near=False)
+        """Whether a point with operands in DRAM is bound by memory rather than by arithmetic."""
+        return self.compute_ns(work.arithmetic, work.bits) <= self.transfer_ns(work.bytes, in_l2=False)
 
-    # Panels of a GPU, in femtoseconds: what depends on sizes is decided when they are known
+    # Row tiles of a GPU, in femtoseconds: what depends on sizes is decided at run time
 
     def gpu_launch_cost(self, count: int) -> Dim:
-        """So many kernels more."""
+        """The overhead of so many kernel launches."""
         return dim(round(self.machine.dispatch_ns * count * _FEMTO))
 
     def gpu_traffic_cost(self, size: Dim) -> Dim:
-        """Bytes that go to memory, or come from there."""
-        return size * round(self.moving(1, near=False) * _FEMTO)
+        """Bytes written to DRAM, or read from it."""
+        return size * round(self.transfer_ns(1, in_l2=False) * _FEMTO)
 
     def gpu_panel_cost(self, products: Dim, element: DType, rows: int) -> Dim:
-        """What a contraction waits for an operand of which so many `rows` share what comes from the second cache.
+        """The time that a contraction waits for an operand that comes from L2 once for so many `rows`.
 
-        Most of that hides behind its arithmetic.
+        Most of it is hidden behind arithmetic.
         """
-        waits = element.bytes / rows / self.machine.broadcast_bandwidth - self.computing(1, element.bits)
+        waits = element.bytes / rows / self.machine.broadcast_bandwidth - self.compute_ns(1, element.bits)
         return products * round(max(0.0, waits) * _FEMTO)
 
     # Threads
 
     def chunk(self, nanoseconds: float) -> int:
-        """How many points of so many nanoseconds each make one piece of parallel work: handing it over costs as much.
+        """How many points of so many nanoseconds each make a parallel task that takes as long as dispatching it.
 
-        A power of two, so that pieces of packed arrays begin at lines.
+        A power of two, so that tasks of packed arrays begin at cache lines.
         """
         points = self.machine.dispatch_ns / max(nanoseconds, 1e-3)
-        return max(self.side_by_side, 1 << round(math.log2(max(1.0, points))))
+        return max(self.results_in_flight, 1 << round(math.log2(max(1.0, points))))
 
     def grain(self, inner: Dim, nanoseconds: float) -> Dim:
-        """Iterations of an outer loop that make such a piece when each has `inner` points."""
+        """Iterations of an outer loop that make such a task when each has `inner` points."""
         chunk = self.chunk(nanoseconds)
         return maximum(1, dim(chunk) // maximum(1, inner))
 
     def weight(self, nanoseconds: float) -> int:
         """Units of work of a point: a call of more than `WORK_UNITS` in all is worth a second thread."""
-        return max(1, round(nanoseconds / self.unit))
+        return max(1, round(nanoseconds / self.work_unit_ns))
 
     @property
-    def unit(self) -> float:
+    def work_unit_ns(self) -> float:
         """Nanoseconds of a unit of work."""
         return self.machine.dispatch_ns / WORK_UNITS
 
     # Sizes
 
     @property
-    def side_by_side(self) -> int:
-        """Neighbouring results that are computed side by side: four lines of them."""
+    def results_in_flight(self) -> int:
+        """Adjacent results that are in flight at a time: four cache lines of them."""
         return 4 * self.elements_per_line
 
     @property
     def elements_per_line(self) -> int:
-        """Neighbouring results of a line."""
+        """Adjacent results in a cache line."""
         return int(self.machine.cache_line) // _ELEMENT
 
     @property
     def min_shared_columns(self) -> int:
-        """Neighbouring results, for each of several threads, from which on they share a step that writes all of them.
+        """The least adjacent results per thread for several threads to share a step that writes all of them.
 
-        Of fewer, lines at the ends of what a thread writes, which go from core to core, take longer than is saved.
+        With fewer, false sharing of the cache lines between two threads costs more than is saved.
         """
         return 32 * self.elements_per_line
 
     @property
-    def tile(self) -> int:
-        """The sides of a tile that is staged: the first cache holds what is read and what is written."""
+    def l1_tile(self) -> int:
+        """The side of a staged tile: L1 holds what is read and what is written."""
         return 1 << int(math.log2(math.sqrt(self.machine.l1_bytes / (2 * _ELEMENT))))
 
-    def turned(self, size: int) -> tuple[int, int]:
-        """The sides of a tile of a transposition, of elements of `size` bytes: along what it reads, and what it writes.
+    def transpose_tile(self, size: int) -> tuple[int, int]:
+        """The sides of a tile of a transposition, of elements of `size` bytes: along its input, and along its output.
 
-        Two lines by four: narrow bands leave the first cache to lines that the next tile goes on with, and short rows
-        let these be asked for in time (`benchmarks/log/`).
+        Two cache lines by four: narrow tiles leave room in L1 for lines that the next tile continues, and short rows
+        let these be prefetched in time (`benchmarks/log/`).
         """
         line = max(1, int(self.machine.cache_line) // max(_ELEMENT, size))
         return 2 * line, 4 * line
 
     @property
-    def band(self) -> int:
-        """Results of a scan or fold along an outer dim that go along it side by side: a page of them."""
+    def column_tile(self) -> int:
+        """The column tile of a scan or reduction along an outer dim: a page of results."""
         return int(self.machine.page_bytes) // _ELEMENT
 
     def l2_column_tile(self, lane_bytes: int) -> int:
-        """Results whose lanes, of so many bytes a result in all, fill half of the second cache; a line of them or more.
+        """The column tile whose accumulator lanes, of so many bytes a result, fill half of L2; at least a cache line.
 
-        A power of two, so that bands of packed arrays begin at lines.
+        A power of two, so that tiles of packed arrays begin at cache lines.
         """
-        return max(self.side_by_side, 1 << int(math.log2(max(1.0, self.machine.l2_bytes / 2 / lane_bytes))))
+        return max(self.results_in_flight, 1 << int(math.log2(max(1.0, self.machine.l2_bytes / 2 / lane_bytes))))
 
     @property
-    def rows(self) -> int:
-        """Rows folded in one sweep along a band of results, which is read and written once for all of them."""
+    def rows_per_pass(self) -> int:
+        """Rows reduced in one pass over a column tile of results, which is read and written once for all of them."""
         return 8
 
     @property
-    def stretch(self) -> int:
-        """Elements of a long scan that are passed twice before the next ones: two second caches, of two threads."""
+    def scan_chunk(self) -> int:
+        """The chunk of a long scan that two passes go over before the next chunk: the L2 of two threads."""
         return int(2 * self.machine.l2_bytes) // _ELEMENT
 
     @property
     def nontemporal_threshold(self) -> int:
-        """From which size on a buffer that is only written goes past the caches.
+        """The size of a write-only buffer above which stores to it are non-temporal.
 
-        A quarter of the last cache, where both kinds of stores take the same time (`benchmarks/log/`).
+        A quarter of the last-level cache, where both kinds of stores take the same time (`benchmarks/log/`).
         """
         return int(self.machine.l3_bytes) // 4
 
     @property
     def min_nontemporal_lines(self) -> int:
-        """Lines of a row from which on it is worth to go past the caches although it shares those of its ends."""
+        """Cache lines of a row from which on non-temporal stores pay although its first and last line are shared."""
         return 8
 
-    def ahead(self, streams: int) -> int:
-        """How far in front of a loop lines are asked for, of each of so many streams: whole ones, four at least.
+    def prefetch_distance(self, streams: int) -> int:
+        """The software prefetch distance in bytes, for each of so many streams: whole cache lines, at least four.
 
-        A stream alone takes no more than half of what memory sends: farther ahead costs more than it brings.
+        A single stream gets no more than half of `prefetch_bytes`: a longer distance costs more than it gains.
         """
         line = int(self.machine.cache_line)
         return max(4, int(self.machine.prefetch_bytes) // max(2, streams) // line) * line
 
     @property
     def has_hw_prefetch(self) -> bool:
-        """Whether the processor has the lines that loops go along in time without being asked."""
+        """Whether the hardware prefetcher suffices for sequential streams."""
         return self.machine.prefetch_min_bytes > 0
 
     def prefetch_beside_nontemporal(self, moved: Dim) -> Dim:
-        """1 where one operand beside stores past the caches is worth asking for nevertheless, of so many bytes."""
+        """1 where software prefetch of one operand beside non-temporal stores pays nevertheless, for so many bytes."""
         return minimum(1, maximum(0, moved - int(self.machine.prefetch_min_bytes)))
 
-    def streams(self, operations: float) -> bool:
-        """Whether what a body of so many operations writes may go past the caches.
+    def may_bypass_cache(self, operations: float) -> bool:
+        """Whether the stores of a body of so many operations may be non-temporal.
 
-        Light ones only, of which `copies` writes whole lines at once: those that arithmetic cuts into pieces take
-        longer than reading them first (`benchmarks/log/`), and what waits for arithmetic does not wait for memory.
+        Only cheap bodies, whose unrolled copies write whole cache lines at once: lines written in parts take longer
+        than reading them first (`benchmarks/log/`), and compute-bound bodies do not wait for memory.
         """
         return operations <= self.machine.vector_registers / 2
 
     # Registers
 
-    def copies(self, operations: float, chain: float) -> int:
-        """Copies of a body of so many operations that are unrolled; `chain` of them wait for one another.
+    def unroll_factor(self, operations: float, chain: float) -> int:
+        """The unroll factor of a body of so many operations, of which `chain` form its longest dependence chain.
 
-        What those of a short body hold fits the registers.  In a longer one a chain leaves most ports idle, and the
-        processor does not look so far ahead as to the next round; what then does not fit the registers costs less
-        (`benchmarks/log/`).  Copies of more than `_LONGEST_COPIED` take too long to compile.
+        The values of a short body fit the registers.  In a longer one a dependence chain leaves most ports idle, and
+        out-of-order execution does not reach the next iteration; then spills cost less than that (`benchmarks/log/`).
+        Unrolling bodies of more than `_LONGEST_COPIED` operations takes too long to compile.
         """
         registers = self.machine.vector_registers
         if operations <= registers / 2:
@@ -413,36 +413,36 @@ class CostModel:
     def kernel_size_ok(self, loops: int, operations: float) -> bool:
         """Whether a kernel may have so many loops with so many operations in all.
 
-        What the loops exchange moves through memory instead where they are two kernels.
+        Otherwise it becomes two kernels, which exchange values through memory.
         """
         return loops * _LOOP + operations <= _LONGEST_KERNEL
 
-    def sharing(self, copies: int, repeats: int) -> int:
-        """About so many copies, where numbers repeat after `repeats` of them.
+    def unroll_for_period(self, copies: int, repeats: int) -> int:
+        """An unroll factor of about `copies` that is a multiple of the period `repeats` of index values.
 
-        Whole rounds share what is computed of these numbers, if one fits half of the registers.
+        Whole periods share values computed from the indices, if one period fits half of the registers.
         """
         return copies if repeats > self.machine.vector_registers / 2 else max(1, round(copies / repeats)) * repeats
 
     def accumulators(self, operations: int, width: int, states: int = 1, shared: bool = False) -> int:
-        """Vectors of neighbouring results that fold side by side, each with so many states.
+        """Vectors of adjacent results that are reduced at the same time, each with so many accumulators.
 
-        A light fold has as many states as there are registers: the wider the piece of each row, the better rows come
-        from memory.  An eighth of them is kept for what results have `shared`.
+        A cheap reduction uses all registers for accumulators: the wider the tile of each row, the better the use of
+        memory bandwidth.  An eighth of them is reserved for operands that results have `shared`.
         """
         registers = int(self.machine.vector_registers)
         if operations <= registers / 8:
             kept = registers // 8 if shared else 0
             return max(1, (registers - kept) // states)
-        return max(1, min(int(self.machine.vector_registers) // 2, self.side_by_side // width))
+        return max(1, min(int(self.machine.vector_registers) // 2, self.results_in_flight // width))
 
     def max_transposed_row(self, merge: float, states: int, turned: int, along: int, across: int) -> int:
-        """Elements of the longest rows that are folded by vectors of `across` rows instead of `along` each.
+        """The length of the longest rows that are reduced by vectors of `across` rows instead of `along` each.
 
-        At a row's end its lanes, of four vectors, come together by halves: each moves the states and merges them, with
-        so many operations.  A tile's operands that are `turned` move once for each halving of its rows, on one of the
-        two ports that operations have.  0 where only rows of a few tiles would gain: less than a second form of the
-        loops takes to compile.
+        At the end of a row its lanes, of four vectors, are combined by halves: each step shuffles the accumulators and
+        combines them, with so many operations.  The `turned` operands of a tile are shuffled once for each halving of
+        its rows, on one of the two arithmetic ports.  0 where only rows of a few tiles would gain: less than a second
+        version of the loops takes to compile.
         """
         if min(along, across) < 2:
             return 0
@@ -451,17 +451,17 @@ class CostModel:
         return longest if longest >= _FEW_TILES * across else 0
 
     def lanes_per_pass(self, operations: int) -> int:
-        """Lanes of an order that fold together across a band of results: four of a light fold.
+        """Accumulator lanes of an order that one pass over a column tile of results handles: four of a cheap reduction.
 
-        Their sums, of some vectors, fill the registers, and a quarter of them is kept (`benchmarks/log/`).
+        Their sums, of some vectors, fill the registers, and a quarter of them is reserved (`benchmarks/log/`).
         """
         return 4 if operations <= self.machine.vector_registers / 8 else 1
 
     @property
-    def tiles(self) -> int:
-        """Square tiles that a fold along what is contiguous, by vectors across, takes side by side.
+    def transposed_tiles(self) -> int:
+        """Square tiles in flight of a reduction along unit-stride rows that is vectorized across rows.
 
-        Each needs the registers for itself; of two, one waits for its sums while the other is transposed.
+        Each needs the registers for itself; one waits for its sums while the other is transposed.
         """
         return 2
 

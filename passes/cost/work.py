@@ -83,7 +83,7 @@ def bytes_of(value: SSAValue) -> float:
 
 def point_time(nest: GenericOp, costs: CostModel) -> float:
     """Nanoseconds that one point of a nest takes."""
-    return costs.point(point_work(nest, costs))
+    return costs.point_ns(point_work(nest, costs))
 
 
 def point_work(nest: GenericOp, costs: CostModel) -> Work:

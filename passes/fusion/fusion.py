@@ -136,7 +136,7 @@ class _Scope:
         base, value = op.operands
         store: IndexMap = op.params["map"]
         nest = self.nest(store.extents, op)
-        pulled = nest.pull(value, identity_map(store.extents))
+        pulled = nest.inline(value, identity_map(store.extents))
         self._emit(op, nest.finish_store(pulled, self.tensor(base), store))
 
     def _visit_scatter(self, op: TxOp) -> None:
@@ -203,7 +203,7 @@ class _Scope:
         extents, root = tensor_of(value.type).dims, value.owner
         assert isinstance(root, TxOp)
         nest = self.nest(extents, root)
-        return nest.finish_map(nest.pull(value, identity_map(extents)), [value.type])
+        return nest.finish_map(nest.inline(value, identity_map(extents)), [value.type])
 
     def _epilogue(self, value: SSAValue) -> Operation | None:
         """A deferred reduction at the root of this chain of maps, with the chain as its `finish`."""
@@ -256,7 +256,7 @@ def reduction_nest(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue | None 
     nest = scope.nest((*results, product([operand.dims[i] for i in reduced])), op)
     k = sym(f"d{len(kept)}")
     where = dict(zip(kept, free)) | dict(zip(reduced, unravel(k, [operand.dims[i] for i in reduced])))
-    x = nest.pull(op.operands[0], nest.index([where[i] for i in range(operand.rank)]))
+    x = nest.inline(op.operands[0], nest.index([where[i] for i in range(operand.rank)]))
     b = nest.builder
     elements = decl.element(b, x, b.index(k)) if decl.indexed else decl.element(b, x, x)
     states = list(zip(decl.identity(operand.dtype), decl.states(operand.dtype), strict=True))
@@ -285,7 +285,7 @@ def build_scan(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) -
     nest = scope.nest((*[operand.dims[i] for i in others], operand.dims[op.axis]), op)
     where = dict(zip((*others, op.axis), iterators(operand.rank)))
     at = nest.index([where[i] for i in range(operand.rank)])
-    b, x = nest.builder, nest.pull(op.operands[0], at)
+    b, x = nest.builder, nest.inline(op.operands[0], at)
     states = list(zip(decl.identity(operand.dtype), monoid.states(operand.dtype), strict=True))
     return _fold(
         nest, op, states, monoid.element(b, x, x), op.order, monoid.combine,
@@ -311,8 +311,8 @@ def build_contraction(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | Non
     both, lefts, rights = free[: len(batch)], free[len(batch) : len(batch) + len(left_free)], free[-len(right_free) :]
     at_left = dict(zip(left_free, lefts)) | {i: k for (i, _), k in zip((*batch, *pairs), (*both, *ks))}
     at_right = dict(zip(right_free, rights)) | {j: k for (_, j), k in zip((*batch, *pairs), (*both, *ks))}
-    a = nest.pull(op.operands[0], nest.index([at_left[i] for i in range(left.rank)]))
-    c = nest.pull(op.operands[1], nest.index([at_right[i] for i in range(right.rank)]))
+    a = nest.inline(op.operands[0], nest.index([at_left[i] for i in range(left.rank)]))
+    c = nest.inline(op.operands[1], nest.index([at_right[i] for i in range(right.rank)]))
     element = tensor_of(op.results[0].type).dtype
     order: Order = op.order
     state = left.dtype.computes_in if left.dtype.is_float else element
@@ -380,8 +380,8 @@ def _fold(
         results = finish(b, folded)
         if epilogue is None:
             return results
-        nest.preset(op.results[0], nest.index(place), results[0])
-        return (nest.pull(epilogue, at),)
+        nest.bind(op.results[0], nest.index(place), results[0])
+        return (nest.inline(epilogue, at),)
 
     types: list[Attribute] = [r.type for r in op.results] if epilogue is None else [epilogue.type]
     return nest.finish_reduction(states, elements, order or FREE, merge, finishing, types, at, scan)

@@ -1,6 +1,6 @@
 """Builds one `kernel.generic` by pulling an expression of `tx` ops into a scalar body.
 
-`pull(value, index)` gives the scalar of a tensor value at a point of the nest's iteration space: maps become
+`inline(value, index)` gives the scalar of a tensor value at a point of the nest's iteration space: maps become
 arithmetic, views compose into the index map, and a value that is materialised becomes an input with that map.
 """
 
@@ -64,18 +64,18 @@ class NestBuilder:
         """A map of this nest's iteration space."""
         return IndexMap(self.extents, tuple(exprs)).simplified()
 
-    def enter(self, block: Block) -> tuple[Block, BodyBuilder]:
+    def enter_region(self, block: Block) -> tuple[Block, BodyBuilder]:
         """Go on in another region (a reduction's `finish`): what was pulled before is out of sight there."""
         left = (self.block, self.builder)
         self.block, self.builder = block, BodyBuilder(block, self.builder.has_fma, self.builder.loc)
         self._inputs, self._pulled = {}, {}
         return left
 
-    def preset(self, value: SSAValue, index: IndexMap, scalar: Value) -> None:
-        """Say what `pull` of a value at an index gives in the current region."""
+    def bind(self, value: SSAValue, index: IndexMap, scalar: Value) -> None:
+        """Say what `inline` of a value at an index gives in the current region."""
         self._pulled[value, index] = scalar
 
-    def pull(self, value: SSAValue, index: IndexMap) -> Value:
+    def inline(self, value: SSAValue, index: IndexMap) -> Value:
         """The scalar of a value at a point; what it is made from first, on a stack of our own: chains may be long."""
         found = self._pulled.get((value, index))
         if found is not None:
@@ -140,7 +140,7 @@ class NestBuilder:
         return found
 
     def _map(self, op: TxOp, decl: type[Map], index: IndexMap) -> Value:
-        operands = [self.pull(v, index) for v in op.operands]
+        operands = [self.inline(v, index) for v in op.operands]
         if decl.guarded and index.guards:
             return decl.build(self.builder, *operands, **op.params, inside=self._inside(index.guards))
         if decl.params:
@@ -148,7 +148,7 @@ class NestBuilder:
         return self.builder.apply(decl, operands)
 
     def _view(self, op: ViewOp, index: IndexMap) -> Value:
-        value = self.pull(op.operands[0], self._composed(op, index))
+        value = self.inline(op.operands[0], self._composed(op, index))
         if not op.map.guards:
             return value
         inner = op.map.after(IndexMap(index.extents, index.exprs))
@@ -197,12 +197,12 @@ class NestBuilder:
         guards = index.guards
         if op.params["mode"] != INHABITED:
             guards += IndexMap(index.extents, (), tuple(e - 1 for e in extents)).simplified().guards
-        return self.pull(source, IndexMap(index.extents, exprs, guards))
+        return self.inline(source, IndexMap(index.extents, exprs, guards))
 
     def _position(self, indices: SSAValue, at: IndexMap, extent: Dim) -> Value:
         """An index of a dim, counted from the start."""
         b = self.builder
-        position = b.cast(self.pull(indices, at), DTYPES["i64"])
+        position = b.cast(self.inline(indices, at), DTYPES["i64"])
         return b.select(position < 0, position + b.index(extent), position)
 
     def _bind(self, value: Value) -> Dim:
@@ -232,7 +232,7 @@ class NestBuilder:
     ) -> ScatterOp:  # fmt: skip
         """The nest that stores `value` where `indices`, of the leading iterators, say (see `ops.indexing.Scatter`)."""
         ordered = len(shape_of(indices[0].type)[1])
-        element = self.pull(value, self.index(iterators(len(self.extents))))
+        element = self.inline(value, self.index(iterators(len(self.extents))))
         at = self.index(iterators(ordered))
         where: dict[Sym, Dim] = {}
         guards: list[Dim] = []
@@ -280,7 +280,7 @@ class NestBuilder:
         merging.add_op(YieldOp(*[v.ref for v in merge(builder, older, newer)]))
         entered = len(self.ins)
         finishing = Block(arg_types=types)
-        self.enter(finishing)
+        self.enter_region(finishing)
         folded = tuple(self.builder.wrap(a, d) for a, (_, d) in zip(finishing.args, states))
         finishing.add_op(YieldOp(*[self.builder.ssa(v) for v in finish(self.builder, folded)]))
         parallel = len(self.extents) - 1

@@ -61,7 +61,7 @@ class RowFusionPass(ModulePass):
 
 def fuse_rows(block: Block, costs: CostModel, contractions: Contractions, column_major: bool) -> None:
     """Group runs of adjacent nests of a block into rows, in place."""
-    group = _Group(costs, contractions, column_major)
+    group = _RowGroup(costs, contractions, column_major)
     for op in list(block.ops):
         factors = match_matmul(op) if isinstance(op, GenericOp) else None
         if (
@@ -71,40 +71,40 @@ def fuse_rows(block: Block, costs: CostModel, contractions: Contractions, column
             or (factors is not None and contractions == "none")
         ):
             group.close()
-            group = _Group(costs, contractions, column_major)
+            group = _RowGroup(costs, contractions, column_major)
             continue
         if factors is not None:
             ends = group.ends_with(op, factors)
             if ends:
                 group.add(op, factors)
             group.close()
-            group = _Group(costs, contractions, column_major)
+            group = _RowGroup(costs, contractions, column_major)
             if not ends:
                 group.add(op, factors)
             continue
-        if group.has_producer_only and not group.takes(op):
+        if group.has_producer_only and not group.accepts(op):
             group = group.without_first()
         if group.nests:
             group = group.accepts_interchanged(op) or group
-        if group.nests and not group.takes(op):
-            if not group.consumes_from(op) and group.folds:
+        if group.nests and not group.accepts(op):
+            if not group.consumes_from(op) and group.has_reduction:
                 op.detach()  # nothing to do with the group: out of its way, so that the group can go on
                 _block_of(group.nests[0]).insert_op_before(op, group.nests[0])
                 continue
             if enabled():
                 _remark(costs, [*group.nests, op], "not fused", "a value is used outside its row")
             group.close()
-            group = _Group(costs, contractions, column_major)
-        elif group.nests and not group.has_room_for(op):
+            group = _RowGroup(costs, contractions, column_major)
+        elif group.nests and not group.has_capacity_for(op):
             if enabled():
                 _remark(costs, [group.nests[-1], op], "not fused", "the kernel would become too long")
             group.close()
-            group = _Group(costs, contractions, column_major)
+            group = _RowGroup(costs, contractions, column_major)
         group.add(op)
     group.close()
 
 
-class _Group:
+class _RowGroup:
     """Nests that may become rows.
 
     `leading` holds the extents of the parallel iterators that all share, of which a row fixes the first `shared`;
@@ -133,23 +133,23 @@ class _Group:
         return self.contractions == "both" and self.first is not None and self.last is None
 
     @property
-    def folds(self) -> bool:
+    def has_reduction(self) -> bool:
         """Whether there is more than the contraction that makes the rows."""
         return len(self.nests) > (self.first is not None)
 
-    def takes(self, op: GenericOp) -> bool:
+    def accepts(self, op: GenericOp) -> bool:
         """Whether a nest has to do with the others, and only row by row."""
-        related = self.given.intersection(op.ins) if self.folds else self.consumes_from(op)
+        related = self.given.intersection(op.ins) if self.has_reduction else self.consumes_from(op)
         return bool(related) and self.shared_with(op) > 0
 
-    def accepts_interchanged(self, op: GenericOp) -> _Group | None:
+    def accepts_interchanged(self, op: GenericOp) -> _RowGroup | None:
         """The group that takes a nest where maps are turned: itself, the nest turned, or that of its maps, turned.
 
         None where there is nothing to gain: where all iterators that can be shared are.
         """
-        before = self.shared_with(op) if self.takes(op) else 0
+        before = self.shared_with(op) if self.accepts(op) else 0
         most = min(self.shared, op.n_parallel)
-        if before == most or not self.column_major or self.first is not None or not self.has_room_for(op):
+        if before == most or not self.column_major or self.first is not None or not self.has_capacity_for(op):
             return None
         maps_only = not any(nest.is_reduction for nest in self.nests)
         for value, index in zip(op.ins, op.maps_in()):
@@ -166,16 +166,16 @@ class _Group:
             for nest in turning:
                 turn(nest, order)
             group = self if turning[0] is op else self._again()
-            if group.takes(op) and group.shared_with(op) > before:
+            if group.accepts(op) and group.shared_with(op) > before:
                 group.turned += [(nest, inverse(order)) for nest in turning]
                 return group
             for nest in turning:
                 turn(nest, inverse(order))
         return None
 
-    def _again(self) -> _Group:
+    def _again(self) -> _RowGroup:
         """The same group, its nests turned."""
-        made = _Group(self.costs, self.contractions, self.column_major)
+        made = _RowGroup(self.costs, self.contractions, self.column_major)
         for nest in self.nests:
             made.add(nest)
         made.turned = list(self.turned)
@@ -183,9 +183,9 @@ class _Group:
 
     def ends_with(self, op: GenericOp, factors: MatmulOperands) -> bool:
         """Whether a contraction uses the rows that others have made, row by row."""
-        whole = self.shared_with(op) == self.shared and _goes_along_rows(op, factors, self.shared)
+        whole = self.shared_with(op) == self.shared and _is_row_local(op, factors, self.shared)
         same = self.contractions == "either" or (self.first is not None and self.first.batch == factors.batch)
-        return same and self.folds and self.consumes_from(op) and whole and self.has_room_for(op)
+        return same and self.has_reduction and self.consumes_from(op) and whole and self.has_capacity_for(op)
 
     def add(self, op: GenericOp, factors: MatmulOperands | None = None) -> None:
         first = not self.nests
@@ -210,11 +210,11 @@ class _Group:
         for value, index in zip(op.ins, op.maps_in()):
             if value in self.written:
                 count = min(count, shared_leading_dims(index, self.written[value]))
-        if self.first is not None and not _goes_along_rows(self.nests[0], self.first, count):
+        if self.first is not None and not _is_row_local(self.nests[0], self.first, count):
             return 0
         return 0 if any(v in self.written for v in _read_inside(op)) else count
 
-    def has_room_for(self, op: GenericOp) -> bool:
+    def has_capacity_for(self, op: GenericOp) -> bool:
         """Whether the kernel does not become too long by a nest."""
         return self.costs.kernel_size_ok(len(self.nests) + 1, self.operations + operations_of(op))
 
@@ -222,9 +222,9 @@ class _Group:
         """Whether a nest reads what one of these produces."""
         return any(v in self.written for v in (*op.operands, *_read_inside(op)))
 
-    def without_first(self) -> _Group:
+    def without_first(self) -> _RowGroup:
         """The group of the other nests."""
-        rest = _Group(self.costs, self.contractions, self.column_major)
+        rest = _RowGroup(self.costs, self.contractions, self.column_major)
         for nest in self.nests[1:]:
             rest.add(nest)
         return rest
@@ -243,7 +243,7 @@ def _is_chain(op: GenericOp) -> bool:
     return op.is_scan and op.order is not None and op.order.data.kind == "serial"
 
 
-def _goes_along_rows(nest: GenericOp, factors: MatmulOperands, shared: int) -> bool:
+def _is_row_local(nest: GenericOp, factors: MatmulOperands, shared: int) -> bool:
     """Whether a contraction's left factor has one row where the first `shared` iterators stand, and the right one is
     the same for neighbouring rows."""
     along = {*factors.batch, *factors.left} == set(range(shared)) and shared - 1 in factors.left
@@ -267,7 +267,10 @@ def _remark(costs: CostModel, group: list[GenericOp], chosen: str, why: str) -> 
     read = [v for nest in group for v in nest.ins]
     again = sum(bytes_of(v) for v in read) - sum(bytes_of(v) for v in set(read) - produced)
     again += sum(bytes_of(r) for r in produced if all(u.operation in group for u in r.uses))
-    choices = {"fused, rows in L2": costs.moving(again), "not fused, through DRAM": costs.moving(again, near=False)}
+    choices = {
+        "fused, rows in L2": costs.transfer_ns(again),
+        "not fused, through DRAM": costs.transfer_ns(again, in_l2=False),
+    }
     remark("row-fusion", "; ".join(kernel_label(nest) for nest in group), chosen, why, choices, group[-1])
 
 
@@ -280,7 +283,7 @@ def _close(group: list[GenericOp], shared: int, costs: CostModel, column_major: 
         reason = "no reduction along a row"
     elif all(len(nest.extents.data) == shared for nest in group):
         reason = "rows of one element"
-    elif is_column_major(group, shared) and not (column_major and _go_side_by_side(group)):
+    elif is_column_major(group, shared) and not (column_major and _can_vectorize_across(group)):
         reason = "rows are column-major"
     if enabled():
         _remark(costs, group, "not fused" if reason else "fused", reason or "the values they exchange stay in cache")
@@ -316,7 +319,7 @@ def is_column_major(group: Sequence[GenericOp], shared: int) -> bool:
     return maps and all(order.kind == "tree" and order.lanes == 1 and not order.product for order in orders)
 
 
-def _go_side_by_side(group: list[GenericOp]) -> bool:
+def _can_vectorize_across(group: list[GenericOp]) -> bool:
     """Whether many rows that lie across memory can go at once: of folds and maps that compute no index."""
     plain = all(not nest.is_scan and match_matmul(nest) is None for nest in group)
     return plain and not any(isinstance(op, ReadOp) for nest in group for op in nest.walk())

@@ -38,7 +38,7 @@ _Operands: TypeAlias = tuple[Sequence[SSAValue], Sequence[IndexMap]]
 #: Attributes that a merged nest keeps.
 KEPT = ("loc", "layout")
 #: States of merged folds: each takes registers for every vector that folds beside others.
-MOST_STATES = 4
+MAX_ACCUMULATORS = 4
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ def merge_siblings(block: Block, costs: CostModel) -> None:
 
 def _grown(nest: GenericOp, costs: CostModel) -> GenericOp:
     """A nest with all that can be merged with it."""
-    group = _Group(nest)
+    group = _SiblingGroup(nest)
     while (found := _sibling(group, costs)) is not None:
-        group.take(found)
+        group.absorb(found)
     return group.finished()
 
 
@@ -100,7 +100,7 @@ class RegionMerger:
             found = self._arguments[value, index] = self.block.insert_arg(like.type, len(self.block.args))
         return found
 
-    def take(self, more: Block, operands: Sequence[SSAValue]) -> None:
+    def absorb(self, more: Block, operands: Sequence[SSAValue]) -> None:
         """Add the ops of another region, with these values for its arguments."""
         for argument, operand in zip(more.args, operands, strict=True):
             argument.replace_all_uses_with(operand)
@@ -115,7 +115,7 @@ class RegionMerger:
         return parent.detach_block(self.block)
 
 
-class _Group:
+class _SiblingGroup:
     """A nest and those merged with it so far, which become one operation when there are no more.
 
     The regions grow inside `nest`, the first of them, which keeps its place; `results` are those of the single nests,
@@ -138,7 +138,7 @@ class _Group:
     def ins(self) -> list[SSAValue]:
         return self.body.ins + (self.finish.ins if self.finish is not None else [])
 
-    def take(self, second: GenericOp) -> None:
+    def absorb(self, second: GenericOp) -> None:
         """Add a nest, what it reads of the results so far being taken from registers."""
         if not self.taken:
             for region in (self.body, self.merge, self.finish):
@@ -146,7 +146,7 @@ class _Group:
                     region.open()
         self._take_elements(second)
         if self.merge is not None and self.finish is not None:
-            self._take_fold(second, self.merge, self.finish)
+            self._absorb_reduction(second, self.merge, self.finish)
         self.taken.append(second)
         self.results += second.results
         self.outs += second.maps_out()
@@ -162,18 +162,18 @@ class _Group:
     def _take_elements(self, second: GenericOp) -> None:
         entering, _ = _operands(second)
         more = second.body.block
-        self.body.take(more, self._given(self.body, *entering, more.args))
+        self.body.absorb(more, self._given(self.body, *entering, more.args))
 
-    def _take_fold(self, second: GenericOp, merge: RegionMerger, finish: RegionMerger) -> None:
+    def _absorb_reduction(self, second: GenericOp, merge: RegionMerger, finish: RegionMerger) -> None:
         """Add a fold's states: behind the others, in both halves of what `merge` takes and in what `finish` does."""
         count, more = len(self.identity), second.epilogue.block
         types = [a.type for a in more.args[: len(_identity(second))]]
         older = [merge.block.insert_arg(t, count + i) for i, t in enumerate(types)]
         newer = [merge.block.insert_arg(t, len(merge.block.args)) for t in types]
-        merge.take(second.combiner.block, [*older, *newer])
+        merge.absorb(second.combiner.block, [*older, *newer])
         folded = [finish.block.insert_arg(t, count + i) for i, t in enumerate(types)]
         _, posts = _operands(second)
-        finish.take(more, [*folded, *self._given(finish, *posts, more.args[len(types) :])])
+        finish.absorb(more, [*folded, *self._given(finish, *posts, more.args[len(types) :])])
         self.identity += _identity(second)
         assert self.order is not None and second.order is not None
         if self.order == FREE:
@@ -241,7 +241,7 @@ def _without_yield(body: Block) -> list[SSAValue]:
     return values
 
 
-def _sibling(group: _Group, costs: CostModel) -> GenericOp | None:
+def _sibling(group: _SiblingGroup, costs: CostModel) -> GenericOp | None:
     """The next nest that can be merged with these; those between may not give it anything."""
     given: set[SSAValue] = set()
     first = group.nest
@@ -249,7 +249,7 @@ def _sibling(group: _Group, costs: CostModel) -> GenericOp | None:
     op = first.next_op
     while isinstance(op, GenericOp) and not (alone and given):
         if not given or not _reads(op, given):
-            reason = _apart(group, op)
+            reason = _why_not(group, op)
             if enabled() and (not reason or op is first.next_op):
                 _remark(costs, group, op, reason)
             if not reason:
@@ -259,7 +259,7 @@ def _sibling(group: _Group, costs: CostModel) -> GenericOp | None:
     return None
 
 
-def _apart(group: _Group, second: GenericOp) -> str:
+def _why_not(group: _SiblingGroup, second: GenericOp) -> str:
     """Why a nest stays apart from a group; empty where they become one."""
     first = group.nest
     if first.is_reduction != second.is_reduction:
@@ -274,20 +274,20 @@ def _apart(group: _Group, second: GenericOp) -> str:
     if _reads_elsewhere(group, second):
         return "the second reads other elements of the first one's result"
     if first.is_reduction:
-        return _folds_apart(group, second)
+        return _why_not_reductions(group, second)
     if results.isdisjoint(second.ins) and set(group.ins).isdisjoint(second.ins):
         return "they share no operand"
     return ""
 
 
-def _reads_elsewhere(group: _Group, second: GenericOp) -> bool:
+def _reads_elsewhere(group: _SiblingGroup, second: GenericOp) -> bool:
     """Whether a nest needs results of a group at other points than its own."""
     at = dict(zip(group.results, group.outs))
     reads = zip(second.ins, second.maps_in())
     return any(v in at and m != at[v] for v, m in reads) or second.reads_at_computed(set(at))
 
 
-def _folds_apart(group: _Group, second: GenericOp) -> str:
+def _why_not_reductions(group: _SiblingGroup, second: GenericOp) -> str:
     """Why a fold over the same extents stays apart from folds; empty where they become one.
 
     What is exact in any order takes the other's; a fold of products is a contraction, which has schedules of its own.
@@ -301,7 +301,7 @@ def _folds_apart(group: _Group, second: GenericOp) -> str:
     singles = (second,) if group.taken else (first, second)
     if any(map(_is_contraction, singles)):
         return "one of them is a contraction"
-    if not all(map(_has_separate_states, singles)):
+    if not all(map(_has_independent_accumulators, singles)):
         return "the accumulators of one of them depend on each other"
     if mine != others and not (FREE in (mine, others) and "tree" in (mine.kind, others.kind)):
         return "their reduction orders differ"
@@ -309,7 +309,7 @@ def _folds_apart(group: _Group, second: GenericOp) -> str:
         return "the second reduces the result of the first"
     if set(zip(group.body.ins, group.body.maps)).isdisjoint(zip(*entering)):
         return "they read no common elements"
-    if len(group.identity) + len(_identity(second)) > MOST_STATES:
+    if len(group.identity) + len(_identity(second)) > MAX_ACCUMULATORS:
         return "too many accumulators for the registers"
     return ""
 
@@ -318,7 +318,7 @@ def _is_contraction(nest: GenericOp) -> bool:
     return bool(nest.order is not None and nest.order.data.product) or match_matmul(nest) is not None
 
 
-def _has_separate_states(nest: GenericOp) -> bool:
+def _has_independent_accumulators(nest: GenericOp) -> bool:
     """Whether each state of a fold is merged by itself; others, as those that say where, have code of their own."""
     block, last = nest.combiner.block, nest.combiner.block.last_op
     assert isinstance(last, YieldOp)
@@ -328,14 +328,17 @@ def _has_separate_states(nest: GenericOp) -> bool:
     return all(found <= {*own} for found, own in zip(needed, args))
 
 
-def _remark(costs: CostModel, group: _Group, second: GenericOp, reason: str) -> None:
+def _remark(costs: CostModel, group: _SiblingGroup, second: GenericOp, reason: str) -> None:
     """Memory traffic of both ways: fused, shared operands are read once, and values between them not at all."""
     between = [v for v in second.ins if v in group.results]
     both = [v for v in second.ins if v in group.ins]
     apart = [*group.ins, *group.results, *second.ins, *second.results]
     saved = sum(map(bytes_of, [*between, *both]))
     total = sum(map(bytes_of, apart))
-    choices = {"fused": costs.moving(total - saved, near=False), "not fused": costs.moving(total, near=False)}
+    choices = {
+        "fused": costs.transfer_ns(total - saved, in_l2=False),
+        "not fused": costs.transfer_ns(total, in_l2=False),
+    }
     what = f"{kernel_label(group.nest)} | {kernel_label(second)}"
     chosen, why = ("not fused", reason) if reason else ("fused", "they share operands and the iteration space")
     remark("sibling-fusion", what, chosen, why, choices if not reason else None, second)

@@ -56,7 +56,7 @@ def topological_order(block: Block) -> list[Operation]:
     written: dict[Operation, list[Operation]] = {}
     since = 0
     for i, op in enumerate(ops):
-        if _updates(op):
+        if may_update_in_place(op):
             written[op] = [o for o in ops[since:i] if not isinstance(o, tx.MapOp | tx.ViewOp)]
             since = i
 
@@ -82,7 +82,7 @@ def topological_order(block: Block) -> list[Operation]:
     return list(order)
 
 
-def _updates(op: Operation) -> bool:
+def may_update_in_place(op: Operation) -> bool:
     """Whether an op may write into the memory of an operand."""
     return isinstance(op, tx.InsertOp | tx.ForOp | tx.WhileOp) or op.name == "tx.scatter"
 

@@ -12,13 +12,13 @@ from ..locations import copy_loc
 from ..memory.arena import IvRange
 from .body import LoopWriter
 
-__all__ = ["ScheduleWalk"]
+__all__ = ["Scheduler"]
 
 KERNELS = (kernel.GenericOp, kernel.RowGroupOp, kernel.ScatterOp, kernel.CustomOp)
 
 
 @dataclass
-class ScheduleWalk:
+class Scheduler:
     """Rewrites a function from stage `buffers` to stage `loops`; a device says what a kernel becomes."""
 
     writer: LoopWriter

@@ -26,7 +26,17 @@ from ..cost.work import bytes_of, operations_and_chain, point_time
 from ..locations import copy_loc
 from ..memory.arena import IvRange, aligned_bytes
 
-__all__ = ["Access", "LoopWriter", "Point", "accesses", "backward_slice", "body_cost", "bound", "buffer_info", "either"]
+__all__ = [
+    "Access",
+    "LoopWriter",
+    "Point",
+    "accesses",
+    "backward_slice",
+    "body_cost",
+    "buffer_info",
+    "if_positive",
+    "materialize_dim",
+]
 
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
@@ -107,29 +117,29 @@ class LoopWriter:
     counter: itertools.count[int] = field(default_factory=itertools.count)
     ranges: list[IvRange] = field(default_factory=list)
     #: What must not be negative where the nest's stores, and the loads of its `finish`, have places.
-    within: tuple[Dim, ...] = ()
+    store_guards: tuple[Dim, ...] = ()
     #: Buffers of one element that is kept as a value from its store on, and these values.
-    kept: set[SSAValue] = field(default_factory=set)
-    registers: dict[SSAValue, SSAValue] = field(default_factory=dict)
+    scalar_buffers: set[SSAValue] = field(default_factory=set)
+    scalar_values: dict[SSAValue, SSAValue] = field(default_factory=dict)
     #: Buffers that are parts of others: which, and the first indices of the part.
-    parts: dict[SSAValue, tuple[SSAValue, tuple[Dim, ...]]] = field(default_factory=dict)
+    subviews: dict[SSAValue, tuple[SSAValue, tuple[Dim, ...]]] = field(default_factory=dict)
     #: Folds that make what they read, and the maps that say how (`rows/fuse_map_into_reduction.py`).
-    joined: Mapping[kernel.GenericOp, kernel.GenericOp] = field(default_factory=dict)
+    fused_maps: Mapping[kernel.GenericOp, kernel.GenericOp] = field(default_factory=dict)
     #: Expressions over a nest's iterators that are not negative anywhere in the loops being written.
-    holds: frozenset[Dim] = frozenset()
+    proven_guards: frozenset[Dim] = frozenset()
     costs: CostModel = field(default_factory=CostModel)
     #: Whether stores may go past the caches.
-    streams: bool = True
+    nontemporal: bool = True
     #: Whether folds make the rows that they read.
-    joins: bool = True
+    fuse_maps: bool = True
     #: How many threads of a grid take one iteration each; None: as many as there are take pieces of loops.
-    grid: int | None = None
+    gpu_threads: int | None = None
     #: Extents of iterators of the loops being written, by which indices become simpler.
     extents: Mapping[Sym, Dim] = field(default_factory=dict)
     #: 1 in calls that use the temporaries which are allocated now, 0 in others.
-    needed: Dim = field(default_factory=lambda: dim(1))
+    workspace_scale: Dim = field(default_factory=lambda: dim(1))
 
-    def fresh(self) -> Dim:
+    def new_iv(self) -> Dim:
         """A new iterator."""
         return sym(f"i{next(self.counter)}")
 
@@ -149,13 +159,13 @@ class LoopWriter:
         for held, values, reads in ((machine.l2_bytes, nest.outs, False), (machine.l3_bytes, nest.ins, True)):
             for value in values:
                 size = buffer_info(value).dtype.bytes
-                if _in_order(value, reads) and time < self.costs.moving(size, near=False):
+                if _in_order(value, reads) and time < self.costs.transfer_ns(size, in_l2=False):
                     chunk = max(chunk, int(held) // size)
         return chunk
 
-    def copies(self, nest: kernel.GenericOp, along: set[Sym]) -> int:
+    def unroll_factor(self, nest: kernel.GenericOp, along: set[Sym]) -> int:
         """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it."""
-        return self.costs.copies(*self._operations_and_chain(_changing(nest, along)))
+        return self.costs.unroll_factor(*self._operations_and_chain(_changing(nest, along)))
 
     def _operations_and_chain(self, ops: Iterable[Operation]) -> tuple[float, float]:
         """The operations of a body, with those of roots by steps, and how many of its ops wait for one another."""
@@ -172,16 +182,16 @@ class LoopWriter:
 
         They do where the expression has symbols that are known only later in a call.
         """
-        before, given = self.needed, self.function.attributes["tx.symbols"]
+        before, given = self.workspace_scale, self.function.attributes["tx.symbols"]
         assert isinstance(given, DimsAttr)
         if excess.symbols() <= {d.symbol for d in given.data}:
-            self.needed = before * minimum(1, maximum(0, excess))
+            self.workspace_scale = before * minimum(1, maximum(0, excess))
         try:
             yield
         finally:
-            self.needed = before
+            self.workspace_scale = before
 
-    def either(
+    def if_positive(
         self, block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]
     ) -> None:  # fmt: skip
         """One of two ways, each with temporaries that the other does without."""
@@ -194,12 +204,12 @@ class LoopWriter:
             with self.workspace_when(1 - excess):
                 otherwise(inner)
 
-        either(block, excess, one, other)
+        if_positive(block, excess, one, other)
 
     def threads(self, block: Block) -> Dim:
         """How many threads may take part, as a symbol for the rest of the block where that is not known."""
-        if self.grid is not None:
-            return dim(self.grid)
+        if self.gpu_threads is not None:
+            return dim(self.gpu_threads)
         made = loop.ThreadsOp()
         block.add_op(made)
         return self.bind(block, made.result)
@@ -217,7 +227,9 @@ class LoopWriter:
         assert isinstance(size, loop.DimAttr)
         made = loop.AllocOp(info, size.data, scope)
         block.add_op(made)
-        self.function.attributes[attribute] = dim_attr(size.data + aligned_bytes(info, self.ranges) * self.needed)
+        self.function.attributes[attribute] = dim_attr(
+            size.data + aligned_bytes(info, self.ranges) * self.workspace_scale
+        )
         return made.result
 
     def body(
@@ -225,8 +237,8 @@ class LoopWriter:
     ) -> list[SSAValue]:
         """The nest's body at a point, appended to the block; its yielded scalars.  Some inputs may be `loaded`."""
         have = dict(loaded or {})
-        if nest in self.joined:
-            made = self.joined[nest]
+        if nest in self.fused_maps:
+            made = self.fused_maps[nest]
             (value,) = values = self.body(made, point, block)
             self.store(made, values, point, block)
             have[list(nest.ins).index(made.outs[0])] = value
@@ -239,7 +251,7 @@ class LoopWriter:
         """One input of the nest at a point."""
         return self._load(nest.ins[number], nest.maps_in()[number], point, block)
 
-    def factor(self, nest: kernel.GenericOp, scalar: SSAValue, point: Point, block: Block) -> SSAValue:
+    def operand_value(self, nest: kernel.GenericOp, scalar: SSAValue, point: Point, block: Block) -> SSAValue:
         """One of the scalars of the body, with only the ops and loads that it needs."""
         needed = backward_slice(scalar)
         args: list[SSAValue] = []
@@ -247,7 +259,7 @@ class LoopWriter:
             args.append(self._load(value, index, point, block) if argument in needed else argument)
         return self._copy(nest.body, args, dict(point), block, [scalar], needed)[0]
 
-    def finish(self, nest: kernel.GenericOp, states: Sequence[SSAValue], point: Point, block: Block) -> None:
+    def epilogue(self, nest: kernel.GenericOp, states: Sequence[SSAValue], point: Point, block: Block) -> None:
         """The nest's `finish` region and its stores."""
         posts = list(zip(nest.ins, nest.maps_in()))[len(nest.ins) - nest.n_epilogue_inputs :]
         loaded = [self._load(v, m, point, block) for v, m in posts]
@@ -261,26 +273,26 @@ class LoopWriter:
 
         With several results no store is non-temporal: switching between them costs more than it saves.
         """
-        past = in_order and self.may_stream(nest)
+        past = in_order and self.may_be_nontemporal(nest)
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
             streaming = self.costs.nontemporal_threshold if past else 0
             if past and enabled():
                 self._remark_nontemporal(nest, out)
-            if out in self.kept:
-                self.registers[out] = value
+            if out in self.scalar_buffers:
+                self.scalar_values[out] = value
                 if isinstance(out.owner, loop.AllocOp) and out.owner.scope.data == "thread":
                     continue
-            buffer, first = self.parts.get(out, (out, ()))
+            buffer, first = self.subviews.get(out, (out, ()))
             place = [*first, *(e.substitute(point) for e in index.exprs)]
-            block.add_op(loop.StoreOp(value, buffer, place, self.within, nontemporal=streaming))
+            block.add_op(loop.StoreOp(value, buffer, place, self.store_guards, nontemporal=streaming))
 
-    def may_stream(self, nest: kernel.GenericOp) -> bool:
+    def may_be_nontemporal(self, nest: kernel.GenericOp) -> bool:
         """Whether a nest's stores may be non-temporal: those of a cheap map, to one result that is only written."""
         return (
-            self.streams
+            self.nontemporal
             and not nest.is_reduction
             and len(nest.outs) == 1
-            and self.costs.streams(self._operations_and_chain(nest.body.block.ops)[0])
+            and self.costs.may_bypass_cache(self._operations_and_chain(nest.body.block.ops)[0])
             and self.only_written(nest.outs[0], nest)
         )
 
@@ -290,7 +302,7 @@ class LoopWriter:
         ways = {"non-temporal": past, "cached": past + size}
         chosen = f"non-temporal stores above {self.costs.nontemporal_threshold >> 20} MiB"
         why = "no read for ownership, but later readers miss the cache"
-        choices = {name: self.costs.moving(moved, near=False) for name, moved in ways.items()}
+        choices = {name: self.costs.transfer_ns(moved, in_l2=False) for name, moved in ways.items()}
         remark("nontemporal", kernel_label(nest), chosen, why, choices, nest)
 
     def only_written(self, buffer: SSAValue, nest: kernel.GenericOp) -> bool:
@@ -325,7 +337,7 @@ class LoopWriter:
             inside.add_op(loop.StoreOp(merged, op.base, index, guards))
 
         if op.runs_in_order and guards:
-            either(block, reduce(minimum, guards) + 1, merge, lambda _: None)
+            if_positive(block, reduce(minimum, guards) + 1, merge, lambda _: None)
         else:
             merge(block, guards)
 
@@ -344,7 +356,7 @@ class LoopWriter:
         """The nest's `merge` of older and newer states, appended to the block."""
         return self._copy(nest.combiner, states, {}, block, _yielded(nest.combiner))
 
-    def merge(self, nest: kernel.GenericOp) -> Block:
+    def combiner_block(self, nest: kernel.GenericOp) -> Block:
         """A copy of the nest's merge region, as a block for `loop.reduce`."""
         source = nest.combiner.block
         block = Block(arg_types=[a.type for a in source.args])
@@ -354,11 +366,11 @@ class LoopWriter:
         return block
 
     def _load(self, buffer: SSAValue, index: IndexMap, point: Point, block: Block) -> SSAValue:
-        if buffer in self.registers:
-            return self.registers[buffer]
-        guards = [simplify(g.substitute(point), self.extents) for g in index.guards if g not in self.holds]
-        guards += self.within
-        buffer, first = self.parts.get(buffer, (buffer, ()))
+        if buffer in self.scalar_values:
+            return self.scalar_values[buffer]
+        guards = [simplify(g.substitute(point), self.extents) for g in index.guards if g not in self.proven_guards]
+        guards += self.store_guards
+        buffer, first = self.subviews.get(buffer, (buffer, ()))
         place = [*first, *(simplify(e.substitute(point), self.extents) for e in index.exprs)]
         made = loop.LoadOp(buffer, place, guards)
         block.add_op(made)
@@ -394,7 +406,7 @@ class LoopWriter:
         asked, zero = op.lhs.owner, op.rhs.owner
         return (
             isinstance(asked, loop.IndexOp)
-            and asked.expr.data in self.holds
+            and asked.expr.data in self.proven_guards
             and isinstance(zero, arith.ConstantOp)
             and isinstance(zero.value, IntegerAttr)
             and zero.value.value.data == 0
@@ -406,7 +418,7 @@ class LoopWriter:
         if isinstance(op, kernel.ReadOp):
             guards = op.guards.data if op.guards is not None else ()
             index = [e.substitute(where) for e in op.index.data]
-            source, first = self.parts.get(op.source, (op.source, ()))
+            source, first = self.subviews.get(op.source, (op.source, ()))
             made: Operation = loop.LoadOp(source, [*first, *index], [g.substitute(where) for g in guards])
         elif isinstance(op, arith.CmpiOp) and self._is_certain(op):
             made = arith.ConstantOp.from_int_and_width(1, 1)
@@ -469,7 +481,7 @@ def _cloned(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
     )
 
 
-def either(block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]) -> None:
+def if_positive(block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]) -> None:
     """One of two ways, by whether an expression is positive: when the loops run, unless it is known before."""
     if excess.const is not None:
         return where(block) if excess.const > 0 else otherwise(block)
@@ -485,7 +497,7 @@ def either(block: Block, excess: Dim, where: Callable[[Block], None], otherwise:
     return None
 
 
-def bound(writer: LoopWriter, block: Block, expr: Dim) -> Dim:
+def materialize_dim(writer: LoopWriter, block: Block, expr: Dim) -> Dim:
     """An expression, computed here, as a symbol for the rest of the block: what is built on it stays short."""
     if expr.const is not None or expr.symbol is not None:
         return expr

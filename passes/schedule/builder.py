@@ -11,20 +11,20 @@ from ...dialects import loop
 from ...dialects.dims.dims import Dim
 from ...dialects.scalar.builder import BodyBuilder
 from ...dialects.scalar.language import Value
-from .body import LoopWriter, bound, buffer_info
+from .body import LoopWriter, buffer_info, materialize_dim
 
-__all__ = ["Code"]
+__all__ = ["LoopBuilder"]
 
 
-class Code:
+class LoopBuilder:
     """A block being written: scalars through `b`, which appends to it."""
 
     def __init__(self, writer: LoopWriter, block: Block, has_fma: bool):
         self.writer, self.block = writer, block
         self.b = BodyBuilder(block, has_fma)
 
-    def inner(self) -> Code:
-        return Code(self.writer, Block(), self.b.has_fma)
+    def inner(self) -> LoopBuilder:
+        return LoopBuilder(self.writer, Block(), self.b.has_fma)
 
     def load(self, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> Value:
         made = loop.LoadOp(buffer, index, guards)
@@ -34,7 +34,7 @@ class Code:
     def store(self, value: Value, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> None:
         self.block.add_op(loop.StoreOp(self.b.ssa(value), buffer, index, guards))
 
-    def shuffled(self, first: Value, second: Value, iterator: Dim, lanes: Sequence[int]) -> Value:
+    def shuffle(self, first: Value, second: Value, iterator: Dim, lanes: Sequence[int]) -> Value:
         """What lanes of an iterator have of two values, by number (`loop.shuffle`)."""
         made = loop.ShuffleOp(first.ref, second.ref, str(iterator), lanes)
         self.block.add_op(made)
@@ -44,18 +44,22 @@ class Code:
         """An i64 as a symbol for the rest of the block."""
         return self.writer.bind(self.block, value.ref)
 
-    def bound(self, expr: Dim) -> Dim:
+    def materialize_dim(self, expr: Dim) -> Dim:
         """An expression, computed here, as a symbol for the rest of the block."""
-        return bound(self.writer, self.block, expr)
+        return materialize_dim(self.writer, self.block, expr)
 
     @contextmanager
-    def for_(self, lower: Dim | int, upper: Dim | int, vector: int = 1, unroll: int = 1) -> Iterator[tuple[Code, Dim]]:
-        inner, iterator = self.inner(), self.writer.fresh()
+    def for_(
+        self, lower: Dim | int, upper: Dim | int, vector: int = 1, unroll: int = 1
+    ) -> Iterator[tuple[LoopBuilder, Dim]]:
+        inner, iterator = self.inner(), self.writer.new_iv()
         yield inner, iterator
         inner.block.add_op(loop.YieldOp())
         self.block.add_op(loop.ForOp(str(iterator), lower, upper, inner.block, vector=vector, unroll=unroll))
 
-    def if_(self, condition: Value, then: Callable[[Code], None], otherwise: Callable[[Code], None]) -> None:
+    def if_(
+        self, condition: Value, then: Callable[[LoopBuilder], None], otherwise: Callable[[LoopBuilder], None]
+    ) -> None:
         blocks = []
         for write in (then, otherwise):
             inner = self.inner()
@@ -64,7 +68,7 @@ class Code:
             blocks.append(inner.block)
         self.block.add_op(loop.IfOp(condition.ref, blocks[0], blocks[1]))
 
-    def while_(self, condition: Callable[[Code], Value], body: Callable[[Code], None]) -> None:
+    def while_(self, condition: Callable[[LoopBuilder], Value], body: Callable[[LoopBuilder], None]) -> None:
         asked, inner = self.inner(), self.inner()
         asked.block.add_op(loop.YieldOp(condition(asked).ref))
         body(inner)
@@ -72,7 +76,7 @@ class Code:
         self.block.add_op(loop.WhileOp(asked.block, inner.block))
 
     def fold(
-        self, lower: Dim | int, upper: Dim | int, first: Value, step: Callable[[Code, Dim, Value], Value]
+        self, lower: Dim | int, upper: Dim | int, first: Value, step: Callable[[LoopBuilder, Dim, Value], Value]
     ) -> Value:
         """A loop that carries a value: the last one of ``value = step(block, iterator, value)``."""
         (last,) = self.folds(lower, upper, [first], lambda c, i, values: [step(c, i, values[0])])
@@ -80,10 +84,10 @@ class Code:
 
     def folds(
         self, lower: Dim | int, upper: Dim | int, first: Sequence[Value],
-        step: Callable[[Code, Dim, list[Value]], Sequence[Value]],
+        step: Callable[[LoopBuilder, Dim, list[Value]], Sequence[Value]],
     ) -> list[Value]:  # fmt: skip
         """A loop that carries some values."""
-        inner, iterator = self.inner(), self.writer.fresh()
+        inner, iterator = self.inner(), self.writer.new_iv()
         carried = [
             inner.b.wrap(inner.block.insert_arg(value.ref.type, k), value.dtype) for k, value in enumerate(first)
         ]

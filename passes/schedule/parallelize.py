@@ -16,12 +16,12 @@ from xdsl.ir import Block
 from ...dialects import loop
 from ...dialects.dims.dims import Dim, dim, maximum, minimum
 from ...dialects.dims.index_map import product, unravel
-from .body import LoopWriter, bound
+from .body import LoopWriter, materialize_dim
 
 __all__ = ["LoopSpec", "balanced_tile", "parallel_loops"]
 
 #: Tasks that make the shares of many threads even; fewer where there is not so much work.
-PIECES = 256
+TARGET_TASKS = 256
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ def balanced_tile(writer: LoopWriter, block: Block, results: Dim, most: int | Di
     """
     unit, total, threads = writer.costs.elements_per_line, results * others, writer.threads(block)
     if least > 1:
-        threads = bound(writer, block, minimum(threads, total // least))
+        threads = materialize_dim(writer, block, minimum(threads, total // least))
     threads = maximum(1, threads)
-    lines = bound(writer, block, maximum(0, total - 1) // (threads * unit) + 1)
-    band = bound(writer, block, minimum(most, lines * unit))
-    bands = bound(writer, block, maximum(0, results - 1) // band + 1)
-    return bound(writer, block, minimum(band, (maximum(0, results - 1) // (bands * unit) + 1) * unit))
+    lines = materialize_dim(writer, block, maximum(0, total - 1) // (threads * unit) + 1)
+    tile = materialize_dim(writer, block, minimum(most, lines * unit))
+    bands = materialize_dim(writer, block, maximum(0, results - 1) // tile + 1)
+    return materialize_dim(writer, block, minimum(tile, (maximum(0, results - 1) // (bands * unit) + 1) * unit))
 
 
 def parallel_loops(
@@ -83,11 +83,13 @@ def parallel_loops(
         (level,) = levels
         number, trips, step = level.iterator, level.extent, level.step
     else:
-        number, step = writer.fresh(), 1
+        number, step = writer.new_iv(), 1
         sizes, pieces = [dim(1) for _ in levels], [level.trips for level in levels]
-        if writer.grid is None:
+        if writer.gpu_threads is None:
             points = product(pieces) * work
-            sizes, pieces = _cut(writer, block, levels, minimum(PIECES, points // writer.costs.chunk(nanoseconds)))
+            sizes, pieces = _split_tasks(
+                writer, block, levels, minimum(TARGET_TASKS, points // writer.costs.chunk(nanoseconds))
+            )
         body, trips = _task(writer, levels, body, number, sizes, pieces), product(pieces)
         work = work * product(sizes)
     body.add_op(loop.YieldOp())
@@ -95,7 +97,9 @@ def parallel_loops(
     return block.add_op(loop.ParallelOp(str(number), 0, trips, body, step=step, grain=grain))
 
 
-def _cut(writer: LoopWriter, block: Block, levels: Sequence[LoopSpec], wanted: Dim) -> tuple[list[Dim], list[Dim]]:
+def _split_tasks(
+    writer: LoopWriter, block: Block, levels: Sequence[LoopSpec], wanted: Dim
+) -> tuple[list[Dim], list[Dim]]:
     """Of each loop the iterations in a piece of it, and how many pieces there are, for about as many tasks as `wanted`.
 
     There is at least one for each iteration of the outermost loop, unless these run together, and of each of the
@@ -104,16 +108,16 @@ def _cut(writer: LoopWriter, block: Block, levels: Sequence[LoopSpec], wanted: D
     sizes: list[Dim] = []
     pieces: list[Dim] = []
     for level in levels:
-        trips = bound(writer, block, level.trips)
+        trips = materialize_dim(writer, block, level.trips)
         if not pieces and level.together == 1:
             sizes.append(dim(1))
             pieces.append(trips)
             continue
         before = pieces[-1] if pieces else dim(1)
-        wanted = bound(writer, block, wanted // maximum(1, before) + 1)
+        wanted = materialize_dim(writer, block, wanted // maximum(1, before) + 1)
         size = trips // wanted + 1
-        sizes.append(bound(writer, block, (size + (level.together - 1)) // level.together * level.together))
-        pieces.append(bound(writer, block, maximum(0, trips - 1) // maximum(1, sizes[-1]) + 1))
+        sizes.append(materialize_dim(writer, block, (size + (level.together - 1)) // level.together * level.together))
+        pieces.append(materialize_dim(writer, block, maximum(0, trips - 1) // maximum(1, sizes[-1]) + 1))
     return sizes, pieces
 
 
@@ -124,7 +128,7 @@ def _task(
     """The loops of task `number`."""
     task = Block()
     starts = [
-        bound(writer, task, place * size * level.step)
+        materialize_dim(writer, task, place * size * level.step)
         for level, size, place in zip(levels, sizes, unravel(number, pieces))
     ]
     for level, size, start in reversed(list(zip(levels, sizes, starts))):

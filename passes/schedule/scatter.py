@@ -19,7 +19,7 @@ def schedule_scatter(writer: LoopWriter, op: kernel.ScatterOp, block: Block, lan
     innermost iterator for all ordered points, one point after another.
     """
     extents = op.extents.data
-    iterators = [writer.fresh() for _ in extents]
+    iterators = [writer.new_iv() for _ in extents]
     body = Block()
     writer.scatter(op, {Sym(f"d{i}"): it for i, it in enumerate(iterators)}, body)
     free = list(range(op.n_ordered, len(extents)))
@@ -32,7 +32,7 @@ def schedule_scatter(writer: LoopWriter, op: kernel.ScatterOp, block: Block, lan
         block.add_ops(_detached(body))
         return
     body.add_op(loop.YieldOp())
-    start, last, span = writer.fresh(), free[-1], writer.costs.band
+    start, last, span = writer.new_iv(), free[-1], writer.costs.column_tile
     stop = minimum(extents[last], start + span)
     width = lanes.width(kernel.shape_of(op.base.type)[0].bytes * 8)
     made = loop.ForOp(str(iterators[last]), start, stop, body, vector=width, unroll=1)
@@ -41,7 +41,7 @@ def schedule_scatter(writer: LoopWriter, op: kernel.ScatterOp, block: Block, lan
     work = minimum(extents[last], span)
     for extent in extents[:last]:
         work = work * extent
-    around, grain = Block([made, loop.YieldOp()]), writer.costs.grain(work, writer.costs.unit)
+    around, grain = Block([made, loop.YieldOp()]), writer.costs.grain(work, writer.costs.work_unit_ns)
     block.add_op(loop.ParallelOp(str(start), 0, extents[last], around, step=span, grain=grain))
 
 

@@ -11,7 +11,7 @@ from ...dialects.dims.index_map import product, unravel
 from ...dialects.scalar.language import Value
 from ...dialects.types import DTYPES
 from .body import LoopWriter, buffer_info
-from .builder import Code
+from .builder import LoopBuilder
 from .map.schedule import VectorConfig
 from .sort.keys import keys_of
 
@@ -37,9 +37,9 @@ class _Search:
         self.keys = keys_of(info.dtype, False, False)
 
     def emit(self, block: Block) -> None:
-        code = Code(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
         steps, count = self._steps(code), product(self.dims)
-        body, start = code.inner(), self.writer.fresh()
+        body, start = code.inner(), self.writer.new_iv()
         with body.for_(start, minimum(count, start + SPAN), self.width) as (c, number):
             self._find(c, list(unravel(number, self.dims)), steps)
         body.block.add_op(loop.YieldOp())
@@ -50,11 +50,11 @@ class _Search:
                 count,
                 body.block,
                 step=SPAN,
-                grain=self.writer.costs.grain(dim(SPAN * 16), self.writer.costs.unit),
+                grain=self.writer.costs.grain(dim(SPAN * 16), self.writer.costs.work_unit_ns),
             )
         )
 
-    def _steps(self, code: Code) -> Dim:
+    def _steps(self, code: LoopBuilder) -> Dim:
         """The bits of the number of elements."""
         if self.n.const is not None:
             return dim(self.n.const.bit_length())
@@ -67,11 +67,11 @@ class _Search:
         )
         return code.bind(code.load(cell, bits))
 
-    def _find(self, code: Code, place: list[Dim], steps: Dim) -> None:
+    def _find(self, code: LoopBuilder, place: list[Dim], steps: Dim) -> None:
         """As many elements as stand before the value: what a step adds is a bit less than what the one before did."""
         wanted = [key.make(code.b, code.load(self.values, place)) for key in self.keys]
 
-        def step(c: Code, number: Dim, found: Value) -> Value:
+        def step(c: LoopBuilder, number: Dim, found: Value) -> Value:
             further = found + (c.b.constant(1, I64) << (c.b.index(steps - 1 - number) & 63))
             at = c.bind(further)
             x = c.load(self.sorted, [at - 1], [self.n - at])
@@ -80,7 +80,7 @@ class _Search:
 
         code.store(code.fold(0, steps, code.b.constant(0, I64), step), self.op.outs[0], place)
 
-    def _before(self, code: Code, keys: list[Value], wanted: list[Value]) -> Value:
+    def _before(self, code: LoopBuilder, keys: list[Value], wanted: list[Value]) -> Value:
         """Whether an element of these keys belongs before the value; the keys are from the least important up."""
         right = self.op.params["side"] == "right"
         result = keys[0] <= wanted[0] if right else keys[0] < wanted[0]

@@ -40,7 +40,7 @@ class Segments:
 
         It is called with the place in the run, where the iterator stands there, the part's first place, and its end.
         """
-        number, place, inner = writer.fresh(), writer.fresh(), Block()
+        number, place, inner = writer.new_iv(), writer.new_iv(), Block()
         offset, extent = self.offset.substitute(point), maximum(1, self.extent)
         start = number * self.extent - offset
         before, writer.extents = writer.extents, {symbol: self.extent for symbol in place.symbols()}

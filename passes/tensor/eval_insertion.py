@@ -38,7 +38,7 @@ __all__ = ["EvalInsertionPass"]
 
 
 #: Operations that ask whether one of the guards of an element holds, and choose.
-ASKING = 4
+GUARD_COST = 4
 #: Costs of shared values count as often as they are read: bounded, so that long chains of squares are no infinity.
 _MOST = 1e18
 #: The ops that several consumers may each have in their code: few beside the fixed cost of compiling a nest.
@@ -126,8 +126,8 @@ class _Insertion:
         if evaluations <= own:
             return False  # nothing would be computed twice
         element, uses = tensor_of(value.type).dtype, value.uses.get_length()
-        again = self.costs.computing(self.inlined[value], element.bits) * (evaluations - own)
-        traffic = self.costs.moving(element.bytes * own * (1 + uses))
+        again = self.costs.compute_ns(self.inlined[value], element.bits) * (evaluations - own)
+        traffic = self.costs.transfer_ns(element.bytes * own * (1 + uses))
         reason = (
             f"recomputed for {evaluations / max(own, 1.0):.0f} times as many elements" if uses == 1 else f"{uses} uses"
         )
@@ -148,8 +148,10 @@ class _Insertion:
         padded, windows = parts
         element = op.type.dtype
         own = assumed_size(tensor_type(element, padded.extents))
-        again = self.costs.computing(ASKING * len(op.map.guards), element.bits) * (self.read[op.results[0]][0] - own)
-        traffic = self.costs.moving(2 * element.bytes * own, near=False)
+        again = self.costs.compute_ns(GUARD_COST * len(op.map.guards), element.bits) * (
+            self.read[op.results[0]][0] - own
+        )
+        traffic = self.costs.transfer_ns(2 * element.bytes * own, in_l2=False)
         if again <= traffic:
             return
         extra = {"loc": op.attributes["loc"]} if "loc" in op.attributes else {}

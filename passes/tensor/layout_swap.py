@@ -117,7 +117,7 @@ class _Walk:
         orders = sorted({*votes, best, row_major(len(best))})
         against = {order: sum(v for o, v in votes.items() if o != order) for order in orders}
         choices = {
-            f"layout {list(order)}": self.costs.moving(sum(votes.values()) + (line - 1) * bytes_, near=False)
+            f"layout {list(order)}": self.costs.transfer_ns(sum(votes.values()) + (line - 1) * bytes_, in_l2=False)
             for order, bytes_ in against.items()
         }
         remark("layout", op.name, f"layout {list(best)}", "the layout of most bytes of its operands", choices, op)

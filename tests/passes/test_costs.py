@@ -41,14 +41,14 @@ def stage(function: Any, name: str, machine: Machine | None = None, **options: A
 
 def test_the_usual_machine_has_the_sizes_that_were_measured_best():
     costs = CostModel()
-    assert (costs.tile, costs.band, costs.stretch, costs.side_by_side) == (64, 1024, 1 << 18, 64)
-    assert costs.nontemporal_threshold == 8 << 20 and costs.rows == 8
-    assert costs.chunk(costs.point(Work(arithmetic=1, bytes=12))) == 16384  # a + b
-    assert [costs.copies(n, 1) for n in (8, 9, 12, 13)] == [4, 2, 2, 1]
-    assert [costs.sharing(5, n) for n in (1, 2, 4, 8, 16)] == [5, 4, 4, 8, 5]
-    assert [costs.copies(60, chain) for chain in (60, 15, 11, 7, 3)] == [4, 4, 3, 2, 1]
-    assert [costs.copies(12, chain) for chain in (15, 11, 7)] == [4, 3, 2]
-    assert costs.copies(300, 300) == 1
+    assert (costs.l1_tile, costs.column_tile, costs.scan_chunk, costs.results_in_flight) == (64, 1024, 1 << 18, 64)
+    assert costs.nontemporal_threshold == 8 << 20 and costs.rows_per_pass == 8
+    assert costs.chunk(costs.point_ns(Work(arithmetic=1, bytes=12))) == 16384  # a + b
+    assert [costs.unroll_factor(n, 1) for n in (8, 9, 12, 13)] == [4, 2, 2, 1]
+    assert [costs.unroll_for_period(5, n) for n in (1, 2, 4, 8, 16)] == [5, 4, 4, 8, 5]
+    assert [costs.unroll_factor(60, chain) for chain in (60, 15, 11, 7, 3)] == [4, 4, 3, 2, 1]
+    assert [costs.unroll_factor(12, chain) for chain in (15, 11, 7)] == [4, 3, 2]
+    assert costs.unroll_factor(300, 300) == 1
     assert [costs.accumulators(n, 8) for n in (2, 3)] == [16, 8] and costs.accumulators(2, 8, shared=True) == 14
 
 
@@ -64,10 +64,10 @@ def test_a_quotient_is_waited_for_as_long_as_four_operations():
 
 def test_the_slowest_port_decides():
     costs = CostModel(Machine(flops_per_ns=10.0, divs_per_ns=2.0, l2_bandwidth=100.0))
-    assert costs.point(Work(arithmetic=20, divisions=1, bytes=40)) == 2.0
-    assert costs.point(Work(arithmetic=1, divisions=10, bytes=40)) == 5.0
-    assert costs.point(Work(arithmetic=1, divisions=0, bytes=800)) == 8.0
-    assert costs.point(Work(arithmetic=20, bits=64)) == 4.0
+    assert costs.point_ns(Work(arithmetic=20, divisions=1, bytes=40)) == 2.0
+    assert costs.point_ns(Work(arithmetic=1, divisions=10, bytes=40)) == 5.0
+    assert costs.point_ns(Work(arithmetic=1, divisions=0, bytes=800)) == 8.0
+    assert costs.point_ns(Work(arithmetic=20, bits=64)) == 4.0
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_contractions_have_the_longest_vectors():
 
 def test_vectors_are_as_long_as_a_line_where_arithmetic_decides():
     costs = CostModel(Machine.of_cpu(512, 32))
-    assert costs.computing(20) == CostModel().computing(10)
+    assert costs.compute_ns(20) == CostModel().compute_ns(10)
     assert costs.vector_bits(Work(arithmetic=10, bytes=8), 512) == 512
     assert costs.vector_bits(Work(arithmetic=1, bytes=8), 512) == 256  # a cache decides
     assert costs.vector_bits(Work(arithmetic=10, divisions=4, bytes=8), 512) == 256  # the divider
@@ -154,24 +154,24 @@ def test_the_length_of_vectors_is_told():
 def test_roots_go_by_steps_where_the_divider_is_what_takes_longest():
     costs = CostModel(Machine.of_cpu(512, 32))
     waits = Work(arithmetic=8, divisions=2, bytes=12)
-    assert costs.by_steps(waits, 1) == (Work(arithmetic=22, divisions=1, bytes=12), 1)
-    assert costs.vector_bits(costs.by_steps(waits, 1)[0], 512) == 512
-    assert costs.by_steps(waits, 0) == (waits, 0)
+    assert costs.newton_sqrt_cost(waits, 1) == (Work(arithmetic=22, divisions=1, bytes=12), 1)
+    assert costs.vector_bits(costs.newton_sqrt_cost(waits, 1)[0], 512) == 512
+    assert costs.newton_sqrt_cost(waits, 0) == (waits, 0)
     doubles = Work(arithmetic=8, divisions=2, bytes=24, bits=64)
-    assert costs.by_steps(doubles, 1) == (Work(arithmetic=26, divisions=1, bytes=24, bits=64), 1)
+    assert costs.newton_sqrt_cost(doubles, 1) == (Work(arithmetic=26, divisions=1, bytes=24, bits=64), 1)
     for other in (
         Work(arithmetic=150, divisions=3, bytes=16),
         Work(8, 2, 60),
         Work(8, 2, 160, bits=64),
         Work(8, 2, 6, bits=16),
     ):
-        assert costs.by_steps(other, 1) == (other, 0)
+        assert costs.newton_sqrt_cost(other, 1) == (other, 0)
 
 
 def test_a_divider_with_time_to_spare_has_half_of_the_roots():
     waits, fast = Work(arithmetic=8, divisions=2, bytes=12), CostModel(Machine(flops_per_ns=80.0, divs_per_ns=10.0))
     assert fast.by_steps(waits, 1) == (Work(arithmetic=15, divisions=1.5, bytes=12), 2)
-    assert CostModel(Machine(flops_per_ns=80.0, divs_per_ns=40.0)).by_steps(waits, 1) == (waits, 0)
+    assert CostModel(Machine(flops_per_ns=80.0, divs_per_ns=40.0)).newton_sqrt_cost(waits, 1) == (waits, 0)
 
 
 def test_light_arithmetic_waits_for_memory():
@@ -183,7 +183,7 @@ def test_light_arithmetic_waits_for_memory():
 def test_a_unit_of_work_is_what_native_entries_compare_with():
     assert WORK_UNITS == LIGHT
     costs = CostModel()
-    assert costs.weight(costs.unit * 10) == 10 and costs.weight(0.0) == 1
+    assert costs.weight(costs.work_unit_ns * 10) == 10 and costs.weight(0.0) == 1
     assert costs.grain(dim(100), 1.0) == dim(2048 // 100)
     assert costs.grain(sym("n"), 1.0).evaluate({s: 100 for s in sym("n").symbols()}) == 2048 // 100
 

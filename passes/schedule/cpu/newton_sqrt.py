@@ -24,7 +24,7 @@ def mark_newton_sqrt(nest: GenericOp, work: Work, costs: CostModel) -> Work:
         for op in nest.body.block.ops
         if isinstance(op, math.SqrtOp) and scalar_dtype(op.result.type).bits == work.bits
     ]
-    changed, every = costs.by_steps(work, len(roots))
+    changed, every = costs.newton_sqrt_cost(work, len(roots))
     if every:
         for op in roots:
             op.attributes[NEWTON] = integer_attr(every)

@@ -51,7 +51,7 @@ def _inside(op: Operation) -> Iterator[Operation]:
 
 
 def _prefetch_loop(op: Loop, costs: CostModel) -> None:
-    streams, first = _streams(op, op.symbol, costs), op.regions[0].block.first_op
+    streams, first = _leading_accesses(op, op.symbol, costs), op.regions[0].block.first_op
     assert first is not None
     row, asks, reads_only = _tile_row_length(op), dim(1), costs.has_hw_prefetch
     if reads_only:
@@ -63,7 +63,9 @@ def _prefetch_loop(op: Loop, costs: CostModel) -> None:
         if reads_only and isinstance(access, loop.StoreOp):
             continue
         if row is None:
-            place = _prefetch_address(op, access, costs.ahead(len(streams)) // info.dtype.bytes, asks, costs)
+            place = _prefetch_address(
+                op, access, costs.prefetch_distance(len(streams)) // info.dtype.bytes, asks, costs
+            )
         else:
             place = {op.symbol: sym(op.symbol.name) + row // 2 * asks}
         if isinstance(access, loop.StoreOp) and access.nontemporal is not None:
@@ -116,7 +118,7 @@ def _prefetch_address(op: Loop, access: Access, ahead: int, asks: Dim, costs: Co
     return {symbol: here + ahead * (asks - next_row), around.symbol: sym(around.symbol.name) + next_row}
 
 
-def _streams(op: Operation, symbol: Sym, costs: CostModel) -> list[Access]:
+def _leading_accesses(op: Operation, symbol: Sym, costs: CostModel) -> list[Access]:
     """For each buffer that a loop goes along the access that is in front: the others come to what it came to.
 
     Places that are data are known too late.

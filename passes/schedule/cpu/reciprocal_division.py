@@ -28,7 +28,7 @@ def mark_reciprocal_division(nest: GenericOp, work: Work, costs: CostModel) -> W
     Memory that a nest goes through for itself, not for a row that is in its cache, may be what it waits for.
     """
     alone = not isinstance(nest.parent_op(), RowGroupOp)
-    if alone and costs.div_ns(work) <= costs.moving(work.bytes, near=False):
+    if alone and costs.div_ns(work) <= costs.transfer_ns(work.bytes, in_l2=False):
         return work
     last = Sym(f"d{len(nest.extents.data) - 1}")
     found = [

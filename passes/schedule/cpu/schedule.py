@@ -25,13 +25,13 @@ from ...cost.work import point_time, point_work
 from ...fusion.unit_dims import drop_unit_dims
 from ...locations import copy_loc
 from ...tensor.tensor_cores import narrow_operands
-from ..base import ScheduleWalk
+from ..base import Scheduler
 from ..body import LoopWriter
 from ..fft.schedule import schedule_fft
 from ..linalg.hessenberg_qr import schedule_eigenvalues, schedule_eigenvectors
 from ..linalg.lu_cholesky import schedule_cholesky, schedule_elimination
 from ..linalg.qr_jacobi import schedule_eigh, schedule_qr, schedule_svd
-from ..map.schedule import VectorConfig, schedule_map, turns
+from ..map.schedule import VectorConfig, is_transposition, schedule_map
 from ..matmul.amx import AmxMatmul
 from ..matmul.cpu import schedule_contraction
 from ..matmul.match import match_matmul
@@ -94,13 +94,13 @@ class ScheduleCpuPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             costs = CostModel.of(function)
-            writer = LoopWriter(function, costs=costs, streams=self.nontemporal, joins=self.fuse_reductions)
+            writer = LoopWriter(function, costs=costs, nontemporal=self.nontemporal, fuse_maps=self.fuse_reductions)
             lanes = VectorConfig(self.vector_bits, self.lanes, self.unroll)
             CpuSchedule(writer, lanes, self.prefetch, self.inplace_stencils).function(function)
 
 
 @dataclass
-class CpuSchedule(ScheduleWalk):
+class CpuSchedule(Scheduler):
     lanes: VectorConfig
     prefetch: bool = True
     inplace_stencils: bool = True
@@ -129,7 +129,7 @@ class CpuSchedule(ScheduleWalk):
         before = block.last_op
         self._loops(op, block)
         hoist_invariant_loads(block, before)
-        if self.prefetch and _streams(op):
+        if self.prefetch and _has_sequential_access(op):
             insert_prefetches(block, before, self.writer.costs)
 
     def _loops(self, op: Operation, block: Block) -> None:
@@ -178,7 +178,7 @@ class CpuSchedule(ScheduleWalk):
         if not done:
             drop_unit_dims(nest)
         if not nest.is_reduction:
-            schedule_map(self.writer, nest, block, self._lanes(nest, turns(nest, len(done))), done, serial)
+            schedule_map(self.writer, nest, block, self._lanes(nest, is_transposition(nest, len(done))), done, serial)
         elif nest.is_scan:
             schedule_scan(self.writer, nest, block, self._lanes(nest), done, serial)
         elif not done and (factors := match_matmul(nest)) is not None:
@@ -198,8 +198,8 @@ class CpuSchedule(ScheduleWalk):
         if nest.order is not None and nest.order.data.product:
             return self.lanes
         work = point_work(nest, costs)
-        if nest in self.writer.joined:
-            work = work.beside(point_work(self.writer.joined[nest], costs))
+        if nest in self.writer.fused_maps:
+            work = work.plus(point_work(self.writer.fused_maps[nest], costs))
         if not nest.is_reduction and most == ESTIMATED_BITS:
             work = mark_newton_sqrt(nest, mark_reciprocal_division(nest, work, costs), costs)
         turned = turned and work.bits >= MIN_TRANSPOSE_BITS
@@ -207,16 +207,16 @@ class CpuSchedule(ScheduleWalk):
         if enabled() and most > costs.half_cache_line_bits:
             why = "bound by arithmetic" if bits == most else "not bound by arithmetic"
             why = "tiles are transposed in registers" if turned else why
-            by_half_lines = costs.computing(work.arithmetic, work.bits) * most / costs.half_cache_line_bits
+            by_half_lines = costs.compute_ns(work.arithmetic, work.bits) * most / costs.half_cache_line_bits
             choices = {
                 "arithmetic of half-line vectors": by_half_lines,
-                "divisions": costs.div_ns(work), "caches": costs.moving(work.bytes),
+                "divisions": costs.div_ns(work), "caches": costs.transfer_ns(work.bytes),
             }  # fmt: skip
             remark("vector-width", kernel_label(nest), f"{bits} bits", why, choices, nest)
         return self.lanes.at_most(bits)
 
 
-def _streams(op: Operation) -> bool:
+def _has_sequential_access(op: Operation) -> bool:
     """Whether the loops of a kernel go through memory once: nests but for contractions, which come back."""
     nests = op.nests if isinstance(op, kernel.RowGroupOp) else [op] if isinstance(op, kernel.GenericOp) else []
     return bool(nests) and not any(nest.order is not None and nest.order.data.product for nest in nests)

@@ -22,14 +22,14 @@ from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, dim, packed_strides
 from ....dialects.scalar.dft_butterflies import Pair, butterfly
 from ....dialects.scalar.language import Value
-from ..builder import Code
+from ..builder import LoopBuilder
 from .rader import SUMS, Rader
 from .stockham import HALF, LEFT, SPAN, angle, times
 
 __all__ = ["END", "Bluestein", "Write"]
 
 #: What writes some steps into a block.
-Write: TypeAlias = Callable[[Code], None]
+Write: TypeAlias = Callable[[LoopBuilder], None]
 
 #: The radix of the first and of the last pass over rows.
 END = 8
@@ -43,7 +43,7 @@ class Bluestein(Rader):
     #: ``[3][2][length]``.  The filters' transforms are ``[residue]``, over twice the length.
     chirps: SSAValue
 
-    def _make_filters(self, code: Code, block: Block, longest: Dim, data: tuple[Dim, ...]) -> None:
+    def _make_filters(self, code: LoopBuilder, block: Block, longest: Dim, data: tuple[Dim, ...]) -> None:
         """Tables, and memory for the filters of whichever convolution there is."""
         if self.powers.const != 0:
             self._make_powers(code, block)
@@ -52,7 +52,7 @@ class Bluestein(Rader):
         shape = (dim(1 if self.powers.const == 1 else 2), *data)
         self.filters = self.writer.allocate(block, BufferInfo(self.part, shape, packed_strides(shape)), "thread")
 
-    def _make_chirps(self, code: Code, block: Block, longest: Dim) -> None:
+    def _make_chirps(self, code: LoopBuilder, block: Block, longest: Dim) -> None:
         shape = (dim(3), dim(2), longest)
         self.chirps = self.writer.allocate(block, BufferInfo(self.part, shape, packed_strides(shape)))
         with self._angles(code, (self.flag - self.powers) * self.length) as (c, j):
@@ -65,11 +65,11 @@ class Bluestein(Rader):
                 for part, value in enumerate(z):
                     c.store(c.b.cast(value, self.part), self.chirps, [dim(kind), dim(part), j])
 
-    def _chirp(self, code: Code, kind: Dim, at: Dim, guards: tuple[Dim, ...] = ()) -> Pair:
+    def _chirp(self, code: LoopBuilder, kind: Dim, at: Dim, guards: tuple[Dim, ...] = ()) -> Pair:
         re, im = (code.load(self.chirps, [kind, dim(part), at], guards) for part in (0, 1))
         return re, im
 
-    def _by_method(self, code: Code, powers: Write, chirps: Write) -> None:
+    def _by_method(self, code: LoopBuilder, powers: Write, chirps: Write) -> None:
         if self.powers.const is not None:
             (powers if self.powers.const else chirps)(code)
             return
@@ -77,43 +77,43 @@ class Bluestein(Rader):
 
     # Around passes: the filter goes there only (`real` is 0), those of a row there (`back` is 0) and back
 
-    def _enter_convolution(self, code: Code, row: Dim, real: Dim, residue: Dim, back: Dim) -> None:
-        def enter(c: Code, filter_there: Write, row_there: Write) -> None:
+    def _enter_convolution(self, code: LoopBuilder, row: Dim, real: Dim, residue: Dim, back: Dim) -> None:
+        def enter(c: LoopBuilder, filter_there: Write, row_there: Write) -> None:
             c.if_(c.b.index(real).equals(0), filter_there, row_there)
 
-        def by_chirps(c: Code) -> None:
+        def by_chirps(c: LoopBuilder) -> None:
             enter(c, lambda c: self._enter_filter(c, residue), lambda c: self._enter_product(c, row, residue))
             if self.v == 1:
                 m = self.length // END
                 self._begin_rows(c, dim(0), lambda c, p: self._apart(c, dim(0), p, m, END))
 
-        def there(c: Code) -> None:
+        def there(c: LoopBuilder) -> None:
             self._by_method(c, lambda c: enter(c, self._enter_roots, lambda c: self._enter_powers(c, row)), by_chirps)
 
-        def turn_around(c: Code) -> None:
+        def turn_around(c: LoopBuilder) -> None:
             filtered = partial(self._filtered, residue=residue)
             self._by_method(c, lambda c: self._multiply(c, row, filtered), lambda c: self._turn_around(c, residue))
 
         code.if_(code.b.index(back).equals(0), there, turn_around)
 
-    def _leave_convolution(self, code: Code, row: Dim, real: Dim, residue: Dim, back: Dim) -> None:
-        def of_row(c: Code) -> None:
+    def _leave_convolution(self, code: LoopBuilder, row: Dim, real: Dim, residue: Dim, back: Dim) -> None:
+        def of_row(c: LoopBuilder) -> None:
             c.if_(c.b.index(back).equals(0), lambda _: None, row_back)
 
-        def row_back(c: Code) -> None:
+        def row_back(c: LoopBuilder) -> None:
             self._by_method(c, lambda c: self._leave_powers(c, row), lambda c: self._leave_product(c, row, residue))
 
-        def of_filter(c: Code) -> None:
+        def of_filter(c: LoopBuilder) -> None:
             self._by_method(c, self._keep_roots, lambda c: self._keep_filter(c, residue))
 
         code.if_(code.b.index(real).equals(0), of_filter, of_row)
 
     # What the passes there begin with
 
-    def _enter_product(self, code: Code, row: Dim, residue: Dim) -> None:
+    def _enter_product(self, code: LoopBuilder, row: Dim, residue: Dim) -> None:
         """The operand times the chirp, and zeros behind."""
 
-        def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
+        def move(c: LoopBuilder, j: Dim, lane: Dim, guards: list[Dim]) -> None:
             z = self._read(c, row, j, lane, guards)
             self._put(c, 0, j, lane, times(c.b, z, self._chirp(c, residue * TURNED, j)))
 
@@ -122,7 +122,7 @@ class Bluestein(Rader):
             zero = c.b.constant(0.0, self.part)
             self._put(c, 0, j, lane, (zero, zero))
 
-    def _enter_filter(self, code: Code, residue: Dim) -> None:
+    def _enter_filter(self, code: LoopBuilder, residue: Dim) -> None:
         """The conjugate of the chirp around 0: elements j and, of -j, M - j with the sign that the residue gives."""
         with self._elements(code, self.length) as (c, j, lane):
             behind = self.length - j
@@ -130,26 +130,26 @@ class Bluestein(Rader):
             back = self._chirp(c, residue * TURNED, behind, (self.n - 1 - behind,))
             self._put(c, 0, j, lane, (ahead[0] + back[0], -(ahead[1] + back[1])))
 
-    def _begin_rows(self, code: Code, source: Dim, given: Callable[[Code, Dim], list[Pair]]) -> None:
+    def _begin_rows(self, code: LoopBuilder, source: Dim, given: Callable[[LoopBuilder, Dim], list[Pair]]) -> None:
         """The first pass over rows, from and to `source`, and what is left to the others."""
-        m, target = (code.bound(expr) for expr in (self.length // END, 1 - source))
+        m, target = (code.materialize_dim(expr) for expr in (self.length // END, 1 - source))
         self._first(code, END, m, source, target, self.end, given)
         for cell, value in ((LEFT, self.length // END**2), (SPAN, dim(END)), (HALF, source)):
             code.store(code.b.index(value), self.cells, [dim(cell)])
 
     # Between the passes there and back, whose parts are exchanged
 
-    def _filtered(self, code: Code, at: Dim, lane: Dim, z: Pair, residue: Dim) -> Pair:
+    def _filtered(self, code: LoopBuilder, at: Dim, lane: Dim, z: Pair, residue: Dim) -> Pair:
         kept = self._pair(code, self.filters, [[residue, *self._part(part, at, lane)] for part in (0, 1)])
         re, im = times(code.b, z, kept)
         return im, re
 
-    def _turn_around(self, code: Code, residue: Dim) -> None:
+    def _turn_around(self, code: LoopBuilder, residue: Dim) -> None:
         half = self._half(code)
         if self.v == 1:
             m = self.length // END
 
-            def given(c: Code, p: Dim) -> list[Pair]:
+            def given(c: LoopBuilder, p: Dim) -> list[Pair]:
                 there = butterfly(c.b, self._apart(c, half, p, m, END))
                 return [self._filtered(c, p + m * k, dim(0), z, residue) for k, z in enumerate(there)]
 
@@ -160,7 +160,7 @@ class Bluestein(Rader):
 
     # What they end with
 
-    def _results(self, code: Code, finish: Callable[[Code, Dim, Dim, Pair], None]) -> None:
+    def _results(self, code: LoopBuilder, finish: Callable[[LoopBuilder, Dim, Dim, Pair], None]) -> None:
         """``finish(block, position, lane, result)`` for all of the passes."""
         if self.v == 1:
             self._last(code, END, self.end, lambda c, at, z: finish(c, at, dim(0), z))
@@ -169,27 +169,27 @@ class Bluestein(Rader):
         with self._elements(code, self.length) as (c, j, lane):
             finish(c, j, lane, self._get(c, half, j, lane))
 
-    def _keep_filter(self, code: Code, residue: Dim) -> None:
+    def _keep_filter(self, code: LoopBuilder, residue: Dim) -> None:
         """The filter's transform, scaled for both passes and the two residues."""
 
-        def finish(c: Code, at: Dim, lane: Dim, z: Pair) -> None:
+        def finish(c: LoopBuilder, at: Dim, lane: Dim, z: Pair) -> None:
             scale = c.b.cast(c.b.index(self.length * 2), self.part)
             for part, value in enumerate(z):
                 c.store(value / scale, self.filters, [residue, *self._part(part, at, lane)])
 
         self._results(code, finish)
 
-    def _leave_product(self, code: Code, row: Dim, residue: Dim) -> None:
+    def _leave_product(self, code: LoopBuilder, row: Dim, residue: Dim) -> None:
         """The sum of the results of both residues, which is complete with those of the second."""
         first = code.b.index(residue).equals(0)
 
-        def add(c: Code, at: Dim, lane: Dim, z: Pair) -> None:
+        def add(c: LoopBuilder, at: Dim, lane: Dim, z: Pair) -> None:
             back = times(c.b, (z[1], z[0]), self._chirp(c, residue * BACK, at))
             sums = zip(back, self._get(c, dim(SUMS), at, lane, (residue - 1,)))
             re, im = (c.b.select(Value(c.b, first.ref, first.dtype), x, x + y) for x, y in sums)
             self._put(c, SUMS, at, lane, (re, im))
 
-        def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
+        def move(c: LoopBuilder, j: Dim, lane: Dim, guards: list[Dim]) -> None:
             self._write(c, row, j, lane, self._get(c, dim(SUMS), j, lane), guards)
 
         self._results(code, add)

@@ -15,7 +15,7 @@ from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, dim, maximum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
-from ..builder import Code
+from ..builder import LoopBuilder
 from .prime_radix import LARGEST, ROWS, PrimeRadix
 from .stockham import ENDS, I64, LEAST, MIN_ROW_LENGTH
 
@@ -85,7 +85,7 @@ class LengthPlan(PrimeRadix):
         least = -(-n // self.unit)
         return next(k for k in range(least, 2 * least + 1) if rough_factor(k) == 1)
 
-    def _set_length(self, code: Code) -> None:
+    def _set_length(self, code: LoopBuilder) -> None:
         """`length`, `flag` and `powers`.
 
         Bluestein's length is the least of so many units that has no other primes than radices have; a power of two is
@@ -103,11 +103,11 @@ class LengthPlan(PrimeRadix):
         searches = code.b.index(self.flag - self.powers).differs(0)
         code.store(code.b.select(searches, units, code.b.constant(1, I64)), cells, rest)
 
-        def more(c: Code) -> None:
+        def more(c: LoopBuilder) -> None:
             c.store(c.load(cells, found) + 1, cells, found)
             c.store(c.load(cells, found), cells, rest)
 
-        def attempt(c: Code) -> None:
+        def attempt(c: LoopBuilder) -> None:
             self._make_rough(c, cells, rest)
             c.if_(c.load(cells, rest) > 1, more, lambda _: None)
 
@@ -115,7 +115,7 @@ class LengthPlan(PrimeRadix):
         plain = code.b.index(self.n - self.powers)
         self.length = code.bind(code.b.select(searches, code.load(cells, found) * self.unit, plain))
 
-    def _ask_passes(self, code: Code, n: Dim, cells: SSAValue) -> Value:
+    def _ask_passes(self, code: LoopBuilder, n: Dim, cells: SSAValue) -> Value:
         """`has_small_primes` of a length that is known at run time only."""
         rest = [dim(0)]
         code.store(code.b.index(n), cells, rest)
@@ -125,21 +125,21 @@ class LengthPlan(PrimeRadix):
             left, length = code.load(cells, rest), code.b.index(n)
             fits = (left <= 1) | (length < MIN_ROW_LENGTH) | (length >= left * ROWS)
 
-        def divide(c: Code, p: Dim) -> None:
+        def divide(c: LoopBuilder, p: Dim) -> None:
             c.store(c.load(cells, rest) / c.b.index(p), cells, rest)
 
-        def goes_on(c: Code, p: Dim) -> Value:
+        def goes_on(c: LoopBuilder, p: Dim) -> Value:
             left = c.load(cells, rest)
             return (left > 1) & c.b.rem(left, c.b.index(p)).equals(0)
 
-        def by_primes(c: Code) -> None:
+        def by_primes(c: LoopBuilder) -> None:
             with c.for_(LEAST // 2, LARGEST // 2 + 1) as (each, half):
                 each.while_(lambda c: goes_on(c, half * 2 + 1), lambda c: divide(c, half * 2 + 1))
 
         code.if_(code.load(cells, rest) > 1, by_primes, lambda _: None)
         return fits & (code.load(cells, rest) <= 1)
 
-    def _ask_powers(self, code: Code, cells: SSAValue) -> Dim:
+    def _ask_powers(self, code: LoopBuilder, cells: SSAValue) -> Dim:
         """`uses_rader` of a length that is known at run time only; 0 for one that has passes of its own."""
         divisor = [dim(1)]
         ask = self._ask_passes(code, self.n - 1, cells) & code.b.index(self.flag).equals(1)
@@ -148,18 +148,18 @@ class LengthPlan(PrimeRadix):
             ask = ask & fits & (code.b.index(self.n) >= LONG_ROWS)
         code.store(code.b.constant(2, I64), cells, divisor)
 
-        def goes_on(c: Code) -> Value:
+        def goes_on(c: LoopBuilder) -> Value:
             d, n = c.load(cells, divisor), c.b.index(self.n)
             return (d * d <= n) & c.b.rem(n, d).differs(0)
 
-        def search(c: Code) -> None:
+        def search(c: LoopBuilder) -> None:
             c.while_(goes_on, lambda c: c.store(c.load(cells, divisor) + 1, cells, divisor))
 
         code.if_(ask, search, lambda _: None)
         d = code.load(cells, divisor)
         return code.bind(code.b.cast(ask & (d * d > code.b.index(self.n)), I64))
 
-    def _make_rough(self, code: Code, cells: SSAValue, at: list[Dim]) -> None:
+    def _make_rough(self, code: LoopBuilder, cells: SSAValue, at: list[Dim]) -> None:
         """`rough_factor` of a number in a cell."""
         for prime in PRIMES:
             code.while_(

@@ -18,7 +18,7 @@ from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, dim, minimum, packed_strides
 from ....dialects.scalar.dft_butterflies import RADICES, Pair
 from ....dialects.scalar.language import Value
-from ..builder import Code
+from ..builder import LoopBuilder
 from .stockham import HALF, LEAST, StockhamPasses, times, within
 
 __all__ = ["LARGEST", "ROWS", "PrimeRadix"]
@@ -45,7 +45,7 @@ class PrimeRadix(StockhamPasses):
     #: The primes of a known length that have such passes, and what else is odd and divides it.
     primes: Sequence[Dim]
 
-    def _make_primes(self, code: Code) -> None:
+    def _make_primes(self, code: LoopBuilder) -> None:
         """Factors for the primes of the length, and of a length known at run time for its other odd divisors."""
         if self.length.const is not None:
             self.primes = [dim(p) for p in range(LEAST, LARGEST + 1, 2) if self.length.const % p == 0]
@@ -65,7 +65,7 @@ class PrimeRadix(StockhamPasses):
             is_there = c.b.index(self.length % p).equals(0) & (c.b.index(p) <= c.b.index(self.n))
             c.if_(is_there, lambda c: self._fill_prime(c, p), lambda _: None)
 
-    def _fill_prime(self, code: Code, p: Dim) -> None:
+    def _fill_prime(self, code: LoopBuilder, p: Dim) -> None:
         """No factors for multiples of a radix, which the passes that find them never come to."""
         first, *others = (code.b.index(p % radix).differs(0) for radix in RADICES if radix % 2)
         comes = functools.reduce(operator.and_, others, first)
@@ -76,22 +76,22 @@ class PrimeRadix(StockhamPasses):
             return _squares(p // 2 - 1)
         return sum(((q // 2) * (q // 2) for q in self.primes if (q.const or 0) < p.const), dim(0))
 
-    def _fill(self, code: Code, p: Dim) -> None:
-        half = code.bound(p // 2)
+    def _fill(self, code: LoopBuilder, p: Dim) -> None:
+        half = code.materialize_dim(p // 2)
         with code.for_(0, half) as (middle, k), middle.for_(0, half) as (c, j):
             turn = (k + 1) * (j + 1) % p * (self.length // p)
             for part in (0, 1):
                 to = [dim(part), self._table_of(p) + k * half + j]
                 c.store(c.load(self.table, [dim(part), turn]), self.roots_of_primes, to)
 
-    def _prime(self, code: Code, radix: Dim, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
-        half, table = code.bound(radix // 2), code.bound(self._table_of(radix))
+    def _prime(self, code: LoopBuilder, radix: Dim, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
+        half, table = code.materialize_dim(radix // 2), code.materialize_dim(self._table_of(radix))
         with code.for_(0, m) as (middle, p), self._along(middle, s, wide) as (c, q, lane):
 
-            def given(c: Code, k: Dim) -> Pair:
+            def given(c: LoopBuilder, k: Dim) -> Pair:
                 return self._get(c, source, q + s * (p + m * k), lane)
 
-            def put(c: Code, k: Dim, z: Pair) -> None:
+            def put(c: LoopBuilder, k: Dim, z: Pair) -> None:
                 turned = times(c.b, z, self._factor(c, self.table, p * s * k))
                 self._put(c, target, q + s * (p * radix + k), lane, turned)
 
@@ -99,10 +99,13 @@ class PrimeRadix(StockhamPasses):
             total = c.folds(1, radix, first, lambda c, j, z: [x + y for x, y in zip(z, given(c, j))])
             self._put(c, target, q + s * p * radix, lane, (total[0], total[1]))
             with c.for_(0, (half + (TOGETHER - 1)) // TOGETHER) as (each, number):
-                ks = [each.bound(minimum(number * TOGETHER, half - TOGETHER) + k) for k in range(1, TOGETHER + 1)]
+                ks = [
+                    each.materialize_dim(minimum(number * TOGETHER, half - TOGETHER) + k)
+                    for k in range(1, TOGETHER + 1)
+                ]
                 zero = each.b.constant(0.0, self.part)
 
-                def step(c: Code, j: Dim, sums: list[Value]) -> list[Value]:
+                def step(c: LoopBuilder, j: Dim, sums: list[Value]) -> list[Value]:
                     one, other = given(c, j), given(c, radix - j)
                     return self._rotated(c, [(k - 1) * half + (j - 1) + table for k in ks], one, other, sums)
 
@@ -113,7 +116,9 @@ class PrimeRadix(StockhamPasses):
                     put(each, radix - k, (re + across_im, im - across_re))
         code.store(code.b.index(target), self.cells, [dim(HALF)])
 
-    def _rotated(self, code: Code, turns: Sequence[Dim], one: Pair, other: Pair, sums: Sequence[Value]) -> list[Value]:
+    def _rotated(
+        self, code: LoopBuilder, turns: Sequence[Dim], one: Pair, other: Pair, sums: Sequence[Value]
+    ) -> list[Value]:
         """The sums for some k with what elements j and -j add: cosines by their sum, sines by their difference."""
         together, apart = [x + y for x, y in zip(one, other)], [x - y for x, y in zip(one, other)]
         result: list[Value] = []

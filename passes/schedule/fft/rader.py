@@ -17,7 +17,7 @@ from ....dialects.dims.dims import Dim, dim
 from ....dialects.scalar.dft_butterflies import Pair
 from ....dialects.scalar.language import ComplexValue, Value
 from ....dialects.types import DTYPES
-from ..builder import Code
+from ..builder import LoopBuilder
 from .plan import LengthPlan, primitive_root
 from .prime_radix import LARGEST
 from .stockham import I64, angle, within
@@ -47,7 +47,7 @@ class Rader(LengthPlan):
     #: For a thread, the transforms of the filters: of this one there is one.
     filters: SSAValue
 
-    def _make_powers(self, code: Code, block: Block) -> None:
+    def _make_powers(self, code: LoopBuilder, block: Block) -> None:
         count = self.powers * self.n
         self.places = self.writer.allocate(block, BufferInfo(I32, (dim(2), self.n), (self.n, dim(1))))
         self.roots = self.writer.allocate(block, BufferInfo(self.part, (dim(2), self.n), (self.n, dim(1))))
@@ -60,37 +60,37 @@ class Rader(LengthPlan):
         known = self.n.const
         root = self._find_root(code, block) if known is None else dim(primitive_root(known))
 
-        def step(c: Code, j: Dim, power: Value) -> Value:
+        def step(c: LoopBuilder, j: Dim, power: Value) -> Value:
             c.store(c.b.cast(power, I32), self.places, [dim(THERE), j])
             c.store(c.b.cast(c.b.index(self.n - 1 - j), I32), self.places, [dim(BACK), c.bind(power)])
             return c.b.rem(power * c.b.index(root), c.b.index(self.n))
 
         code.fold(0, count, code.b.constant(1, I64), step)
 
-    def _find_root(self, code: Code, block: Block) -> Dim:
+    def _find_root(self, code: LoopBuilder, block: Block) -> Dim:
         """The least primitive root, whose powers by ``(p - 1) / q`` are not 1 for any q that divides p - 1."""
         cells = self.writer.allocate(block, BufferInfo(I64, (dim(5),), (dim(1),)))
 
-        def get(c: Code, cell: int) -> Value:
+        def get(c: LoopBuilder, cell: int) -> Value:
             return c.load(cells, [dim(cell)])
 
-        def put(c: Code, cell: int, value: Value | int) -> None:
+        def put(c: LoopBuilder, cell: int, value: Value | int) -> None:
             c.store(value if isinstance(value, Value) else c.b.constant(value, I64), cells, [dim(cell)])
 
-        def multiply(c: Code) -> None:
+        def multiply(c: LoopBuilder) -> None:
             base, power, left, n = get(c, BASE), get(c, POWER), get(c, EXPONENT), c.b.index(self.n)
             put(c, POWER, c.b.select((left & 1).equals(1), c.b.rem(power * base, n), power))
             put(c, BASE, c.b.rem(base * base, n))
             put(c, EXPONENT, left >> 1)
 
-        def ask(c: Code, q: Dim) -> None:
+        def ask(c: LoopBuilder, q: Dim) -> None:
             put(c, BASE, get(c, TRIED))
             put(c, EXPONENT, c.b.index((self.n - 1) // q))
             put(c, POWER, 1)
             c.while_(lambda c: get(c, EXPONENT) > 0, multiply)
             put(c, FOUND, c.b.select(get(c, POWER).equals(1), c.b.constant(0, I64), get(c, FOUND)))
 
-        def attempt(c: Code) -> None:
+        def attempt(c: LoopBuilder) -> None:
             put(c, TRIED, get(c, TRIED) + 1)
             put(c, FOUND, 1)
             with c.for_(2, LARGEST + 1) as (each, q):
@@ -101,13 +101,13 @@ class Rader(LengthPlan):
         code.while_(lambda c: get(c, FOUND).equals(0), attempt)
         return code.bind(get(code, TRIED))
 
-    def _at(self, code: Code, way: int, k: Dim) -> Dim:
+    def _at(self, code: LoopBuilder, way: int, k: Dim) -> Dim:
         return code.bind(code.b.cast(code.load(self.places, [dim(way), k]), I64))
 
     # Around passes
 
-    def _enter_powers(self, code: Code, row: Dim) -> None:
-        def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
+    def _enter_powers(self, code: LoopBuilder, row: Dim) -> None:
+        def move(c: LoopBuilder, j: Dim, lane: Dim, guards: list[Dim]) -> None:
             self._put(c, 0, j, lane, self._read(c, row, self._at(c, THERE, j), lane, guards))
 
         if self.v > 1:
@@ -123,7 +123,7 @@ class Rader(LengthPlan):
         if self.fetches:
             self._fetch_results(code, row)
 
-    def _enter_roots(self, code: Code) -> None:
+    def _enter_roots(self, code: LoopBuilder) -> None:
         """The filter: element j is ``w[g**-j]``."""
 
         with code.for_(0, self.length) as (middle, j):
@@ -133,7 +133,7 @@ class Rader(LengthPlan):
         if self.v == 1:
             self._begin(code)
 
-    def _keep_roots(self, code: Code) -> None:
+    def _keep_roots(self, code: LoopBuilder) -> None:
         """The filter's transform, scaled for the passes there and back."""
         half = self._half(code)
         with self._elements(code, self.length) as (c, j, lane):
@@ -141,15 +141,15 @@ class Rader(LengthPlan):
             for part, value in enumerate(self._get(c, half, j, lane)):
                 c.store(value / scale, self.filters, [dim(0), *self._part(part, j, lane)])
 
-    def _multiply(self, code: Code, row: Dim, filtered: Callable[[Code, Dim, Dim, Pair], Pair]) -> None:
+    def _multiply(self, code: LoopBuilder, row: Dim, filtered: Callable[[LoopBuilder, Dim, Dim, Pair], Pair]) -> None:
         """The product with the filter, with the first elements, which are no part of it, on the way."""
         half = self._half(code)
 
-        def keep(c: Code, lane: Dim, guards: list[Dim]) -> None:
+        def keep(c: LoopBuilder, lane: Dim, guards: list[Dim]) -> None:
             self._put(c, SUMS, dim(0), lane, self._read(c, row, dim(0), lane, guards))
             self._put(c, SUMS, dim(1), lane, self._get(c, half, dim(0), lane))
 
-        def add(c: Code, lane: Dim, guards: list[Dim]) -> None:
+        def add(c: LoopBuilder, lane: Dim, guards: list[Dim]) -> None:
             (re, im), (rest_re, rest_im) = (self._get(c, dim(SUMS), dim(k), lane) for k in (0, 1))
             self._write(c, row, dim(0), lane, (re + rest_re, im + rest_im), guards)
             first = self._get(c, dim(0), dim(0), lane)
@@ -162,10 +162,10 @@ class Rader(LengthPlan):
         if self.v == 1:
             self._begin(code)
 
-    def _leave_powers(self, code: Code, row: Dim) -> None:
+    def _leave_powers(self, code: LoopBuilder, row: Dim) -> None:
         half = self._half(code)
 
-        def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
+        def move(c: LoopBuilder, j: Dim, lane: Dim, guards: list[Dim]) -> None:
             re, im = self._get(c, half, self._at(c, BACK, j + 1), lane)
             self._write(c, row, j + 1, lane, (im, re), guards)
 
@@ -178,7 +178,7 @@ class Rader(LengthPlan):
         with code.for_(1, self.n, 1, COPIES) as (c, k):
             c.store(c.load(self.ordered, [self._at(c, BACK, k)]), self.y, self._place(row, k, dim(0)))
 
-    def _in_lanes(self, code: Code, row: Dim, move: Callable[[Code, Dim, list[Dim]], None]) -> None:
+    def _in_lanes(self, code: LoopBuilder, row: Dim, move: Callable[[LoopBuilder, Dim, list[Dim]], None]) -> None:
         if self.v == 1:
             move(code, dim(0), [])
             return

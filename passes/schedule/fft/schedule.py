@@ -24,7 +24,7 @@ from ....dialects.dims.index_map import product
 from ....dialects.scalar.dft_butterflies import RADICES
 from ....dialects.types import DType
 from ..body import LoopWriter, buffer_info
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .bluestein import END, Bluestein, Write
 from .plan import rough_factor
@@ -57,7 +57,7 @@ class _Fft(Bluestein):
         self.inverse: bool = op.params["sign"] == "plus"
         self.before, self.n, self.after = info.dims[:axis], info.dims[axis], info.dims[axis + 1 :]
         self.width, self.wide = lanes.at_most(HALF_LINE).width(self.part.bits), lanes.width(self.part.bits)
-        self.fetches = lanes.crossing
+        self.fetches = lanes.lanes_can_shuffle
         inner = product(self.after)
         short = self._rows_are_short(product(self.before).const)
         self.along_rows = inner.const == 1 and not short
@@ -84,7 +84,7 @@ class _Fft(Bluestein):
     # What is known before the loop over transforms
 
     def emit(self, block: Block) -> None:
-        code = Code(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
         longest = self._longest() + (max(ENDS) * self.wide if self.v == 1 else 0)
         self._set_length(code)
         # The last pass of Bluestein's adds to the first residue's results, so no element may come twice: longer vectors
@@ -118,7 +118,7 @@ class _Fft(Bluestein):
         self.cells = self.writer.allocate(block, BufferInfo(I64, (dim(4),), (dim(1),)), "thread")
         self._transforms(code)
 
-    def _turn(self, code: Code) -> None:
+    def _turn(self, code: LoopBuilder) -> None:
         """The factors of the first pass side by side, as its vectors take them: that of ``p*k`` at ``[k][p]``."""
         length = code.b.index(self.length)
         if self.length.const is not None:
@@ -135,14 +135,14 @@ class _Fft(Bluestein):
             self.radix = code.bind(radix)
             long = (code.b.index(self.radix) > 1) & (length >= max(ENDS) * self.wide)
             self.direct = code.bind(code.b.cast(long & code.b.index(self.flag).equals(0), I64))
-        m = code.bound(self.length // self.radix)
-        apart = code.bound(self._whole_vectors(m))
+        m = code.materialize_dim(self.length // self.radix)
+        apart = code.materialize_dim(self._whole_vectors(m))
         with code.for_(0, self.radix) as (middle, k), middle.for_(0, m, self.wide) as (c, p):
             for part in (0, 1):
                 factor = c.load(self.table, [dim(part), p * k])
                 c.store(factor, self.turned, [dim(part), p + apart * k])
 
-    def _spread(self, code: Code) -> None:
+    def _spread(self, code: LoopBuilder) -> None:
         """The factors of a second pass whose s is one of `SECONDS`: that of ``p*k*s`` at ``[k][p]``."""
         rest = self.length // (self.kept * self.radix)
         if self.length.const is not None:
@@ -158,25 +158,25 @@ class _Fft(Bluestein):
             for s in SECONDS[1:]:
                 is_one = is_one | first.equals(s)
             radix = code.bind(code.b.select(is_one, chosen, none))
-        m = code.bound(self.length // (radix * self.radix))
+        m = code.materialize_dim(self.length // (radix * self.radix))
         with code.for_(0, radix) as (middle, k), middle.for_(0, m) as (c, p):
             for part in (0, 1):
                 c.store(c.load(self.table, [dim(part), p * k * self.radix]), self.spread, [dim(part), p + m * k])
 
     # One transform after another
 
-    def _transforms(self, code: Code) -> None:
-        count, body, start = self.outer * self.groups, code.inner(), self.writer.fresh()
+    def _transforms(self, code: LoopBuilder) -> None:
+        count, body, start = self.outer * self.groups, code.inner(), self.writer.new_iv()
         # Each piece of Bluestein's transforms makes the filter of its own, so these, not the others, have few pieces.
         step = 1 + self.flag * (maximum(8, minimum(64, count // 8)) - 1)
         with body.for_(start - self.flag, minimum(count, start + step)) as (one, row):
             self._one(one, row, start)
         body.block.add_op(loop.YieldOp())
         costs = self.writer.costs
-        grain = costs.grain(self.n * self.side * 4 * step, costs.unit)
+        grain = costs.grain(self.n * self.side * 4 * step, costs.work_unit_ns)
         code.block.add_op(loop.ParallelOp(str(start), 0, count, body.block, step=step, grain=grain))
 
-    def _one(self, code: Code, row: Dim, start: Dim) -> None:
+    def _one(self, code: LoopBuilder, row: Dim, start: Dim) -> None:
         """One transform; that before the `start` of a chunk is of Bluestein's filter."""
         if self.flag.const == 0:
             self._enter_plain(code, row)
@@ -186,7 +186,7 @@ class _Fft(Bluestein):
             return
         real = minimum(row - start + 1, 1)
         with code.for_(0, 1 + self.flag * ((real + 1) * (2 - self.powers) - 1)) as (c, phase):
-            residue, back = c.bound(phase // (real + 1)), c.bound(phase % (real + 1))
+            residue, back = c.materialize_dim(phase // (real + 1)), c.materialize_dim(phase % (real + 1))
             self._by_kind(
                 c, lambda c: self._enter_plain(c, row), lambda c: self._enter_convolution(c, row, real, residue, back)
             )
@@ -196,7 +196,7 @@ class _Fft(Bluestein):
                 c, lambda c: self._leave_plain(c, row), lambda c: self._leave_convolution(c, row, real, residue, back)
             )
 
-    def _by_kind(self, code: Code, plain: Write, convolution: Write) -> None:
+    def _by_kind(self, code: LoopBuilder, plain: Write, convolution: Write) -> None:
         """What a transform of a length of its own asks for, or Bluestein's."""
         if self.flag.const is not None:
             convolution(code)
@@ -204,7 +204,7 @@ class _Fft(Bluestein):
         code.if_(code.b.index(self.flag).equals(0), plain, convolution)
 
     @contextmanager
-    def _members(self, code: Code, count: Dim) -> Iterator[Code]:
+    def _members(self, code: LoopBuilder, count: Dim) -> Iterator[LoopBuilder]:
         """A loop over vectors of transforms; what it contains is about one of them."""
         if count.const == 1:
             if self.v > 1:
@@ -218,7 +218,7 @@ class _Fft(Bluestein):
             yield inner
             self.member = dim(0)
 
-    def _enter_plain(self, code: Code, row: Dim) -> None:
+    def _enter_plain(self, code: LoopBuilder, row: Dim) -> None:
         """The operand to scratch memory, with the first pass on the way where transforms go directly."""
         if self.v == 1:
             self._begin(code)
@@ -231,25 +231,25 @@ class _Fft(Bluestein):
             lambda c: self._enter(c, row),
         )
 
-    def _leave_plain(self, code: Code, row: Dim) -> None:
+    def _leave_plain(self, code: LoopBuilder, row: Dim) -> None:
         """The result from scratch memory, with the last pass on the way where one is left."""
         if self.direct.const == 0:
             self._leave(code, row)
             return
         self._last_directly(code, row, lambda c: self._leave(c, row))
 
-    def _enter(self, code: Code, row: Dim) -> None:
+    def _enter(self, code: LoopBuilder, row: Dim) -> None:
         """The operand to scratch memory."""
 
-        def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
+        def move(c: LoopBuilder, j: Dim, lane: Dim, guards: list[Dim]) -> None:
             self._put(c, 0, j, lane, self._read(c, row, j, lane, guards))
 
         self._for_each_element(code, row, self.most, move)
 
-    def _leave(self, code: Code, row: Dim) -> None:
+    def _leave(self, code: LoopBuilder, row: Dim) -> None:
         half = self._half(code)
 
-        def move(c: Code, j: Dim, lane: Dim, guards: list[Dim]) -> None:
+        def move(c: LoopBuilder, j: Dim, lane: Dim, guards: list[Dim]) -> None:
             self._write(c, row, j, lane, self._get(c, half, j, lane), guards)
 
         self._for_each_element(code, row, self.most, move)

@@ -19,7 +19,7 @@ from ....dialects.scalar.dft_butterflies import RADICES, Pair, butterfly, turn
 from ....dialects.scalar.language import ComplexValue, Value
 from ....dialects.types import DTYPES, DType
 from ..body import LoopWriter, buffer_info
-from ..builder import Code
+from ..builder import LoopBuilder
 
 __all__ = ["ENDS", "I64", "LEAST", "MIN_ROW_LENGTH", "StockhamPasses", "angle", "fits", "next_radix", "times", "within"]
 
@@ -103,7 +103,7 @@ class StockhamPasses:
     # Memory
 
     @contextmanager
-    def _angles(self, code: Code, count: Dim) -> Iterator[tuple[Code, Dim]]:
+    def _angles(self, code: LoopBuilder, count: Dim) -> Iterator[tuple[LoopBuilder, Dim]]:
         """A loop that computes a table of factors as f64."""
         with code.for_(0, count, max(1, self.wide * self.part.bits // 64)) as (inner, k):
             yield inner, k
@@ -128,7 +128,7 @@ class StockhamPasses:
         return [self.inner - 1 - self._inside(row, lane)]
 
     @contextmanager
-    def _elements(self, code: Code, count: Dim, first: Dim | int = 0) -> Iterator[tuple[Code, Dim, Dim]]:
+    def _elements(self, code: LoopBuilder, count: Dim, first: Dim | int = 0) -> Iterator[tuple[LoopBuilder, Dim, Dim]]:
         """A loop over the elements of the transforms of one row: the position and the lane."""
         if self.v == 1:
             with code.for_(first, count, self.width) as (inner, j):
@@ -145,7 +145,7 @@ class StockhamPasses:
         return minimum(self.together, (left + (self.v - 1)) // self.v)
 
     def _for_each_element(
-        self, code: Code, row: Dim, together: int, move: Callable[[Code, Dim, Dim, list[Dim]], None],
+        self, code: LoopBuilder, row: Dim, together: int, move: Callable[[LoopBuilder, Dim, Dim, list[Dim]], None],
         count: Dim | None = None,
     ) -> None:  # fmt: skip
         """``move(block, position, lane, guards)`` for all elements of a row's transforms, neighbours in a row.
@@ -158,7 +158,7 @@ class StockhamPasses:
                 move(c, j, lane, [])
             return
 
-        def all_of(code: Code, members: Dim | int, copies: int, is_there: bool) -> None:
+        def all_of(code: LoopBuilder, members: Dim | int, copies: int, is_there: bool) -> None:
             with code.for_(0, count) as (middle, j), middle.for_(0, members, 1, copies) as (each, member):
                 with each.for_(0, self.v, self.width) as (c, lane):
                     self.member = member
@@ -181,42 +181,44 @@ class StockhamPasses:
         """The index of a part of a number in a half of the scratch memory."""
         return [dim(part), at] if self.v == 1 else [at, dim(part), lane]
 
-    def _put(self, code: Code, half: Dim | int, at: Dim, lane: Dim, z: Pair) -> None:
+    def _put(self, code: LoopBuilder, half: Dim | int, at: Dim, lane: Dim, z: Pair) -> None:
         for part in (0, 1):
             code.store(z[part], self.scratch, [self.member, dim(half), *self._part(part, at, lane)])
 
-    def _get(self, code: Code, half: Dim, at: Dim, lane: Dim, guards: Sequence[Dim] = ()) -> Pair:
+    def _get(self, code: LoopBuilder, half: Dim, at: Dim, lane: Dim, guards: Sequence[Dim] = ()) -> Pair:
         index = [[self.member, half, *self._part(part, at, lane)] for part in (0, 1)]
         return self._pair(code, self.scratch, index, guards)
 
-    def _apart(self, code: Code, half: Dim, at: Dim, m: Dim, radix: int) -> list[Pair]:
+    def _apart(self, code: LoopBuilder, half: Dim, at: Dim, m: Dim, radix: int) -> list[Pair]:
         """What a pass over rows combines: as many elements as its radix, m apart."""
         return [self._get(code, half, at + m * k, dim(0)) for k in range(radix)]
 
-    def _factor(self, code: Code, table: SSAValue, at: Dim) -> Pair:
+    def _factor(self, code: LoopBuilder, table: SSAValue, at: Dim) -> Pair:
         return self._pair(code, table, [[dim(part), at] for part in (0, 1)])
 
-    def _pair(self, code: Code, buffer: SSAValue, index: Sequence[Sequence[Dim]], guards: Sequence[Dim] = ()) -> Pair:
+    def _pair(
+        self, code: LoopBuilder, buffer: SSAValue, index: Sequence[Sequence[Dim]], guards: Sequence[Dim] = ()
+    ) -> Pair:
         return code.load(buffer, index[0], guards), code.load(buffer, index[1], guards)
 
-    def _begin(self, code: Code, half: Dim | int = 0) -> None:
+    def _begin(self, code: LoopBuilder, half: Dim | int = 0) -> None:
         for cell, value in ((LEFT, self.length), (SPAN, 1), (HALF, half)):
             code.store(code.b.index(dim(value)), self.cells, [dim(cell)])
 
-    def _half(self, code: Code) -> Dim:
+    def _half(self, code: LoopBuilder) -> Dim:
         return code.bind(code.load(self.cells, [dim(HALF)]))
 
-    def _read(self, code: Code, row: Dim, j: Dim, lane: Dim, guards: Sequence[Dim] = ()) -> Pair:
+    def _read(self, code: LoopBuilder, row: Dim, j: Dim, lane: Dim, guards: Sequence[Dim] = ()) -> Pair:
         z = code.load(self.x, self._place(row, j, lane), guards)
         assert isinstance(z, ComplexValue)
         return self._swapped((z.re, z.im))
 
-    def _write(self, code: Code, row: Dim, j: Dim, lane: Dim, z: Pair, guards: Sequence[Dim] = ()) -> None:
+    def _write(self, code: LoopBuilder, row: Dim, j: Dim, lane: Dim, z: Pair, guards: Sequence[Dim] = ()) -> None:
         code.store(code.b.complex_of(*self._swapped(z)), self.y, self._place(row, j, lane), guards)
 
     # Passes over scratch memory
 
-    def _passes(self, code: Code) -> None:
+    def _passes(self, code: LoopBuilder) -> None:
         """Passes until nothing of the length is left, or the last one where transforms go directly.
 
         They are those of a known length, else there is a loop that chooses each.
@@ -234,7 +236,7 @@ class StockhamPasses:
             span *= radix
         self.left = dim(left)
 
-    def _goes_on(self, code: Code) -> Value:
+    def _goes_on(self, code: LoopBuilder) -> Value:
         left = code.load(self.cells, [dim(LEFT)])
         more = left > 1
         if self.direct.const == 0:
@@ -244,12 +246,12 @@ class StockhamPasses:
             last = last | left.equals(radix)
         return more & ~(last & code.b.index(self.direct).equals(1))
 
-    def _choose(self, code: Code, radices: Sequence[int]) -> None:
+    def _choose(self, code: LoopBuilder, radices: Sequence[int]) -> None:
         """The first radix that divides what is left of the length, else its least prime."""
 
-        def run(c: Code, radix: int | Dim) -> None:
+        def run(c: LoopBuilder, radix: int | Dim) -> None:
             rest, span = c.bind(c.load(self.cells, [dim(LEFT)])) // radix, c.bind(c.load(self.cells, [dim(SPAN)]))
-            self._pass(c, radix, c.bound(rest * self.kept), span)
+            self._pass(c, radix, c.materialize_dim(rest * self.kept), span)
             c.store(c.b.index(rest), self.cells, [dim(LEFT)])
             c.store(c.b.index(span * radix), self.cells, [dim(SPAN)])
 
@@ -265,16 +267,16 @@ class StockhamPasses:
         radix, *others = radices
         code.if_(fits(code.b, left, radix), lambda c: run(c, radix), lambda c: self._choose(c, others))
 
-    def _prime(self, code: Code, radix: Dim, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
+    def _prime(self, code: LoopBuilder, radix: Dim, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
         raise NotImplementedError
 
-    def _pass(self, code: Code, radix: int | Dim, m: Dim, s: Dim) -> None:
+    def _pass(self, code: LoopBuilder, radix: int | Dim, m: Dim, s: Dim) -> None:
         half = code.load(self.cells, [dim(HALF)])
         source, target = code.bind(half), code.bind(1 - half)
         if radix not in RADICES:
             by, is_long = dim(radix), s.const is None or s.const >= self.wide
 
-            def of_prime(c: Code, wide: bool) -> None:
+            def of_prime(c: LoopBuilder, wide: bool) -> None:
                 self._prime(c, by, m, s, source, target, wide)
 
             if self.v > 1 or s.const is not None:
@@ -285,16 +287,16 @@ class StockhamPasses:
             return
         assert isinstance(radix, int)
 
-        def first(c: Code) -> None:
+        def first(c: LoopBuilder) -> None:
             self._first(c, radix, m, source, target, self.wide, lambda each, p: self._apart(each, source, p, m, radix))
 
-        def second(s: int) -> Callable[[Code], None]:
+        def second(s: int) -> Callable[[LoopBuilder], None]:
             return lambda c: self._second(c, radix, m, s, source, target)
 
-        def wide(c: Code) -> None:
+        def wide(c: LoopBuilder) -> None:
             self._later(c, radix, m, s, source, target, True)
 
-        def narrow(c: Code) -> None:
+        def narrow(c: LoopBuilder) -> None:
             self._later(c, radix, m, s, source, target, False)
 
         if self.v > 1:
@@ -305,13 +307,13 @@ class StockhamPasses:
             (first if at_first else wide if s.const >= self.wide and s.const not in SECONDS else few)(code)
         else:
 
-            def short(c: Code) -> None:
+            def short(c: LoopBuilder) -> None:
                 c.if_(c.b.index(s).equals(1) & (c.b.index(m) >= self.wide), first, narrow)
 
-            def by_length(c: Code) -> None:
+            def by_length(c: LoopBuilder) -> None:
                 c.if_(c.b.index(s) >= self.wide, wide, short if radix == max(ENDS) else narrow)
 
-            def by_second(c: Code, seconds: Sequence[int]) -> None:
+            def by_second(c: LoopBuilder, seconds: Sequence[int]) -> None:
                 if not seconds:
                     by_length(c)
                     return
@@ -325,7 +327,9 @@ class StockhamPasses:
         return (m + (self.wide - 1)) // self.wide * self.wide
 
     @contextmanager
-    def _whole(self, code: Code, count: Dim, width: int, copies: bool = False) -> Iterator[tuple[Code, Dim]]:
+    def _whole(
+        self, code: LoopBuilder, count: Dim, width: int, copies: bool = False
+    ) -> Iterator[tuple[LoopBuilder, Dim]]:
         """A loop over at least a vector of elements, in whole vectors: the last starts earlier where some are left.
 
         A pass reads and writes different memory, so computing some elements twice changes nothing.  With `copies` the
@@ -338,8 +342,8 @@ class StockhamPasses:
                 yield inner, start + lane
 
     def _first(
-        self, code: Code, radix: int, m: Dim, source: Dim, target: Dim, width: int,
-        given: Callable[[Code, Dim], Sequence[Pair]], row: Dim | None = None,
+        self, code: LoopBuilder, radix: int, m: Dim, source: Dim, target: Dim, width: int,
+        given: Callable[[LoopBuilder, Dim], Sequence[Pair]], row: Dim | None = None,
     ) -> None:  # fmt: skip
         """The pass with s of 1, of elements that are `given` from a position on, m apart (from `source` or elsewhere).
 
@@ -347,7 +351,7 @@ class StockhamPasses:
         goes ``[m][r]``.  On that way lines of the results of a `row` are asked for, so that they come while passes go
         on in scratch memory.
         """
-        lane, apart = dim(0), code.bound(self._whole_vectors(m))
+        lane, apart = dim(0), code.materialize_dim(self._whole_vectors(m))
         with self._whole(code, m, width) as (c, p):
             for k, z in enumerate(butterfly(c.b, given(c, p))):
                 at = p + apart * k
@@ -364,7 +368,7 @@ class StockhamPasses:
                 for k in range(0, radix, self._line):
                     middle.block.add_op(loop.PrefetchOp(self.y, self._place(row, p * radix + k, lane)))
 
-    def _second(self, code: Code, radix: int, m: Dim, s: int, source: Dim, target: Dim) -> None:
+    def _second(self, code: LoopBuilder, radix: int, m: Dim, s: int, source: Dim, target: Dim) -> None:
         """The pass with s of one of `SECONDS` over rows: few elements share factors, so these have their own table."""
         with code.for_(0, m) as (middle, p), middle.for_(0, s, min(self.wide, s)) as (c, q):
             given = [self._get(c, source, q + (p + m * k) * s, dim(0)) for k in range(radix)]
@@ -373,7 +377,7 @@ class StockhamPasses:
                 self._put(c, target, q + (p * radix + k) * s, dim(0), turned)
         code.store(code.b.index(target), self.cells, [dim(HALF)])
 
-    def _later(self, code: Code, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
+    def _later(self, code: LoopBuilder, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
         """Vectors along s (whole ones where it is `wide`), or across transforms side by side."""
         with code.for_(0, m) as (middle, p):
             with self._along(middle, s, wide) as (c, q, lane):
@@ -384,7 +388,7 @@ class StockhamPasses:
         code.store(code.b.index(target), self.cells, [dim(HALF)])
 
     @contextmanager
-    def _along(self, code: Code, s: Dim, wide: bool) -> Iterator[tuple[Code, Dim, Dim]]:
+    def _along(self, code: LoopBuilder, s: Dim, wide: bool) -> Iterator[tuple[LoopBuilder, Dim, Dim]]:
         if wide and self.v == 1:
             with self._whole(code, s, self.wide) as (c, q):
                 yield c, q, dim(0)
@@ -392,7 +396,9 @@ class StockhamPasses:
         with self._elements(code, s) as found:
             yield found
 
-    def _last(self, code: Code, radix: int, width: int, finish: Callable[[Code, Dim, Pair], None]) -> None:
+    def _last(
+        self, code: LoopBuilder, radix: int, width: int, finish: Callable[[LoopBuilder, Dim, Pair], None]
+    ) -> None:
         """The pass with m of 1, whose factors are all one, over rows: ``finish(block, position, result)``."""
         half, s = self._half(code), code.bind(code.b.index(self.length // radix))
         with self._whole(code, s, width) as (c, q):
@@ -401,8 +407,8 @@ class StockhamPasses:
 
     # Passes that read the operand or write the result
 
-    def _first_directly(self, code: Code, row: Dim) -> None:
-        def of_radix(c: Code, radix: int) -> None:
+    def _first_directly(self, code: LoopBuilder, row: Dim) -> None:
+        def of_radix(c: LoopBuilder, radix: int) -> None:
             m = c.bind(c.b.index(self.length // radix))
             self._first(
                 c, radix, m, dim(0), dim(1), self.wide,
@@ -418,29 +424,33 @@ class StockhamPasses:
         """The results that a cache line holds."""
         return max(1, int(self.writer.costs.machine.cache_line) // buffer_info(self.y).dtype.bytes)
 
-    def _fetch_results(self, code: Code, row: Dim) -> None:
+    def _fetch_results(self, code: LoopBuilder, row: Dim) -> None:
         """Ask for the lines of a row's results, so that they come while passes go on in scratch memory."""
         with code.for_(0, (self.n + (self._line - 1)) // self._line) as (c, line):
             c.block.add_op(loop.PrefetchOp(self.y, self._place(row, line * self._line, dim(0))))
 
-    def _last_directly(self, code: Code, row: Dim, otherwise: Callable[[Code], None]) -> None:
+    def _last_directly(self, code: LoopBuilder, row: Dim, otherwise: Callable[[LoopBuilder], None]) -> None:
         """The last pass where one is left, which `_passes` decides."""
 
-        def of_radix(c: Code, radix: int) -> None:
+        def of_radix(c: LoopBuilder, radix: int) -> None:
             self._last(c, radix, self.wide, lambda each, at, z: self._write(each, row, at, dim(0), z))
 
         left = self.left if self.length.const is not None else code.bind(code.load(self.cells, [dim(LEFT)]))
         self._by_radix(code, left, of_radix, otherwise)
 
     def _by_radix(
-        self, code: Code, radix: Dim, run: Callable[[Code, int], None], otherwise: Callable[[Code], None]
+        self,
+        code: LoopBuilder,
+        radix: Dim,
+        run: Callable[[LoopBuilder, int], None],
+        otherwise: Callable[[LoopBuilder], None],
     ) -> None:
         """What a radix of `ENDS` asks for; `otherwise` where it is none of these."""
         if radix.const is not None:
             run(code, radix.const) if radix.const in ENDS else otherwise(code)
             return
 
-        def one_of(c: Code, radices: Sequence[int]) -> None:
+        def one_of(c: LoopBuilder, radices: Sequence[int]) -> None:
             if not radices:
                 otherwise(c)
                 return
@@ -450,7 +460,7 @@ class StockhamPasses:
         one_of(code, ENDS)
 
 
-def within(code: Code, z: Pair) -> Pair:
+def within(code: LoopBuilder, z: Pair) -> Pair:
     """Values of an enclosing block, for the builder of an inner one."""
     re, im = (Value(code.b, x.ref, x.dtype) for x in z)
     return re, im

@@ -4,7 +4,7 @@ What the nests hand each other stays in block memory, a line for each row of the
 Contractions go by tiles of results as high as the panel, whose threads read the other operand once for all its rows;
 between them each warp takes a row at a time.  Every order is that of the nests, which could also stand apart: where a
 row is too long for block memory, or where reading the other operand so often costs more than the rows' way to memory
-and back, they do (`Panels.excess`).
+and back, they do (`ContractionRows.excess`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import LoopWriter, bound, buffer_info
+from ..body import LoopWriter, buffer_info, materialize_dim
 from ..matmul.match import MatmulOperands, match_matmul
-from ..rows.staging import handed_on, in_place, is_row_buffer, placed, row_matmul_operands
+from ..rows.staging import crossing_values, in_place_rows, is_row_buffer, redirect_operands, row_matmul_operands
 from .builder import grid_loop
-from .map import Grid
+from .map import LaunchShape
 from .matmul_simt import SimtMatmulTile, Tile
-from .rows import WARP, RowWriter, is_number, supports_rows
+from .rows import WARP, RowKernel, is_number, supports_rows
 
-__all__ = ["Panels", "holds_contraction"]
+__all__ = ["ContractionRows", "holds_contraction"]
 
 #: Tiles as high as a panel.  Threads of a warp share what they read of the rows.
 WIDE, NARROW = Tile(2, 128, (8, 2)), Tile(4, 64, (4, 1))
@@ -39,10 +39,10 @@ def holds_contraction(rows: kernel.RowGroupOp) -> bool:
     return any(row_matmul_operands(nest, rows.n_shared) is not None for nest in rows.nests)
 
 
-class Panels:
+class ContractionRows:
     """The schedule of rows, some of whose nests are contractions along them (`rows.group_rows`)."""
 
-    def __init__(self, writer: LoopWriter, rows: kernel.RowGroupOp, grid: Grid):
+    def __init__(self, writer: LoopWriter, rows: kernel.RowGroupOp, grid: LaunchShape):
         self.writer, self.grid, self.shared = writer, grid, rows.n_shared
         self.extents = rows.nests[0].extents.data[: self.shared]
         #: The contractions' tiles; runs are these by themselves, and the nests between them.
@@ -55,13 +55,13 @@ class Panels:
             if not self.runs or nest in self.tiles or self.runs[-1][-1] in self.tiles:
                 self.runs.append([])
             self.runs[-1].append(nest)
-        self.handed = handed_on(self.runs)
+        self.handed = crossing_values(self.runs)
         numbers = {
             v for run in self.runs for nest in run for v in nest.outs if is_number(v, nest, run, self.shared)
         } - set(self.handed)
         made = dict.fromkeys(v for nest in rows.nests for v in nest.outs if v not in numbers)
         self.values = [v for v in made if is_row_buffer(v)]
-        self.instead = in_place(rows.nests, self.values)
+        self.instead = in_place_rows(rows.nests, self.values)
 
     @property
     def excess(self) -> Dim:
@@ -100,10 +100,10 @@ class Panels:
 
     def write(self, block: Block) -> None:
         """The grid."""
-        writer, number, body = self.writer, self.writer.fresh(), Block()
+        writer, number, body = self.writer, self.writer.new_iv(), Block()
         tiles = (self.extents[-1] + (ROWS - 1)) // ROWS
-        first = bound(writer, body, number % tiles * ROWS)
-        outer = [bound(writer, body, p) for p in unravel(number // tiles, self.extents[:-1])]
+        first = materialize_dim(writer, body, number % tiles * ROWS)
+        outer = [materialize_dim(writer, body, p) for p in unravel(number // tiles, self.extents[:-1])]
         done = {Sym(f"d{i}"): place for i, place in enumerate(outer)}
         memory = self._memory(body)
         last = Sym(f"d{self.shared - 1}")
@@ -111,7 +111,7 @@ class Panels:
         for at, run in enumerate(self.runs):
             if at:
                 body.add_op(loop.BarrierOp())
-            nests = [placed(nest, memory, place) for nest in run]
+            nests = [redirect_operands(nest, memory, place) for nest in run]
             if run[0] in self.tiles:
                 self._products(nests[0], self.tiles[run[0]], body, done, first)
             else:
@@ -142,7 +142,7 @@ class Panels:
         assert factors is not None
         right = tuple(range(self.shared, nest.n_parallel))
         factors = MatmulOperands(factors.values, tuple(range(last)), (last,), right)
-        made, column, body = SimtMatmulTile(self.writer, nest, factors, tile), self.writer.fresh(), Block()
+        made, column, body = SimtMatmulTile(self.writer, nest, factors, tile), self.writer.new_iv(), Block()
         made.allocate(block)
         made.write(body, done, first, column)
         body.add_ops([loop.BarrierOp(), loop.YieldOp()])
@@ -150,10 +150,10 @@ class Panels:
 
     def _rows(self, nests: Sequence[kernel.GenericOp], block: Block, done: dict[Sym, Dim], first: Dim) -> None:
         """Nests within the rows from `first` on, a warp for each."""
-        row, body = self.writer.fresh(), Block()
+        row, body = self.writer.new_iv(), Block()
         kept = {v for nest in nests for v in nest.outs if is_number(v, nest, nests, self.shared)}
         point = done | {Sym(f"d{self.shared - 1}"): row}
-        RowWriter(self.writer, nests, self.grid, kept, {}).write(body, point, WARP)
+        RowKernel(self.writer, nests, self.grid, kept, {}).write(body, point, WARP)
         body.add_op(loop.YieldOp())
         upper = minimum(self.extents[-1], first + ROWS)
         block.add_op(loop.ParallelOp(str(row), first, upper, body, kind="gpu_warp"))

@@ -91,7 +91,7 @@ class _Threads:
                 if outside:
                     self._hand_out(value, op, inner, block)
         if inner.ops.first is not None:
-            number = self.writer.fresh()
+            number = self.writer.new_iv()
             inner.add_op(loop.YieldOp())
             self._serial(inner)
             self._privatise(inner, block, number, dim(1))
@@ -109,7 +109,7 @@ class _Threads:
 
     def _nest(self, body: Block, count: Dim, iterator: Dim, threads: int) -> loop.ParallelOp:
         """`count` threads, each with a number; memory of workers inside becomes a column for each."""
-        start = self.writer.fresh()
+        start = self.writer.new_iv()
         inner = loop.ParallelOp(str(iterator), start, minimum(count, start + threads), body, kind="gpu_thread")
         around = Block([inner, loop.YieldOp()])
         return loop.ParallelOp(str(start), 0, count, around, step=threads, kind="gpu_block", threads=threads)
@@ -121,7 +121,7 @@ class _Threads:
         trips = (upper - lower + (step - 1)) // step
         body = op.regions[0].detach_block(0)
         op.detach()
-        number, name = self.writer.fresh(), op.iv.data
+        number, name = self.writer.new_iv(), op.iv.data
         private = any(_is_private(v) for inner in body.walk() for v in inner.operands)
         slots = self._slots(trips, upper - lower) if private else trips
         self._serial(body)

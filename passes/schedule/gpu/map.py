@@ -18,12 +18,12 @@ from ....dialects.dims.analysis import expand_mods, linear_in, simplify
 from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.dims.index_map import product, unravel
 from ...cost.work import operations_and_chain
-from ..body import LoopWriter, accesses, bound, buffer_info, either
-from ..map.schedule import Group, collapse_axes, point_of, unit_stride_score
+from ..body import LoopWriter, accesses, buffer_info, if_positive, materialize_dim
+from ..map.schedule import FusedAxis, collapse_axes, point_of, unit_stride_score
 from .builder import grid_loop, thread_loop, vector_loop
 from .transpose import match_transposed, schedule_gpu_tiles
 
-__all__ = ["Grid", "alignment_condition", "schedule_gpu_map", "vector_width"]
+__all__ = ["LaunchShape", "alignment_condition", "schedule_gpu_map", "vector_width"]
 
 #: The widest access to memory is of so many bytes.
 WIDEST = 16
@@ -36,7 +36,7 @@ LIGHT, MODERATE, HEAVY = 8, 16, 64
 
 
 @dataclass(frozen=True)
-class Grid:
+class LaunchShape:
     """Threads of a block, and copies of a vector that a map's thread has in flight (0: chosen by the body)."""
 
     threads: int = 256
@@ -52,7 +52,7 @@ def _cost(nest: kernel.GenericOp) -> float:
     return operations_and_chain(nest.body.block.ops)[0]
 
 
-def schedule_gpu_map(writer: LoopWriter, nest: kernel.GenericOp, block: Block, grid: Grid) -> None:
+def schedule_gpu_map(writer: LoopWriter, nest: kernel.GenericOp, block: Block, grid: LaunchShape) -> None:
     """Grids for an elementwise nest."""
     schedule = _Map(writer, nest, grid)
     turned = match_transposed(nest, schedule.outer, schedule.inner)
@@ -63,11 +63,11 @@ def schedule_gpu_map(writer: LoopWriter, nest: kernel.GenericOp, block: Block, g
 
 
 class _Map:
-    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, grid: Grid):
+    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, grid: LaunchShape):
         self.writer, self.nest = writer, nest
         walks = accesses(nest)
-        groups = collapse_axes(nest, walks, 0, nest.n_parallel) or [Group((), ())]
-        self.grid = grid if nest.n_parallel else Grid(1, 1)
+        groups = collapse_axes(nest, walks, 0, nest.n_parallel) or [FusedAxis((), ())]
+        self.grid = grid if nest.n_parallel else LaunchShape(1, 1)
         scores = [unit_stride_score(walks, g) if g.symbols else 0 for g in groups]
         along = max(range(len(groups)), key=lambda i: (scores[i], i))
         self.inner = groups[along]
@@ -80,9 +80,9 @@ class _Map:
         if not self.outer:
             self._rows(block)
         else:
-            either(block, self.inner.extent - (LONG_ROW - 1), self._rows, self._flat)
+            if_positive(block, self.inner.extent - (LONG_ROW - 1), self._rows, self._flat)
 
-    def _store(self, body: Block, groups: Sequence[Group], places: Sequence[Dim]) -> None:
+    def _store(self, body: Block, groups: Sequence[FusedAxis], places: Sequence[Dim]) -> None:
         point = point_of([g for g in groups if g.symbols], places)
         self.writer.store(self.nest, self.writer.body(self.nest, point, body), point, body)
 
@@ -92,7 +92,7 @@ class _Map:
         if aligned is None:
             self._runs(block, 1, ())
         else:
-            either(
+            if_positive(
                 block,
                 1 - sum(aligned, dim(0)),
                 lambda b: self._runs(b, self.width, aligned),
@@ -100,14 +100,17 @@ class _Map:
             )
 
     def _runs(self, block: Block, width: int, aligned: Sequence[Dim]) -> None:
-        extent, number, body = self.inner.extent, self.writer.fresh(), Block()
+        extent, number, body = self.inner.extent, self.writer.new_iv(), Block()
         run = self.grid.threads * width * self.copies
         if not self.outer:
             self._run(body, number, extent, width, [])
             block.add_op(grid_loop(number, extent, body, self.grid.threads, step=run, aligned=aligned))
             return
         runs = (extent + (run - 1)) // run
-        row, start = bound(self.writer, body, number // runs), bound(self.writer, body, number % runs)
+        row, start = (
+            materialize_dim(self.writer, body, number // runs),
+            materialize_dim(self.writer, body, number % runs),
+        )
         places = unravel(row, [g.extent for g in self.outer])
         self._run(body, start * run, extent, width, places if len(places) == 1 else self._bound(body, places))
         rows = product([g.extent for g in self.outer])
@@ -117,7 +120,7 @@ class _Map:
         """Elements of all rows counted through, the place of each computed."""
         groups = [*self.outer, self.inner]
         extents = [g.extent for g in groups]
-        number, body, extent = self.writer.fresh(), Block(), product(extents)
+        number, body, extent = self.writer.new_iv(), Block(), product(extents)
 
         def store(inner: Block, place: Dim) -> None:
             self._store(inner, groups, unravel(place, extents))
@@ -127,7 +130,7 @@ class _Map:
         block.add_op(grid_loop(number, extent, body, self.grid.threads, step=run))
 
     def _bound(self, block: Block, places: Sequence[Dim]) -> list[Dim]:
-        return [bound(self.writer, block, p) for p in places]
+        return [materialize_dim(self.writer, block, p) for p in places]
 
     def _run(self, block: Block, start: Dim, extent: Dim, width: int, outer: Sequence[Dim]) -> None:
         """A run of one row, `outer` places of the other iterators."""
@@ -139,14 +142,14 @@ class _Map:
         threads, copies = self.grid.threads, self.copies
 
         def whole(inner: Block) -> None:
-            thread, copy, lane = (self.writer.fresh() for _ in range(3))
+            thread, copy, lane = (self.writer.new_iv() for _ in range(3))
             element = Block()
             store(element, start + copy * (threads * width) + thread * width + lane)
             each = vector_loop(copy, vector_loop(lane, element, vector=width), unroll=copies)
             inner.add_op(thread_loop(thread, 0, threads, each))
 
         def rest(inner: Block) -> None:
-            place, element = self.writer.fresh(), Block()
+            place, element = self.writer.new_iv(), Block()
             store(element, place)
             inner.add_op(thread_loop(place, start, extent, element))
 
@@ -154,10 +157,10 @@ class _Map:
         if extent.const is not None and extent.const % run == 0:
             whole(block)
         else:
-            either(block, extent - start - (run - 1), whole, rest)
+            if_positive(block, extent - start - (run - 1), whole, rest)
 
 
-def vector_width(nest: kernel.GenericOp, group: Group) -> int:
+def vector_width(nest: kernel.GenericOp, group: FusedAxis) -> int:
     """How many of a group's elements are one access of the widest operand that is contiguous along it."""
     if not group.symbols:
         return 1
@@ -169,7 +172,7 @@ def vector_width(nest: kernel.GenericOp, group: Group) -> int:
     return min(WIDEST // max(contiguous), MOST_LANES) if contiguous else 1
 
 
-def alignment_condition(nest: kernel.GenericOp, group: Group, width: int) -> tuple[Dim, ...] | None:
+def alignment_condition(nest: kernel.GenericOp, group: FusedAxis, width: int) -> tuple[Dim, ...] | None:
     """What must be 0 for vectors along a group's iterators to be aligned; None where none of them ever is."""
     extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
     aligned: dict[Dim, None] = {}

@@ -22,8 +22,8 @@ from ....dialects.matrix_units import MatrixUnit, Piece
 from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.types import DTYPES
 from ...tensor.tensor_cores import NarrowOperands
-from ..body import LoopWriter, accesses, bound, buffer_info, either
-from ..map.schedule import Group
+from ..body import LoopWriter, accesses, buffer_info, if_positive, materialize_dim
+from ..map.schedule import FusedAxis
 from ..matmul.match import MatmulOperands
 from .builder import grid_loop, thread_loop, vector_loop
 from .map import WIDEST, alignment_condition
@@ -71,7 +71,7 @@ def _tiles(unit: MatrixUnit, warpgroup: bool) -> tuple[_Tile, _Tile]:
 
 
 @dataclass(frozen=True)
-class _Side:
+class _Operand:
     """One operand: its iterator's extent, whether memory is contiguous along K, how it lies in block memory."""
 
     number: int
@@ -116,7 +116,7 @@ class MmaMatmul:
             return
 
         def vectors(inner: Block) -> None:
-            either(
+            if_positive(
                 inner,
                 self.m * self.n - TILES * large.rows * large.columns,
                 lambda b: self._grid(b, large, zeros, boxes),
@@ -124,7 +124,7 @@ class MmaMatmul:
             )
 
         most = dim(1) if boxes is None else tma_limits_ok(boxes)
-        either(block, most - sum(zeros, dim(0)), vectors, lambda b: self._grid(b, small, None, None))
+        if_positive(block, most - sum(zeros, dim(0)), vectors, lambda b: self._grid(b, small, None, None))
 
     @property
     def operand_transport(self) -> str:
@@ -167,12 +167,12 @@ class MmaMatmul:
         if len(self.factors.right) != 1 or (len(self.factors.left) != 1 and not self.along[0]):
             return None
         zeros: dict[Dim, None] = {self.n % self.finished: None}
-        k = Group((Sym(f"d{self.nest.n_parallel}"),), (self.k,))
+        k = FusedAxis((Sym(f"d{self.nest.n_parallel}"),), (self.k,))
         walks = accesses(self.nest)
         for own, extent, along in zip((self.factors.left, self.factors.right), (self.m, self.n), self.along):
             if not along and not self.unit.turns:
                 continue  # these come one by one
-            group = k if along else Group((Sym(f"d{own[-1]}"),), (extent,))
+            group = k if along else FusedAxis((Sym(f"d{own[-1]}"),), (extent,))
             found = alignment_condition(self.nest, group, self.vector)
             contiguous = any((step := w.step(group.symbols[-1])) is not None and step.const == 1 for w in walks)
             if found is None or not contiguous:
@@ -184,23 +184,23 @@ class MmaMatmul:
         self, block: Block, tile: _Tile, zeros: tuple[Dim, ...] | None, boxes: tuple[TmaOperand, TmaOperand] | None
     ) -> None:  # fmt: skip
         """One grid; with vectors where `zeros` says what is aligned."""
-        writer, number, body, unit = self.writer, self.writer.fresh(), Block(), self.unit
+        writer, number, body, unit = self.writer, self.writer.new_iv(), Block(), self.unit
         rows, columns = tile.rows, tile.columns
         across, down = (self.n + (columns - 1)) // columns, (self.m + (rows - 1)) // rows
-        column = bound(writer, body, number % across) * columns
-        row = bound(writer, body, number // across % down) * rows
+        column = materialize_dim(writer, body, number % across) * columns
+        row = materialize_dim(writer, body, number // across % down) * rows
         places = unravel(number // (across * down), [self.nest.extents.data[i] for i in self.factors.batch])
-        batch = {Sym(f"d{i}"): bound(writer, body, p) for i, p in zip(self.factors.batch, places)}
-        start, fill, size = writer.fresh(), Block(), 0
-        sides: list[_Side] = []
+        batch = {Sym(f"d{i}"): materialize_dim(writer, body, p) for i, p in zip(self.factors.batch, places)}
+        start, fill, size = writer.new_iv(), Block(), 0
+        sides: list[_Operand] = []
         for side, (own, base, extent) in enumerate(((rows, row, self.m), (columns, column, self.n))):
             piece = Piece(unit, own, unit.turns and not self.along[side])
             memory = _memory(body, unit.factors[side], (tile.stages, *piece.shape), size)
             size += tile.stages * piece.bytes
-            sides.append(_Side(side, extent, self.along[side], piece, base, memory))
+            sides.append(_Operand(side, extent, self.along[side], piece, base, memory))
             slot = start // unit.line % tile.stages
             if boxes is None:
-                self._bring(fill, sides[side], start, slot, batch, zeros is not None)
+                self._load_tile(fill, sides[side], start, slot, batch, zeros is not None)
             else:
                 at = {**batch, Sym(f"d{(self.factors.left, self.factors.right)[side][-1]}"): base}
                 boxes[side].copy(block, fill, piece, memory, slot, at | {Sym(f"d{self.nest.n_parallel}"): start})
@@ -216,8 +216,8 @@ class MmaMatmul:
 
     # Pieces of the operands
 
-    def _bring(
-        self, block: Block, side: _Side, start: Dim, slot: Dim, batch: dict[Sym, Dim], aligned: bool
+    def _load_tile(
+        self, block: Block, side: _Operand, start: Dim, slot: Dim, batch: dict[Sym, Dim], aligned: bool
     ) -> None:  # fmt: skip
         """The piece of one operand from `start` on along K, as number `slot`, some elements a thread."""
         width = self.vector if aligned and (side.along or side.piece.turned) else 1
@@ -240,7 +240,7 @@ class MmaMatmul:
             panel, line, granule, element = side.piece.place(beside, first)
             return point, [slot, panel, line, granule, element + offset]
 
-        body, lane = Block(), self.writer.fresh()
+        body, lane = Block(), self.writer.new_iv()
         if source is not None:
             buffer, index = source
             point, place = at(dim(0))
@@ -248,7 +248,7 @@ class MmaMatmul:
             body.add_op(loop.AsyncCopyOp(buffer, exprs, [*guards, there], side.memory, place, width))
         else:
             point, place = at(lane)
-            value = self.writer.factor(self.nest, self.held.values[side.number], point, body)
+            value = self.writer.operand_value(self.nest, self.held.values[side.number], point, body)
             dtype = DTYPES[self.unit.factors[side.number]]
             code = BodyBuilder(body)
             kept = code.select(code.index(there) >= 0, code.wrap(value, dtype), code.constant(0, dtype))
@@ -261,7 +261,7 @@ class MmaMatmul:
 
         So many of a thread's are lanes at a time, in `flight` together.
         """
-        thread, turn, copy = (self.writer.fresh() for _ in range(3))
+        thread, turn, copy = (self.writer.new_iv() for _ in range(3))
         flight = min(each, flight)
 
         def wrap(body: Block) -> loop.ParallelOp:
@@ -271,7 +271,7 @@ class MmaMatmul:
 
         return thread + (turn * flight + copy) * THREADS, wrap
 
-    def _share(self, side: _Side, number: Dim, width: int) -> tuple[Dim, Dim]:
+    def _share(self, side: _Operand, number: Dim, width: int) -> tuple[Dim, Dim]:
         """Beside and along K, the first element of a vector of the piece: neighbours in memory for neighbours."""
         line, size = self.unit.line, side.piece.size
         if side.along:
@@ -282,7 +282,7 @@ class MmaMatmul:
         sector = SECTOR // self.unit.element.bytes
         return number % sector + number // (sector * line) * sector, number // sector % line
 
-    def _source(self, side: _Side, width: int) -> tuple[SSAValue, IndexMap] | None:
+    def _source(self, side: _Operand, width: int) -> tuple[SSAValue, IndexMap] | None:
         """The input that a factor is, and where, if it can be copied as it lies there."""
         operand = self._operand(side.number)
         if operand is None:
@@ -306,15 +306,15 @@ class MmaMatmul:
     ) -> None:  # fmt: skip
         rows, columns = tile.rows, tile.columns
         number, wrap = self._numbered(rows * columns // width // THREADS, IN_FLIGHT)
-        body, lane = Block(), self.writer.fresh()
+        body, lane = Block(), self.writer.new_iv()
         down, across = number // (columns // width), number % (columns // width) * width
         total = loop.LoadOp(sums, [down, across + lane])
         body.add_op(total)
         row, column = base[0] + down, base[1] + across
         point = point_of_contraction(self.nest, self.factors, batch, row, column + lane, dim(0))
-        self.writer.within = (self.m - 1 - row, self.n - 1 - column)
-        self.writer.finish(self.nest, [total.result], point, body)
-        self.writer.within = ()
+        self.writer.store_guards = (self.m - 1 - row, self.n - 1 - column)
+        self.writer.epilogue(self.nest, [total.result], point, body)
+        self.writer.store_guards = ()
         block.add_op(wrap(vector_loop(lane, body, vector=width)))
 
 

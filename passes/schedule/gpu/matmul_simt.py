@@ -20,16 +20,16 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.builder import BodyBuilder
-from ..body import LoopWriter, accesses, bound, either
+from ..body import LoopWriter, accesses, if_positive, materialize_dim
 from ..matmul.match import MatmulOperands
 from .builder import grid_loop, thread_loop
 
 __all__ = ["SimtMatmulTile", "Tile", "along_k", "point_of_contraction", "schedule_gpu_contraction"]
 
 #: Elements along K of a piece.
-DEPTH = 8
+K_TILE = 8
 #: Neighbouring rows or columns that a thread has at most: what it loads of a piece at once.
-PART = 4
+VECTOR_PART = 4
 #: Results that are worth the larger tiles.
 LARGE = 1 << 20
 #: Elements between rows of a piece, so that a column lies in different banks.
@@ -40,7 +40,7 @@ PAD = 4
 class Tile:
     """A block's threads, so many rows of so many, and the rows and columns of results that each of them has.
 
-    A thread has them in parts of `PART` neighbours, with the other threads' parts in between.
+    A thread has them in parts of `VECTOR_PART` neighbours, with the other threads' parts in between.
     """
 
     down: int
@@ -69,18 +69,18 @@ def schedule_gpu_contraction(writer: LoopWriter, nest: kernel.GenericOp, factors
     if scalar_dtype(large.state).bits > 32:
         _write_grid(small, block)
     else:
-        either(block, large.m * large.n - LARGE, lambda b: _write_grid(large, b), lambda b: _write_grid(small, b))
+        if_positive(block, large.m * large.n - LARGE, lambda b: _write_grid(large, b), lambda b: _write_grid(small, b))
 
 
 def _write_grid(made: SimtMatmulTile, block: Block) -> None:
     """A block for each tile of results."""
-    writer, tile, number, body = made.writer, made.tile, made.writer.fresh(), Block()
+    writer, tile, number, body = made.writer, made.tile, made.writer.new_iv(), Block()
     across, down = (made.n + (tile.columns - 1)) // tile.columns, (made.m + (tile.rows - 1)) // tile.rows
-    column = bound(writer, body, number % across)
-    row = bound(writer, body, number // across % down)
+    column = materialize_dim(writer, body, number % across)
+    row = materialize_dim(writer, body, number // across % down)
     which = made.factors.batch
     places = unravel(number // (across * down), [made.nest.extents.data[i] for i in which])
-    batch = {Sym(f"d{i}"): bound(writer, body, p) for i, p in zip(which, places)}
+    batch = {Sym(f"d{i}"): materialize_dim(writer, body, p) for i, p in zip(which, places)}
     made.allocate(body)
     made.write(body, batch, row * tile.rows, column * tile.columns)
     stack = product([made.nest.extents.data[i] for i in which])
@@ -108,7 +108,7 @@ class SimtMatmulTile:
         """Take the first `bytes_of` the block's memory for pieces."""
         made: list[loop.AllocOp] = []
         for size, place in zip((self.tile.rows, self.tile.columns), (0, _bytes_of_piece(self.tile.rows, self.nest))):
-            dims = (dim(2), dim(DEPTH), dim(size + PAD))
+            dims = (dim(2), dim(K_TILE), dim(size + PAD))
             info = BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims))
             made.append(loop.AllocOp(info, place, "shared"))
         block.add_ops(made)
@@ -116,24 +116,24 @@ class SimtMatmulTile:
 
     def write(self, block: Block, batch: dict[Sym, Dim], row: Dim, column: Dim) -> None:
         """The tile from a row and a column on, in the places that `batch` says."""
-        self.batch, self.row, self.column, self.thread = batch, row, column, self.writer.fresh()
+        self.batch, self.row, self.column, self.thread = batch, row, column, self.writer.new_iv()
         block.add_op(thread_loop(self.thread, 0, self.tile.threads, self._thread()))
 
     # What a thread does
 
     def _thread(self) -> Block:
         body, tile = Block(), self.tile
-        either(body, self.k, self._first, lambda _: None)
-        part_down, down, part_across, across = (self.writer.fresh() for _ in range(4))
-        rows, columns = (min(PART, size) for size in tile.of_thread)
+        if_positive(body, self.k, self._first, lambda _: None)
+        part_down, down, part_across, across = (self.writer.new_iv() for _ in range(4))
+        rows, columns = (min(VECTOR_PART, size) for size in tile.of_thread)
         self.at_row = part_down * (rows * tile.down) + self.thread // tile.across * rows + down
         self.at_column = part_across * (columns * tile.across) + self.thread % tile.across * columns + across
         lanes = Block()
         total = self._sums(lanes)
         row, column = self.row + self.at_row, self.column + self.at_column
-        self.writer.within = (self.m - 1 - row, self.n - 1 - column)
-        self.writer.finish(self.nest, [total], self._point(row, column, dim(0)), lanes)
-        self.writer.within = ()
+        self.writer.store_guards = (self.m - 1 - row, self.n - 1 - column)
+        self.writer.epilogue(self.nest, [total], self._point(row, column, dim(0)), lanes)
+        self.writer.store_guards = ()
         for iterator, extent, vector in (
             (across, columns, columns), (part_across, tile.of_thread[1] // columns, 1),
             (down, rows, 1), (part_down, tile.of_thread[0] // rows, 1),
@@ -148,13 +148,13 @@ class SimtMatmulTile:
 
     def _first(self, block: Block) -> None:
         """The first piece of K."""
-        block.add_ops([*self._bring(block, dim(0)), loop.BarrierOp()])
+        block.add_ops([*self._load_tile(block, dim(0)), loop.BarrierOp()])
 
     def _sums(self, block: Block) -> SSAValue:
         """The order's blocks of K, one added after another; all of K where the order is free."""
         if not self.depth or (self.k.const is not None and self.k.const <= self.depth):
             return self._block_of_k(block, dim(0), self.k)
-        first, body = self.writer.fresh(), Block(arg_types=[self.state])
+        first, body = self.writer.new_iv(), Block(arg_types=[self.state])
         sums = self._block_of_k(body, first, minimum(self.k, first + self.depth))
         body.add_op(loop.YieldOp(*self.writer.combine(self.nest, [body.args[0], sums], body)))
         made = loop.ForOp(str(first), 0, self.k, body, step=self.depth, inits=[self._identity(block)])
@@ -163,15 +163,15 @@ class SimtMatmulTile:
 
     def _block_of_k(self, block: Block, first: Dim, stop: Dim) -> SSAValue:
         """The sum from `first` on: whole pieces, then the elements of the last one."""
-        start, k = self.writer.fresh(), self.writer.fresh()
-        whole = first + (stop - first) // DEPTH * DEPTH
+        start, k = self.writer.new_iv(), self.writer.new_iv()
+        whole = first + (stop - first) // K_TILE * K_TILE
         body = Block(arg_types=[self.state])
-        coming = self._bring(body, start + DEPTH)
+        coming = self._load_tile(body, start + K_TILE)
         total: SSAValue = body.args[0]
-        for i in range(DEPTH):
+        for i in range(K_TILE):
             total = self._step(body, total, start, dim(i))
         body.add_ops([*coming, loop.BarrierOp(), loop.YieldOp(total)])
-        pieces = loop.ForOp(str(start), first, whole, body, step=DEPTH, inits=[self._identity(block)])
+        pieces = loop.ForOp(str(start), first, whole, body, step=K_TILE, inits=[self._identity(block)])
         rest = Block(arg_types=[self.state])
         rest.add_op(loop.YieldOp(self._step(rest, rest.args[0], whole, k - whole)))
         last = loop.ForOp(str(k), whole, stop, rest, inits=[pieces.outs[0]])
@@ -180,7 +180,7 @@ class SimtMatmulTile:
 
     def _step(self, block: Block, total: SSAValue, start: Dim, k: Dim) -> SSAValue:
         """One element of the piece from `start` on folded into a thread's sums."""
-        half = start // DEPTH % 2
+        half = start // K_TILE % 2
         a = loop.LoadOp(self.left.result, [half, k, self.at_row])
         b = loop.LoadOp(self.right.result, [half, k, self.at_column])
         block.add_ops([a, b])
@@ -195,29 +195,29 @@ class SimtMatmulTile:
 
     # Pieces of the operands
 
-    def _bring(self, block: Block, start: Dim) -> list[loop.StoreOp]:
+    def _load_tile(self, block: Block, start: Dim) -> list[loop.StoreOp]:
         """Loads a thread's elements of the pieces of both operands from `start` on; what puts them there."""
         found: list[loop.StoreOp] = []
         for value, memory, place, extent, which, size in (
             (self.factors.values[0], self.left, self.row, self.m, self.factors.left, self.tile.rows),
             (self.factors.values[1], self.right, self.column, self.n, self.factors.right, self.tile.columns),
         ):
-            along, count = along_k(self.nest, which), size * DEPTH
+            along, count = along_k(self.nest, which), size * K_TILE
             for copy in range(-(-count // self.tile.threads)):
                 element, guards = self.thread + copy * self.tile.threads, list[Dim]()
                 if (copy + 1) * self.tile.threads > count:
                     # Threads that the piece has no element for bring what is last once more, and leave it.
                     guards, element = [count - 1 - element], minimum(element, count - 1)
                 if along:
-                    beside, k = element // DEPTH, element % DEPTH
+                    beside, k = element // K_TILE, element % K_TILE
                 else:
                     beside, k = element % size, element // size
                 # At the edges what is last comes again: it is there, and nobody asks for it.
                 here, depth = minimum(place + beside, extent - 1), minimum(start + k, self.k - 1)
                 left = memory is self.left
                 point = self._point(here if left else dim(0), dim(0) if left else here, depth)
-                loaded = self.writer.factor(self.nest, value, point, block)
-                found.append(loop.StoreOp(loaded, memory.result, [start // DEPTH % 2, k, beside], guards))
+                loaded = self.writer.operand_value(self.nest, value, point, block)
+                found.append(loop.StoreOp(loaded, memory.result, [start // K_TILE % 2, k, beside], guards))
         return found
 
     def _point(self, row: Dim, column: Dim, k: Dim) -> dict[Sym, Dim]:
@@ -235,7 +235,7 @@ class SimtMatmulTile:
 def _bytes_of_piece(size: int, nest: kernel.GenericOp) -> int:
     """The bytes of two pieces of so many rows or columns."""
     element = scalar_dtype(nest.combiner.block.args[0].type)
-    return (2 * DEPTH * (size + PAD) * element.bytes + 15) // 16 * 16
+    return (2 * K_TILE * (size + PAD) * element.bytes + 15) // 16 * 16
 
 
 def along_k(nest: kernel.GenericOp, which: Sequence[int]) -> bool:

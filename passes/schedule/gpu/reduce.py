@@ -16,11 +16,11 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import Access, LoopWriter, accesses, bound, either
-from ..map.schedule import Group, collapse_axes, point_of
-from ..reduce.core import can_vectorize_results, combine_partials, fold, state_types
+from ..body import Access, LoopWriter, accesses, if_positive, materialize_dim
+from ..map.schedule import FusedAxis, collapse_axes, point_of
+from ..reduce.core import accumulator_types, can_vectorize_results, combine_partials, fold
 from .builder import grid_loop, thread_loop
-from .map import Grid
+from .map import LaunchShape
 
 __all__ = ["schedule_gpu_reduction", "supports"]
 
@@ -39,16 +39,16 @@ def supports(nest: kernel.GenericOp) -> bool:
     return not nest.is_scan and nest.order.data.kind in ("tree", "free")
 
 
-def schedule_gpu_reduction(writer: LoopWriter, nest: kernel.GenericOp, block: Block, grid: Grid) -> None:
+def schedule_gpu_reduction(writer: LoopWriter, nest: kernel.GenericOp, block: Block, grid: LaunchShape) -> None:
     """Grids for a nest that `supports`."""
     _Reduction(writer, nest, grid).write(block)
 
 
 class _Reduction:
-    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, grid: Grid):
+    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, grid: LaunchShape):
         self.writer, self.nest, self.grid = writer, nest, grid
         walks = accesses(nest)
-        self.groups: list[Group] = collapse_axes(nest, walks, 0, nest.n_parallel)
+        self.groups: list[FusedAxis] = collapse_axes(nest, walks, 0, nest.n_parallel)
         self.extents = [g.extent for g in self.groups]
         self.results, self.length = product(self.extents), nest.extents.data[-1]
         k = Sym(f"d{nest.n_parallel}")
@@ -58,7 +58,7 @@ class _Reduction:
         piece, few = (COLUMN_PIECE, FEW_COLUMNS) if self.across else (PIECE, FEW_RESULTS)
         whole: Callable[[Block], None] = self._columns if self.across else self._rows
         cut = minimum(self.length - piece, few - self.results)
-        either(block, cut, lambda b: self._cut(b, piece), whole)
+        if_positive(block, cut, lambda b: self._two_stage(b, piece), whole)
 
     def _runs_across(self, walks: Sequence[Access], k: Sym) -> bool:
         """Whether threads stand along results: the order has no lanes, or is free and memory contiguous that way."""
@@ -71,29 +71,29 @@ class _Reduction:
         """The places of the parallel iterators at a result's number."""
         places: Sequence[Dim] = unravel(result, self.extents)
         if len(places) > 1:
-            places = [bound(self.writer, block, p) for p in places]
+            places = [materialize_dim(self.writer, block, p) for p in places]
         return point_of(self.groups, places)
 
     # A result for a team of threads
 
     def _rows(self, block: Block) -> None:
         if self.groups:
-            either(block, self.length - LONG_ROW, self._rows_of_blocks, self._rows_of_warps)
+            if_positive(block, self.length - LONG_ROW, self._rows_of_blocks, self._rows_of_warps)
         else:
             self._rows_of_blocks(block)
 
     def _row(self, body: Block, result: Dim, length: Dim) -> None:
         point = self._point(body, result)
         states = fold(self.writer, self.nest, body, point, dim(0), length, 1, cooperative=True)
-        self.writer.finish(self.nest, states, point, body)
+        self.writer.epilogue(self.nest, states, point, body)
 
     def _rows_of_blocks(self, block: Block) -> None:
-        result, body = self.writer.fresh(), Block()
+        result, body = self.writer.new_iv(), Block()
         self._row(body, result, self.length)
         block.add_op(grid_loop(result, self.results, body, self.grid.threads))
 
     def _rows_of_warps(self, block: Block) -> None:
-        first, result, row = self.writer.fresh(), self.writer.fresh(), Block()
+        first, result, row = self.writer.new_iv(), self.writer.new_iv(), Block()
         self._row(row, result, minimum(self.length, LONG_ROW))
         row.add_op(loop.YieldOp())
         warps = max(1, self.grid.threads // 32)
@@ -106,12 +106,12 @@ class _Reduction:
         def one(body: Block, result: Dim) -> None:
             point = self._point(body, result)
             states = fold(self.writer, self.nest, body, point, dim(0), self.length, 1)
-            self.writer.finish(self.nest, states, point, body)
+            self.writer.epilogue(self.nest, states, point, body)
 
         self._thread_per_result(block, self.results, one)
 
     def _thread_per_result(self, block: Block, count: Dim, write: Callable[[Block, Dim], None]) -> None:
-        first, number, body = self.writer.fresh(), self.writer.fresh(), Block()
+        first, number, body = self.writer.new_iv(), self.writer.new_iv(), Block()
         write(body, number)
         threads = self.grid.threads
         spread = thread_loop(number, first, minimum(count, first + threads), body)
@@ -119,14 +119,14 @@ class _Reduction:
 
     # Long folds
 
-    def _cut(self, block: Block, piece: int) -> None:
+    def _two_stage(self, block: Block, piece: int) -> None:
         """Pieces of every fold first, then what they gave."""
         pieces = (self.length + (piece - 1)) // piece
         dims = (self.results, pieces)
         # What neighbouring threads leave and take is side by side.
         strides = (dim(1), self.results) if self.across else packed_strides(dims)
         partials: list[SSAValue] = []
-        for state in state_types(self.nest):
+        for state in accumulator_types(self.nest):
             info = BufferInfo(scalar_dtype(state), dims, strides)
             partials.append(self.writer.allocate(block, info))
 
@@ -139,7 +139,7 @@ class _Reduction:
 
         def last(body: Block, result: Dim, cooperative: bool) -> None:
             states = combine_partials(self.writer, self.nest, body, partials, [result], pieces, cooperative)
-            self.writer.finish(self.nest, states, self._point(body, result), body)
+            self.writer.epilogue(self.nest, states, self._point(body, result), body)
 
         if self.across:
             # Neighbouring threads have neighbouring results.
@@ -147,14 +147,14 @@ class _Reduction:
                 block,
                 self.results * pieces,
                 lambda body, n: one(
-                    body, *(bound(self.writer, body, e) for e in (n % self.results, n // self.results))
+                    body, *(materialize_dim(self.writer, body, e) for e in (n % self.results, n // self.results))
                 ),
             )
             self._thread_per_result(block, self.results, lambda body, result: last(body, result, False))
             return
-        number, body = self.writer.fresh(), Block()
-        one(body, *(bound(self.writer, body, e) for e in (number // pieces, number % pieces)))
+        number, body = self.writer.new_iv(), Block()
+        one(body, *(materialize_dim(self.writer, body, e) for e in (number // pieces, number % pieces)))
         block.add_op(grid_loop(number, self.results * pieces, body, self.grid.threads))
-        result, body = self.writer.fresh(), Block()
+        result, body = self.writer.new_iv(), Block()
         last(body, result, True)
         block.add_op(grid_loop(result, self.results, body, self.grid.threads))

@@ -15,14 +15,14 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product, unravel
-from ..body import LoopWriter, bound, buffer_info, either
+from ..body import LoopWriter, buffer_info, if_positive, materialize_dim
 from ..reduce.core import fold
-from ..rows.staging import in_place, stage_shared_rows
+from ..rows.staging import in_place_rows, stage_shared_rows
 from .builder import grid_loop, thread_loop, vector_loop
-from .map import Grid
+from .map import LaunchShape
 from .reduce import supports
 
-__all__ = ["WARP", "RowWriter", "is_number", "schedule_gpu_rows", "supports_rows"]
+__all__ = ["WARP", "RowKernel", "is_number", "schedule_gpu_rows", "supports_rows"]
 
 #: Block memory that rows may take, and blocks that rows in other memory are shared by.
 SHARED, BLOCKS = 40 << 10, 512
@@ -36,7 +36,7 @@ def supports_rows(nests: Sequence[kernel.GenericOp]) -> bool:
     return all(not nest.is_reduction or supports(nest) for nest in nests)
 
 
-def schedule_gpu_rows(writer: LoopWriter, rows: kernel.RowGroupOp, block: Block, grid: Grid) -> None:
+def schedule_gpu_rows(writer: LoopWriter, rows: kernel.RowGroupOp, block: Block, grid: LaunchShape) -> None:
     """Grids for rows that `supports_rows`."""
     plain = _Rows(writer, rows.nests, rows.n_shared, grid)
     once = _Rows(writer, stage_shared_rows(rows.nests, rows.n_shared), rows.n_shared, grid)
@@ -44,15 +44,15 @@ def schedule_gpu_rows(writer: LoopWriter, rows: kernel.RowGroupOp, block: Block,
 
     def of_blocks(inner: Block) -> None:
         if once.rows:
-            either(inner, SHARED + 1 - size, once.in_blocks, plain.in_memory if plain.rows else plain.in_blocks)
+            if_positive(inner, SHARED + 1 - size, once.in_blocks, plain.spill_rows if plain.rows else plain.in_blocks)
         else:
             once.in_blocks(inner)
 
-    either(block, minimum(LONG_ROW + 1 - once.length, SHARED + 1 - size * warps), once.in_warps, of_blocks)
+    if_positive(block, minimum(LONG_ROW + 1 - once.length, SHARED + 1 - size * warps), once.in_warps, of_blocks)
 
 
 class _Rows:
-    def __init__(self, writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, grid: Grid):
+    def __init__(self, writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, grid: LaunchShape):
         self.writer, self.nests, self.shared, self.grid = writer, nests, shared, grid
         self.extents = self.nests[0].extents.data[: self.shared]
         self.count = product(self.extents)
@@ -63,7 +63,7 @@ class _Rows:
         self.rows = [v for v in dict.fromkeys(v for n in self.nests for v in n.outs) if _is_private(v)]
         self.rows = [v for v in self.rows if v not in self.kept]
         #: Rows in the place of others.
-        self.instead = in_place(self.nests, self.rows)
+        self.instead = in_place_rows(self.nests, self.rows)
         self.rows = [v for v in self.rows if v not in self.instead]
 
     @property
@@ -75,8 +75,8 @@ class _Rows:
 
     def in_warps(self, block: Block) -> None:
         warps = self.grid.threads // WARP
-        first, row, body, around = self.writer.fresh(), self.writer.fresh(), Block(), Block()
-        shared = self._block_memory(around, warps, [row - first])
+        first, row, body, around = self.writer.new_iv(), self.writer.new_iv(), Block(), Block()
+        shared = self._shared_memory(around, warps, [row - first])
         self._row(body, row, WARP)
         body.add_op(loop.YieldOp())
         upper = minimum(self.count, first + warps)
@@ -84,31 +84,31 @@ class _Rows:
         block.add_op(grid_loop(first, self.count, around, warps * WARP, step=warps, shared=shared))
 
     def in_blocks(self, block: Block) -> None:
-        row, body = self.writer.fresh(), Block()
-        shared = self._block_memory(body, 1, [dim(0)])
+        row, body = self.writer.new_iv(), Block()
+        shared = self._shared_memory(body, 1, [dim(0)])
         self._row(body, row, self.grid.threads)
         block.add_op(grid_loop(row, self.count, body, self.grid.threads, shared=shared))
 
-    def in_memory(self, block: Block) -> None:
+    def spill_rows(self, block: Block) -> None:
         """Blocks that take one row after another, with a row of a temporary for each."""
-        number, row, body = self.writer.fresh(), self.writer.fresh(), Block()
+        number, row, body = self.writer.new_iv(), self.writer.new_iv(), Block()
         blocks = minimum(self.count, BLOCKS)
         for value in self.rows:
-            self.writer.parts[value] = (self.writer.allocate(block, _several(buffer_info(value), blocks)), (number,))
+            self.writer.subviews[value] = (self.writer.allocate(block, _several(buffer_info(value), blocks)), (number,))
         self._take_places()
         self._row(body, row, self.grid.threads)
         body.add_ops([loop.BarrierOp(), loop.YieldOp()])
         each = loop.ForOp(str(row), number, self.count, body, step=blocks)
         block.add_op(grid_loop(number, blocks, Block([each]), self.grid.threads))
 
-    def _block_memory(self, block: Block, copies: int, place: Sequence[Dim]) -> Dim:
+    def _shared_memory(self, block: Block, copies: int, place: Sequence[Dim]) -> Dim:
         """Block memory for the rows of so many teams, the one at `place` for this; its bytes."""
         offset = dim(0)
         for value in self.rows:
             info = _several(buffer_info(value), dim(copies))
             made = loop.AllocOp(info, offset, "shared")
             block.add_op(made)
-            self.writer.parts[value] = (made.result, tuple(place))
+            self.writer.subviews[value] = (made.result, tuple(place))
             offset = offset + _bytes(info)
         self._take_places()
         return offset
@@ -117,17 +117,17 @@ class _Rows:
         for value, first in self.instead.items():
             while first in self.instead:
                 first = self.instead[first]
-            self.writer.parts[value] = self.writer.parts[first]
+            self.writer.subviews[value] = self.writer.subviews[first]
 
     def _row(self, block: Block, row: Dim, threads: int) -> None:
         writer = self.writer
         places: Sequence[Dim] = unravel(row, self.extents)
         if len(places) > 1:
-            places = [bound(writer, block, p) for p in places]
+            places = [materialize_dim(writer, block, p) for p in places]
         done = {Sym(f"d{i}"): place for i, place in enumerate(places)}
-        nests = RowWriter(writer, self.nests, self.grid, self.kept, self.instead)
+        nests = RowKernel(writer, self.nests, self.grid, self.kept, self.instead)
         nests.write(block, done, threads, LONG_ROW if threads == WARP else None)
-        writer.parts = {v: p for v, p in writer.parts.items() if v not in self.rows and v not in self.instead}
+        writer.subviews = {v: p for v, p in writer.subviews.items() if v not in self.rows and v not in self.instead}
 
 
 def is_number(value: SSAValue, nest: kernel.GenericOp, nests: Sequence[kernel.GenericOp], shared: int) -> bool:
@@ -142,14 +142,14 @@ def is_number(value: SSAValue, nest: kernel.GenericOp, nests: Sequence[kernel.Ge
     return True
 
 
-class RowWriter:
+class RowKernel:
     """Writes the nests of one row, one after another, for threads that share it.
 
     What is `kept` is one number a row, in registers; `instead` says which values lie where others lay.
     """
 
     def __init__(
-        self, writer: LoopWriter, nests: Sequence[kernel.GenericOp], grid: Grid, kept: set[SSAValue],
+        self, writer: LoopWriter, nests: Sequence[kernel.GenericOp], grid: LaunchShape, kept: set[SSAValue],
         instead: Mapping[SSAValue, SSAValue],
     ):  # fmt: skip
         self.writer, self.nests, self.grid, self.kept, self.instead = writer, nests, grid, kept, instead
@@ -159,7 +159,7 @@ class RowWriter:
     def write(self, block: Block, done: dict[Sym, Dim], threads: int, most: int | None = None) -> None:
         """The row at the places of the shared iterators that are `done`; folds are of `most` elements at most."""
         writer = self.writer
-        writer.kept, writer.registers = self.kept, {}
+        writer.scalar_buffers, writer.scalar_values = self.kept, {}
         read: set[SSAValue] = set()
         for nest in self.nests:
             if any(self.instead.get(v, v) in read for v in nest.outs):
@@ -170,7 +170,7 @@ class RowWriter:
             if self.handed & set(nest.outs):
                 block.add_op(loop.BarrierOp())
                 read.clear()
-        writer.kept, writer.registers = set(), {}
+        writer.scalar_buffers, writer.scalar_values = set(), {}
 
     def _nest(
         self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], threads: int, most: int | None
@@ -190,7 +190,7 @@ class RowWriter:
             length = nest.extents.data[-1]
             upper = length if most is None else minimum(length, most)
             states = fold(self.writer, nest, body, here, dim(0), upper, 1, cooperative=True)
-            self.writer.finish(nest, states, here, body)
+            self.writer.epilogue(nest, states, here, body)
 
         if not nest.is_reduction:
             if inner:
@@ -198,7 +198,7 @@ class RowWriter:
             else:
                 element(block, dim(0))
         elif inner:
-            place, body = self.writer.fresh(), Block()
+            place, body = self.writer.new_iv(), Block()
             folded(body, place)
             body.add_op(loop.YieldOp())
             block.add_op(loop.ForOp(str(place), 0, product(inner), body))
@@ -210,19 +210,19 @@ class RowWriter:
     ) -> None:
         """The elements of a row, several a thread at once, a team's width apart."""
         writer, run = self.writer, threads * copies
-        start, body = writer.fresh(), Block()
+        start, body = writer.new_iv(), Block()
 
         def whole(inner: Block) -> None:
-            thread, copy, one = writer.fresh(), writer.fresh(), Block()
+            thread, copy, one = writer.new_iv(), writer.new_iv(), Block()
             store(one, start + copy * threads + thread)
             inner.add_op(thread_loop(thread, 0, threads, vector_loop(copy, one, unroll=copies)))
 
         def rest(inner: Block) -> None:
-            place, one = writer.fresh(), Block()
+            place, one = writer.new_iv(), Block()
             store(one, place)
             inner.add_op(thread_loop(place, start, extent, one))
 
-        either(body, extent - start - (run - 1), whole, rest)
+        if_positive(body, extent - start - (run - 1), whole, rest)
         body.add_op(loop.YieldOp())
         block.add_op(loop.ForOp(str(start), 0, extent, body, step=run))
 

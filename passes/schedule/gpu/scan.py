@@ -16,9 +16,9 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import LoopWriter, accesses, bound, either
+from ..body import LoopWriter, accesses, if_positive, materialize_dim
 from ..map.schedule import collapse_axes, point_of
-from ..reduce.core import state_types
+from ..reduce.core import accumulator_types
 from .builder import grid_loop, thread_loop
 
 __all__ = ["SHORT_ROW", "schedule_gpu_scan", "supports_scan"]
@@ -28,7 +28,7 @@ THREADS = 128
 #: Of rows with no more elements each has a thread.
 SHORT_ROW = 64
 #: Elements of a chain that are loaded at once.
-AHEAD = 8
+LOADS_IN_FLIGHT = 8
 _FIRST = (dim(0), dim(0))
 
 
@@ -43,7 +43,7 @@ def schedule_gpu_scan(
     """Grids for a nest that `supports_scan`; `short_rows` writes those for rows that are too short to be shared."""
     scan = _Scan(writer, nest)
     if scan.groups:
-        either(block, scan.length - SHORT_ROW, scan.write, short_rows)
+        if_positive(block, scan.length - SHORT_ROW, scan.write, short_rows)
     else:
         scan.write(block)
 
@@ -56,14 +56,14 @@ class _Scan:
         self.extents = [g.extent for g in self.groups]
         self.results, self.length = product(self.extents), nest.extents.data[-1]
         self.size, self.lanes = nest.order.data.block, nest.order.data.lanes
-        self.types = state_types(nest)
+        self.types = accumulator_types(nest)
 
     def write(self, block: Block) -> None:
-        either(block, self.length - self.size, self._in_pieces, self._in_one)
+        if_positive(block, self.length - self.size, self._in_pieces, self._in_one)
 
     def _in_one(self, block: Block) -> None:
         """A block for a row."""
-        result, body = self.writer.fresh(), Block()
+        result, body = self.writer.new_iv(), Block()
         piece = _Piece(self, body, result, dim(0))
         piece.scan()
         piece.finish(self.writer.identity(self.nest, body))
@@ -75,8 +75,8 @@ class _Scan:
         starts = [writer.allocate(block, BufferInfo(scalar_dtype(t), dims, packed_strides(dims))) for t in self.types]
 
         def grid(write: Callable[[_Piece, Sequence[Dim]], None]) -> None:
-            number, body = writer.fresh(), Block()
-            place = [bound(writer, body, e) for e in (number // pieces, number % pieces)]
+            number, body = writer.new_iv(), Block()
+            place = [materialize_dim(writer, body, e) for e in (number // pieces, number % pieces)]
             piece = _Piece(self, body, *place)
             piece.scan()
             write(piece, place)
@@ -86,7 +86,7 @@ class _Scan:
             one = Block()
             states = piece.within(one, piece.count - 1)
             one.add_ops([loop.StoreOp(v, buffer, place) for v, buffer in zip(states, starts)])
-            piece.body.add_op(thread_loop(writer.fresh(), 0, 1, one))
+            piece.body.add_op(thread_loop(writer.new_iv(), 0, 1, one))
 
         def finish(piece: _Piece, place: Sequence[Dim]) -> None:
             loads = [loop.LoadOp(buffer, place) for buffer in starts]
@@ -100,16 +100,16 @@ class _Scan:
     def _chain_of_pieces(self, block: Block, starts: Sequence[SSAValue], pieces: Dim) -> None:
         """The pieces' totals become what each of them starts from: a block for a row, which takes `size` at once."""
         writer, room = self.writer, self.size
-        result, first, body = writer.fresh(), writer.fresh(), Block()
-        memory = _Memory(body)
+        result, first, body = writer.new_iv(), writer.new_iv(), Block()
+        memory = SharedAllocator(body)
         totals, before, carried = (memory.of(self.types, n) for n in (room, room, 1))
         start = Block()
         for value, cell in zip(writer.identity(self.nest, start), carried):
             start.add_op(loop.StoreOp(value, cell, _FIRST))
-        body.add_op(thread_loop(writer.fresh(), 0, 1, start))
+        body.add_op(thread_loop(writer.new_iv(), 0, 1, start))
 
         def copies(targets: Sequence[SSAValue], sources: Sequence[SSAValue], here: bool) -> loop.ParallelOp:
-            place, one = writer.fresh(), Block()
+            place, one = writer.new_iv(), Block()
             near, far = [place, dim(0)], [result, first + place]
             for target, source in zip(targets, sources):
                 load = loop.LoadOp(source, far if here else near)
@@ -126,7 +126,7 @@ class _Scan:
         chain.add_ops([loop.StoreOp(v, cell, _FIRST) for v, cell in zip(ends, carried)])
         each = Block()
         each.add_ops([copies(totals, starts, True), loop.BarrierOp()])
-        each.add_ops([thread_loop(writer.fresh(), 0, 1, chain), loop.BarrierOp()])
+        each.add_ops([thread_loop(writer.new_iv(), 0, 1, chain), loop.BarrierOp()])
         each.add_ops([copies(starts, before, False), loop.BarrierOp(), loop.YieldOp()])
         body.add_op(loop.ForOp(str(first), 0, pieces, each, step=room))
         block.add_op(grid_loop(result, self.results, body, THREADS, shared=memory.size))
@@ -141,21 +141,21 @@ class _Scan:
     ) -> list[SSAValue]:
         """Merge `count` states in order, one thread's work; `before` gets what each is merged with.
 
-        Gives the states behind the last one, where `count` is a multiple of `AHEAD`.
+        Gives the states behind the last one, where `count` is a multiple of `LOADS_IN_FLIGHT`.
         """
-        position, body = self.writer.fresh(), Block(arg_types=self.types)
-        newer = [load(minimum(position + i, count - 1), body) for i in range(AHEAD)]
+        position, body = self.writer.new_iv(), Block(arg_types=self.types)
+        newer = [load(minimum(position + i, count - 1), body) for i in range(LOADS_IN_FLIGHT)]
         states = list(body.args)
         for i, merged in enumerate(newer):
             body.add_ops([loop.StoreOp(v, buffer, [position + i, dim(0)]) for v, buffer in zip(states, before)])
             states = self.writer.combine(self.nest, [*states, *merged], body)
         body.add_op(loop.YieldOp(*states))
-        made = loop.ForOp(str(position), 0, count, body, step=AHEAD, inits=inits)
+        made = loop.ForOp(str(position), 0, count, body, step=LOADS_IN_FLIGHT, inits=inits)
         block.add_op(made)
         return list(made.outs)
 
 
-class _Memory:
+class SharedAllocator:
     """Block memory, one array behind the other."""
 
     def __init__(self, block: Block):
@@ -180,11 +180,11 @@ class _Piece:
     def __init__(self, scan: _Scan, body: Block, result: Dim, number: Dim):
         self.scan_, self.body, writer = scan, body, scan.writer
         places: Sequence[Dim] = unravel(result, scan.extents)
-        self.places = [bound(writer, body, p) for p in places] if len(places) > 1 else places
+        self.places = [materialize_dim(writer, body, p) for p in places] if len(places) > 1 else places
         self.first = number * scan.size
         self.count = minimum(scan.size, scan.length - self.first)
         self.n_runs = (self.count + (scan.lanes - 1)) // scan.lanes
-        self.memory = _Memory(body)
+        self.memory = SharedAllocator(body)
         runs = scan.size // scan.lanes
         self.runs = self.memory.of(scan.types, runs, scan.lanes)
         self.before = self.memory.of(scan.types, runs)
@@ -199,7 +199,7 @@ class _Piece:
         return {**point_of(self.scan_.groups, self.places), along: place}
 
     def _elements(self) -> loop.ParallelOp:
-        scan, place, body = self.scan_, self.scan_.writer.fresh(), Block()
+        scan, place, body = self.scan_, self.scan_.writer.new_iv(), Block()
         here = self._point(minimum(self.first + place, scan.length - 1))
         where = [place // scan.lanes, place % scan.lanes]
         for value, buffer in zip(scan.writer.body(scan.nest, here, body), self.runs):
@@ -208,7 +208,7 @@ class _Piece:
 
     def _doubled(self) -> loop.ParallelOp:
         """Each run scanned by doubling, as the order says."""
-        scan, run, body = self.scan_, self.scan_.writer.fresh(), Block()
+        scan, run, body = self.scan_, self.scan_.writer.new_iv(), Block()
         identity = scan.writer.identity(scan.nest, body)
         states = [_loaded(self.runs, [run, dim(lane)], body) for lane in range(scan.lanes)]
         step = 1
@@ -226,11 +226,13 @@ class _Piece:
             body, scan.writer.identity(scan.nest, body),
             lambda run, into: _loaded(self.runs, [run, dim(scan.lanes - 1)], into), self.before, self.n_runs,
         )  # fmt: skip
-        return thread_loop(scan.writer.fresh(), 0, 1, body)
+        return thread_loop(scan.writer.new_iv(), 0, 1, body)
 
     def within(self, block: Block, place: Dim) -> list[SSAValue]:
         """The states of the piece's elements up to one of them."""
-        run, lane = (bound(self.scan_.writer, block, e) for e in (place // self.scan_.lanes, place % self.scan_.lanes))
+        run, lane = (
+            materialize_dim(self.scan_.writer, block, e) for e in (place // self.scan_.lanes, place % self.scan_.lanes)
+        )
         older, newer = _loaded(self.before, [run, dim(0)], block), _loaded(self.runs, [run, lane], block)
         return self.scan_.writer.combine(self.scan_.nest, [*older, *newer], block)
 
@@ -240,11 +242,11 @@ class _Piece:
         exclusive = nest.scan is not None and nest.scan.data == "exclusive"
         if exclusive:
             start = Block()
-            writer.finish(nest, list(inits), self._point(self.first), start)
-            self.body.add_op(thread_loop(writer.fresh(), 0, minimum(self.count, 1), start))
-        place, body = writer.fresh(), Block()
+            writer.epilogue(nest, list(inits), self._point(self.first), start)
+            self.body.add_op(thread_loop(writer.new_iv(), 0, minimum(self.count, 1), start))
+        place, body = writer.new_iv(), Block()
         states = writer.combine(nest, [*inits, *self.within(body, place - 1 if exclusive else place)], body)
-        writer.finish(nest, states, self._point(self.first + place), body)
+        writer.epilogue(nest, states, self._point(self.first + place), body)
         self.body.add_op(thread_loop(place, 1 if exclusive else 0, self.count, body))
 
 

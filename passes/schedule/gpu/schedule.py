@@ -23,16 +23,16 @@ from ...cost.model import CostModel
 from ...cost.remarks import collect, remark
 from ...locations import copy_loc
 from ...tensor.tensor_cores import narrow_operands
-from ..base import ScheduleWalk
+from ..base import Scheduler
 from ..body import LoopWriter, buffer_info
 from ..cpu.schedule import CUSTOM_KERNELS, CpuSchedule
 from ..map.schedule import VectorConfig
 from ..matmul.match import match_matmul
 from ..rows.staging import can_fission, fission
 from ..sort.schedule import schedule_sort
-from .attention_rows import Panels, holds_contraction
+from .attention_rows import ContractionRows, holds_contraction
 from .cpu_loops_as_threads import WITH_MEMORY, map_cpu_loops_to_threads
-from .map import Grid, schedule_gpu_map
+from .map import LaunchShape, schedule_gpu_map
 from .matmul_mma import MmaMatmul
 from .matmul_simt import schedule_gpu_contraction
 from .reduce import schedule_gpu_reduction, supports
@@ -44,7 +44,7 @@ from .sort import schedule_gpu_sort
 __all__ = ["ScheduleGpuPass"]
 
 #: For kernels that run as on a CPU: what is in lanes there is threads here.
-AS_THREADS = VectorConfig(vector_bits=128, crossing=False)
+AS_THREADS = VectorConfig(vector_bits=128, lanes_can_shuffle=False)
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class ScheduleGpuPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             GpuSchedule(
-                LoopWriter(function, costs=CostModel.of(function), streams=False, grid=WITH_MEMORY),
-                Grid(self.threads, self.unroll),
+                LoopWriter(function, costs=CostModel.of(function), nontemporal=False, gpu_threads=WITH_MEMORY),
+                LaunchShape(self.threads, self.unroll),
                 self.warpgroups,
                 self.tma,
             ).function(function)
@@ -73,8 +73,8 @@ class ScheduleGpuPass(ModulePass):
 
 
 @dataclass
-class GpuSchedule(ScheduleWalk):
-    grid: Grid
+class GpuSchedule(Scheduler):
+    grid: LaunchShape
     warpgroups: bool
     tma: bool
 
@@ -132,15 +132,15 @@ class GpuSchedule(ScheduleWalk):
 
     def _panels(self, op: kernel.RowGroupOp, block: Block) -> None:
         """Some rows a block through all nests, or contractions and the nests between them one after another."""
-        panels = Panels(self.writer, op, self.grid)
+        panels = ContractionRows(self.writer, op, self.grid)
         excess = panels.excess if panels.fits_shared_memory else dim(0)
-        self.writer.either(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner))
+        self.writer.if_positive(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner))
 
     def _scans(self, op: kernel.RowGroupOp, block: Block) -> None:
         """Nests one after another, where rows are long enough for that."""
         longest = next(nest.extents.data[-1] for nest in op.nests if supports_scan(nest))
         runs = [[nest] for nest in op.nests]
-        self.writer.either(
+        self.writer.if_positive(
             block, longest - SHORT_ROW,
             lambda inner: self._apart(op, runs, inner), lambda inner: self._as_threads(op, inner),
         )  # fmt: skip
@@ -148,7 +148,7 @@ class GpuSchedule(ScheduleWalk):
     def _sort(self, op: kernel.CustomOp, block: Block) -> None:
         """By blocks, where rows are long enough for that."""
         length = buffer_info(op.ins[0]).dims[op.params["axis"]]
-        self.writer.either(
+        self.writer.if_positive(
             block, length - SHORT_SORT,
             lambda inner: schedule_gpu_sort(self.writer, op, inner), lambda inner: self._as_threads(op, inner),
         )  # fmt: skip

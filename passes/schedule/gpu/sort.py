@@ -19,7 +19,7 @@ from ....dialects.dims.dims import Dim, dim, maximum, minimum, packed_strides
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ..body import LoopWriter, buffer_info
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from ..sort.base import SortBase
 from ..sort.keys import keys_of
@@ -48,10 +48,10 @@ class _Copies:
 
     parts: Sequence[SSAValue]
 
-    def at(self, code: Code, place: Sequence[Dim]) -> list[Value]:
+    def at(self, code: LoopBuilder, place: Sequence[Dim]) -> list[Value]:
         return [code.load(part, place) for part in self.parts]
 
-    def put(self, code: Code, values: Sequence[Value], place: Sequence[Dim]) -> None:
+    def put(self, code: LoopBuilder, values: Sequence[Value], place: Sequence[Dim]) -> None:
         for value, part in zip(values, self.parts, strict=True):
             code.store(value, part, place)
 
@@ -64,7 +64,7 @@ class _Sort(SortBase):
         self.tiles = (self.n + (TILE - 1)) // TILE
 
     def emit(self, block: Block) -> None:
-        code = Code(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
         copies = _Copies([self.allocate(code, t, 2, self.rows, self.n, shared=True) for t in self.types])
         self._sort_tiles(code, copies)
         passes = _bits(self.tiles, MOST_BITS - TILE_BITS)
@@ -72,9 +72,9 @@ class _Sort(SortBase):
             self._merge(each, number, copies)
         self._leave(code, passes % 2, copies)
 
-    def _grid(self, code: Code, write: Callable[[Code, Dim, Dim], None]) -> None:
+    def _grid(self, code: LoopBuilder, write: Callable[[LoopBuilder, Dim, Dim], None]) -> None:
         """A thread for each element of each row."""
-        first, number, inner = self.writer.fresh(), self.writer.fresh(), code.inner()
+        first, number, inner = self.writer.new_iv(), self.writer.new_iv(), code.inner()
         row, i = (inner.bind(inner.b.index(e)) for e in (number // self.n, number % self.n))
         write(inner, row, i)
         count = self.rows * self.n
@@ -83,8 +83,8 @@ class _Sort(SortBase):
 
     # Tiles
 
-    def _sort_tiles(self, code: Code, copies: _Copies) -> None:
-        number, inner = self.writer.fresh(), code.inner()
+    def _sort_tiles(self, code: LoopBuilder, copies: _Copies) -> None:
+        number, inner = self.writer.new_iv(), code.inner()
         row, tile = (inner.bind(inner.b.index(e)) for e in (number // self.tiles, number % self.tiles))
         memory, offset = [], 0
         for element in self.types:
@@ -102,13 +102,13 @@ class _Sort(SortBase):
         self._each(inner, stop, lambda c, i: copies.put(c, here.at(c, [i]), [dim(0), row, first + i]))
         code.block.add_op(grid_loop(number, self.rows * self.tiles, inner.block, THREADS, shared=offset))
 
-    def _each(self, code: Code, count: Dim, write: Callable[[Code, Dim], None]) -> None:
+    def _each(self, code: LoopBuilder, count: Dim, write: Callable[[LoopBuilder, Dim], None]) -> None:
         """So many places, shared by the threads of a block, which then wait for each other."""
-        place, inner = self.writer.fresh(), code.inner()
+        place, inner = self.writer.new_iv(), code.inner()
         write(inner, place)
         code.block.add_ops([thread_loop(place, 0, count, inner.block), loop.BarrierOp()])
 
-    def _element(self, code: Code, row: Dim, i: Dim) -> list[Value]:
+    def _element(self, code: LoopBuilder, row: Dim, i: Dim) -> list[Value]:
         """Keys and position of an element; behind the end of a row what comes after all others."""
         x, there = code.load(self.x, self.place(row, minimum(i, self.n - 1))), code.b.index(self.n - 1 - i) >= 0
         keys = [
@@ -117,7 +117,7 @@ class _Sort(SortBase):
         ]
         return [*keys, code.b.index(i)]
 
-    def _compare(self, code: Code, pair: Dim, bit: Dim, done: Dim, here: _Copies) -> None:
+    def _compare(self, code: LoopBuilder, pair: Dim, bit: Dim, done: Dim, here: _Copies) -> None:
         """A comparator: of an element and its mirror image first, then of those that differ in one bit."""
         b = code.b
         p, shift, one = b.index(pair), b.index(bit), b.constant(1, I64)
@@ -139,11 +139,11 @@ class _Sort(SortBase):
 
     # Merges
 
-    def _merge(self, code: Code, number: Dim, copies: _Copies) -> None:
+    def _merge(self, code: LoopBuilder, number: Dim, copies: _Copies) -> None:
         """Runs of ``TILE * 2**number`` elements, in pairs, from one copy to the other."""
         half = number % 2
 
-        def place(c: Code, row: Dim, i: Dim) -> None:
+        def place(c: LoopBuilder, row: Dim, i: Dim) -> None:
             b = c.b
             bits = b.index(number + TILE_BITS)
             run = b.index(i) >> bits
@@ -151,7 +151,7 @@ class _Sort(SortBase):
             size = c.bind(b.maximum(b.minimum(b.index(self.n - start), b.constant(1, I64) << bits), 0))
             own = copies.at(c, [half, row, i])
 
-            def step(d: Code, at: Dim, found: Value) -> Value:
+            def step(d: LoopBuilder, at: Dim, found: Value) -> Value:
                 further = found + (d.b.constant(1, I64) << d.b.index(number + TILE_BITS - at))
                 where = d.bind(d.b.maximum(d.b.minimum(further, d.b.index(size)), 1))
                 last = d.bind(d.b.minimum(d.b.index(start + where - 1), d.b.index(self.n - 1)))
@@ -168,11 +168,11 @@ class _Sort(SortBase):
 
     # Results
 
-    def _leave(self, code: Code, half: Dim, copies: _Copies) -> None:
+    def _leave(self, code: LoopBuilder, half: Dim, copies: _Copies) -> None:
         name = self.op.fn.data
         wanted = {"sort": "v", "argsort": "p"}.get(name, "vp")
 
-        def write(c: Code, row: Dim, i: Dim) -> None:
+        def write(c: LoopBuilder, row: Dim, i: Dim) -> None:
             position = c.load(copies.parts[-1], [half, row, i])
             for out, what in zip(self.op.outs, wanted, strict=True):
                 value = position if what == "p" else self._value(c, row, c.bind(position))
@@ -180,7 +180,7 @@ class _Sort(SortBase):
 
         self._grid(code, write)
 
-    def _value(self, code: Code, row: Dim, position: Dim) -> Value:
+    def _value(self, code: LoopBuilder, row: Dim, position: Dim) -> Value:
         """An element of the operand; where only values are wanted all NaNs are one, as on a CPU."""
         x = code.load(self.x, self.place(row, position))
         if self.op.fn.data != "sort" or not self.element.is_float or self.element.is_complex:

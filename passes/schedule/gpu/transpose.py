@@ -16,11 +16,11 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import LoopWriter, accesses, bound, buffer_info, either
-from ..map.schedule import Group, point_of
+from ..body import LoopWriter, accesses, buffer_info, if_positive, materialize_dim
+from ..map.schedule import FusedAxis, point_of
 from .builder import grid_loop, thread_loop, vector_loop
 
-__all__ = ["Turned", "match_transposed", "schedule_gpu_tiles"]
+__all__ = ["TransposedInputs", "match_transposed", "schedule_gpu_tiles"]
 
 #: The sides of a tile, and the rows of it that a block's threads are.
 TILE, ROWS = 32, 8
@@ -29,17 +29,17 @@ MOST = 4
 
 
 @dataclass(frozen=True)
-class Turned:
+class TransposedInputs:
     """Inputs that are contiguous along the group number `across` of the outer ones, and not along the inner one."""
 
     across: int
     inputs: tuple[int, ...]
 
 
-def match_transposed(nest: kernel.GenericOp, outer: Sequence[Group], inner: Group) -> Turned | None:
+def match_transposed(nest: kernel.GenericOp, outer: Sequence[FusedAxis], inner: FusedAxis) -> TransposedInputs | None:
     """The inputs of an elementwise nest to load by tiles; None where there are none, or rows are short."""
     walks = accesses(nest)[: len(nest.ins)]
-    best: Turned | None = None
+    best: TransposedInputs | None = None
     for number, group in enumerate(outer):
         found = tuple(
             i
@@ -52,29 +52,34 @@ def match_transposed(nest: kernel.GenericOp, outer: Sequence[Group], inner: Grou
             and far.const != 1
         )
         if found and (best is None or len(found) > len(best.inputs)):
-            best = Turned(number, found[:MOST])
+            best = TransposedInputs(number, found[:MOST])
     if best is None or any((e.const or TILE) < TILE // 2 for e in (outer[best.across].extent, inner.extent)):
         return None
     return best
 
 
 def schedule_gpu_tiles(
-    writer: LoopWriter, nest: kernel.GenericOp, block: Block, outer: Sequence[Group], inner: Group, turned: Turned
+    writer: LoopWriter,
+    nest: kernel.GenericOp,
+    block: Block,
+    outer: Sequence[FusedAxis],
+    inner: FusedAxis,
+    turned: TransposedInputs,
 ) -> None:
     """Grids of tiles of an elementwise nest."""
     across = outer[turned.across]
     others = [g for i, g in enumerate(outer) if i != turned.across]
-    number, body = writer.fresh(), Block()
+    number, body = writer.new_iv(), Block()
     along_tiles, across_tiles = ((g.extent + (TILE - 1)) // TILE for g in (inner, across))
-    column = bound(writer, body, number % along_tiles) * TILE
-    row = bound(writer, body, number // along_tiles % across_tiles) * TILE
+    column = materialize_dim(writer, body, number % along_tiles) * TILE
+    row = materialize_dim(writer, body, number // along_tiles % across_tiles) * TILE
     rest = unravel(number // (along_tiles * across_tiles), [g.extent for g in others])
-    places = [bound(writer, body, p) for p in rest] if others else []
+    places = [materialize_dim(writer, body, p) for p in rest] if others else []
     tiles, size = _tiles(nest, turned, body)
 
     tile = _Tile(writer, nest, tiles, column, row, inner, across, others, places)
     within = minimum(inner.extent - column, across.extent - row) - (TILE - 1)
-    either(body, within, lambda b: tile.write(b, whole=True), lambda b: tile.write(b, whole=False))
+    if_positive(body, within, lambda b: tile.write(b, whole=True), lambda b: tile.write(b, whole=False))
     count = product([g.extent for g in others]) * along_tiles * across_tiles
     block.add_op(grid_loop(number, count, body, TILE * ROWS, shared=size))
 
@@ -88,9 +93,9 @@ class _Tile:
     tiles: dict[int, SSAValue]
     column: Dim
     row: Dim
-    inner: Group
-    across: Group
-    others: Sequence[Group]
+    inner: FusedAxis
+    across: FusedAxis
+    others: Sequence[FusedAxis]
     places: Sequence[Dim]
 
     def write(self, block: Block, whole: bool) -> None:
@@ -103,7 +108,7 @@ class _Tile:
         return point_of([*self.others, self.inner, self.across], [*self.places, along, beside])
 
     def _load(self, block: Block, whole: bool) -> None:
-        thread, copy, body = self.writer.fresh(), self.writer.fresh(), Block()
+        thread, copy, body = self.writer.new_iv(), self.writer.new_iv(), Block()
         high, low = copy * ROWS + thread // TILE, thread % TILE
         along, beside = self.column + high, self.row + low
         if not whole:  # what is last comes again: it is there, and nobody asks for it
@@ -115,21 +120,21 @@ class _Tile:
 
     def _store(self, block: Block, whole: bool) -> None:
         writer, nest = self.writer, self.nest
-        thread, copy, body = writer.fresh(), writer.fresh(), Block()
+        thread, copy, body = writer.new_iv(), writer.new_iv(), Block()
         high, low = copy * ROWS + thread // TILE, thread % TILE
         loads = {i: loop.LoadOp(tile, [low, high]) for i, tile in self.tiles.items()}
         body.add_ops(loads.values())
         along, beside = self.column + low, self.row + high
         if not whole:
-            writer.within = (self.inner.extent - 1 - along, self.across.extent - 1 - beside)
+            writer.store_guards = (self.inner.extent - 1 - along, self.across.extent - 1 - beside)
         there = self._point(along, beside)
         given = {i: made.result for i, made in loads.items()}
         writer.store(nest, writer.body(nest, there, body, given), there, body)
-        writer.within = ()
+        writer.store_guards = ()
         block.add_op(_phase(thread, copy, body))
 
 
-def _tiles(nest: kernel.GenericOp, turned: Turned, block: Block) -> tuple[dict[int, SSAValue], Dim]:
+def _tiles(nest: kernel.GenericOp, turned: TransposedInputs, block: Block) -> tuple[dict[int, SSAValue], Dim]:
     """A tile of block memory for each turned input, and the bytes of all."""
     found: dict[int, SSAValue] = {}
     offset, dims = dim(0), (dim(TILE), dim(TILE + 1))

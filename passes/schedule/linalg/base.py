@@ -14,13 +14,13 @@ from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.language import ComplexValue, ScalarBuilder, Value
 from ....dialects.types import DType
 from ..body import LoopWriter, buffer_info
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 
 __all__ = ["BatchedLinalg", "conjugate", "inside", "magnitude", "real", "square"]
 
 
-def inside(code: Code, x: Value) -> Value:
+def inside(code: LoopBuilder, x: Value) -> Value:
     """A value of an enclosing block, for the builder of an inner one."""
     if isinstance(x, ComplexValue):
         return ComplexValue(code.b, inside(code, x.re), inside(code, x.im))
@@ -56,52 +56,53 @@ class BatchedLinalg:
         self.width = lanes.width(self.part.bits)
 
     def emit(self, block: Block) -> None:
-        code = Code(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
         self.allocate(code)
-        body, number = code.inner(), self.writer.fresh()
+        body, number = code.inner(), self.writer.new_iv()
         self.one(body, [*unravel(number, self.batch)])
         body.block.add_op(loop.YieldOp())
         costs = self.writer.costs
-        grain = costs.grain(self.rows * self.columns * self.columns, costs.unit)
+        grain = costs.grain(self.rows * self.columns * self.columns, costs.work_unit_ns)
         code.block.add_op(loop.ParallelOp(str(number), 0, product(self.batch), body.block, grain=grain))
 
-    def allocate(self, code: Code) -> None:
+    def allocate(self, code: LoopBuilder) -> None:
         """Memory of the thread."""
         raise NotImplementedError
 
-    def one(self, code: Code, at: list[Dim]) -> None:
+    def one(self, code: LoopBuilder, at: list[Dim]) -> None:
         """The loops for the matrix at an index of the stack."""
         raise NotImplementedError
 
-    def scratch(self, code: Code, element: DType, *dims: Dim | int) -> SSAValue:
+    def scratch(self, code: LoopBuilder, element: DType, *dims: Dim | int) -> SSAValue:
         shape = tuple(dim(d) for d in dims)
         return self.writer.allocate(code.block, BufferInfo(element, shape, packed_strides(shape)), "thread")
 
     def copy(
-        self, code: Code, source: SSAValue, at: list[Dim], target: SSAValue, to: list[Dim], rows: Dim, columns: Dim,
+        self, code: LoopBuilder, source: SSAValue, at: list[Dim], target: SSAValue, to: list[Dim], rows: Dim,
+        columns: Dim,
         shift: Dim | int = 0,
     ) -> None:  # fmt: skip
         """A matrix from one place to another, there from column `shift` on."""
         with code.for_(0, rows) as (middle, i), middle.for_(0, columns, self.width) as (c, j):
             c.store(c.load(source, [*at, i, j]), target, [*to, i, j + shift])
 
-    def zero(self, code: Code, element: DType) -> Value:
+    def zero(self, code: LoopBuilder, element: DType) -> Value:
         return code.b.constant(0, element)
 
     @contextmanager
-    def lanes(self, code: Code, lower: Dim | int, upper: Dim | int) -> Iterator[tuple[Code, Dim]]:
+    def lanes(self, code: LoopBuilder, lower: Dim | int, upper: Dim | int) -> Iterator[tuple[LoopBuilder, Dim]]:
         with code.for_(lower, upper, self.width) as (c, j):
             yield c, j
 
     def add_row(
-        self, code: Code, matrix: SSAValue, to: Dim, factor: Value, source: Dim, lower: Dim, upper: Dim
+        self, code: LoopBuilder, matrix: SSAValue, to: Dim, factor: Value, source: Dim, lower: Dim, upper: Dim
     ) -> None:
         """``matrix[to] += factor * matrix[source]``, for columns ``lower <= j < upper``."""
         with self.lanes(code, lower, upper) as (c, j):
             there, x = c.load(matrix, [to, j]), c.load(matrix, [source, j])
-            c.store(times_plus(c, inside(c, factor), x, there), matrix, [to, j])
+            c.store(fma(c, inside(c, factor), x, there), matrix, [to, j])
 
 
-def times_plus(code: Code, x: Value, y: Value, z: Value) -> Value:
+def fma(code: LoopBuilder, x: Value, y: Value, z: Value) -> Value:
     """``x*y + z``, rounded once where that is one instruction."""
     return x * y + z if isinstance(x, ComplexValue) else code.b.fma(x, y, z)

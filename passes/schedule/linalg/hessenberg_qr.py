@@ -18,7 +18,7 @@ from ....dialects.dims.dims import Dim, dim, minimum
 from ....dialects.scalar.language import ComplexValue, ScalarBuilder, Value
 from ....dialects.types import DTYPES
 from ..body import LoopWriter
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import BatchedLinalg, conjugate, inside, magnitude, square
 
@@ -50,7 +50,7 @@ class Givens(NamedTuple):
     cosine: Value
     sine: Value
 
-    def inside(self, code: Code) -> Givens:
+    def inside(self, code: LoopBuilder) -> Givens:
         return Givens(inside(code, self.cosine), inside(code, self.sine))
 
 
@@ -87,7 +87,7 @@ def _root(b: ScalarBuilder, z: Value) -> Value:
 class _Eigenvalues(BatchedLinalg):
     """`h` becomes the triangle, of which only the diagonal blocks that are worked on are kept up to date."""
 
-    def allocate(self, code: Code) -> None:
+    def allocate(self, code: LoopBuilder) -> None:
         n = self.rows
         limits = np.finfo(self.part.numpy)
         self.eps = float(limits.eps)
@@ -95,7 +95,7 @@ class _Eigenvalues(BatchedLinalg):
         self.h = self.scratch(code, self.element, n, n)
         self.cells, self.sizes = self.scratch(code, I64, 3), self.scratch(code, self.part, 2)
 
-    def one(self, code: Code, at: list[Dim]) -> None:
+    def one(self, code: LoopBuilder, at: list[Dim]) -> None:
         self._take(code, at)
         self._zeros_below_the_subdiagonal(code)
         self._triangle(code)
@@ -105,12 +105,12 @@ class _Eigenvalues(BatchedLinalg):
         with code.for_(0, self.rows) as (c, i):
             c.store(_times(c.load(self.h, [i, i]), inside(c, back)), self.op.outs[0], [*at, i])
 
-    def _take(self, code: Code, at: list[Dim]) -> None:
+    def _take(self, code: LoopBuilder, at: list[Dim]) -> None:
         """The matrix, by a factor that keeps squares of its elements finite, and digits in them."""
         b, n, a = code.b, self.rows, self.op.ins[0]
 
-        def largest(c: Code, i: Dim, found: Value) -> Value:
-            def larger(d: Code, j: Dim, most: Value) -> Value:
+        def largest(c: LoopBuilder, i: Dim, found: Value) -> Value:
+            def larger(d: LoopBuilder, j: Dim, most: Value) -> Value:
                 size = _size(d.load(a, [*at, i, j]))
                 return d.b.select(size <= most, most, size)
 
@@ -129,7 +129,7 @@ class _Eigenvalues(BatchedLinalg):
         with code.for_(0, n) as (middle, i), self.lanes(middle, 0, n) as (c, j):
             c.store(_times(c.load(a, [*at, i, j]), inside(c, unit)), self.h, [i, j])
 
-    def _zeros_below_the_subdiagonal(self, code: Code) -> None:
+    def _zeros_below_the_subdiagonal(self, code: LoopBuilder) -> None:
         n, h = self.rows, self.h
         with code.for_(0, n - 2) as (column, k), column.for_(0, n - 2 - k) as (c, up):
             i = n - 1 - up
@@ -137,7 +137,7 @@ class _Eigenvalues(BatchedLinalg):
             self._turn(c, found, i - 1, k, n, dim(0), n)
             c.store(self.zero(c, self.element), h, [i, k])
 
-    def _turn(self, code: Code, found: Givens, p: Dim, left: Dim, right: Dim, top: Dim, bottom: Dim) -> None:
+    def _turn(self, code: LoopBuilder, found: Givens, p: Dim, left: Dim, right: Dim, top: Dim, bottom: Dim) -> None:
         """Rows `p` and ``p + 1`` turned in columns `left` to `right`, then the columns in rows `top` to `bottom`."""
         h, q = self.h, p + 1
         with self.lanes(code, left, right) as (c, j):
@@ -151,31 +151,31 @@ class _Eigenvalues(BatchedLinalg):
             c.store(_times(x, cosine) + conjugate(c.b, sine) * y, h, [i, p])
             c.store(_times(y, cosine) - sine * x, h, [i, q])
 
-    def _triangle(self, code: Code) -> None:
+    def _triangle(self, code: LoopBuilder) -> None:
         """QR steps until nothing is left below the diagonal, or too many were made."""
         cells, h = self.cells, self.h
 
-        def step(c: Code) -> None:
+        def step(c: LoopBuilder) -> None:
             c.store(c.load(cells, _LEFT) - 1, cells, _LEFT)
             last = c.bind(c.load(cells, _LAST))
             first = c.bind(c.fold(1, last + 1, c.b.constant(0, I64), self._after_a_zero))
             c.if_(c.b.index(first) > 0, lambda d: d.store(self.zero(d, self.element), h, [first, first - 1]), _nothing)
             c.if_(c.b.index(last - first).equals(0), found, lambda d: self._step(d, first, last))
 
-        def found(c: Code) -> None:
+        def found(c: LoopBuilder) -> None:
             c.store(c.load(cells, _LAST) - 1, cells, _LAST)
             c.store(c.b.constant(0, I64), cells, _TRIED)
 
         code.while_(lambda c: (c.load(cells, _LAST) > 0) & (c.load(cells, _LEFT) > 0), step)
 
-    def _after_a_zero(self, code: Code, i: Dim, found: Value) -> Value:
+    def _after_a_zero(self, code: LoopBuilder, i: Dim, found: Value) -> Value:
         """`i` where the element on the subdiagonal in its row is as good as zero, else what was found."""
         h = self.h
         near = _size(code.load(h, [i - 1, i - 1])) + _size(code.load(h, [i, i]))
         near = code.b.select(near.equals(0), code.load(self.sizes, _NORM), near)
         return code.b.select(_size(code.load(h, [i, i - 1])) <= near * self.eps, code.b.index(i), found)
 
-    def _step(self, code: Code, first: Dim, last: Dim) -> None:
+    def _step(self, code: LoopBuilder, first: Dim, last: Dim) -> None:
         """One QR step of rows and columns `first` to `last`: a shift, and the rotations that follow from it."""
         h = self.h
         shift = self._shift(code, last)
@@ -187,7 +187,7 @@ class _Eigenvalues(BatchedLinalg):
             self._similar(c, found, k, k - 1, first, last)
             c.store(self.zero(c, self.element), h, [k + 1, k - 1])
 
-    def _similar(self, code: Code, found: Givens, p: Dim, left: Dim, first: Dim, last: Dim) -> None:
+    def _similar(self, code: LoopBuilder, found: Givens, p: Dim, left: Dim, first: Dim, last: Dim) -> None:
         """A rotation of a QR step, where it changes what is read later."""
         right, top = self._reach(first, last)
         self._turn(code, found, p, left, right, top, minimum(p + 3, last + 1))
@@ -196,7 +196,7 @@ class _Eigenvalues(BatchedLinalg):
         """Up to which columns, and from which rows on, a step changes the triangle: of the block that is worked on."""
         return last + 1, first
 
-    def _shift(self, code: Code, last: Dim) -> Value:
+    def _shift(self, code: LoopBuilder, last: Dim) -> Value:
         """The eigenvalue of the last two rows and columns closer to the last element; at times another number."""
         b, h = code.b, self.h
         x, above = code.load(h, [last - 1, last - 1]), code.load(h, [last - 1, last])
@@ -211,25 +211,25 @@ class _Eigenvalues(BatchedLinalg):
         return b.select(stuck, y + b.cast(_size(below) * 0.75, self.element), shift)
 
 
-def _nothing(_: Code) -> None:
+def _nothing(_: LoopBuilder) -> None:
     pass
 
 
 class _Eigenvectors(_Eigenvalues):
     """Rows of `y` are the columns of the unitary matrix; `x` is a vector of the triangle, `v` one of the operand."""
 
-    def allocate(self, code: Code) -> None:
+    def allocate(self, code: LoopBuilder) -> None:
         super().allocate(code)
         n = self.rows
         self.y, self.x, self.v = (self.scratch(code, self.element, *s) for s in ((n, n), (n,), (n,)))
 
-    def _take(self, code: Code, at: list[Dim]) -> None:
+    def _take(self, code: LoopBuilder, at: list[Dim]) -> None:
         super()._take(code, at)
         with code.for_(0, self.rows) as (middle, i), self.lanes(middle, 0, self.rows) as (c, j):
             one = c.b.cast(c.b.index(i - j).equals(0), self.part)
             c.store(c.b.cast(one, self.element), self.y, [i, j])
 
-    def _turn(self, code: Code, found: Givens, p: Dim, left: Dim, right: Dim, top: Dim, bottom: Dim) -> None:
+    def _turn(self, code: LoopBuilder, found: Givens, p: Dim, left: Dim, right: Dim, top: Dim, bottom: Dim) -> None:
         super()._turn(code, found, p, left, right, top, bottom)
         with self.lanes(code, 0, self.rows) as (c, j):
             cosine, sine = found.inside(c)
@@ -241,13 +241,13 @@ class _Eigenvectors(_Eigenvalues):
         """The whole triangle, of which the vectors are."""
         return self.rows, dim(0)
 
-    def one(self, code: Code, at: list[Dim]) -> None:
+    def one(self, code: LoopBuilder, at: list[Dim]) -> None:
         super().one(code, at)
         with code.for_(0, self.rows) as (c, k):
             self._of_the_triangle(c, k)
             self._of_the_operand(c, k, at)
 
-    def _of_the_triangle(self, code: Code, k: Dim) -> None:
+    def _of_the_triangle(self, code: LoopBuilder, k: Dim) -> None:
         """Its eigenvector to the eigenvalue in row `k`, of any length: by substitution upwards."""
         h, x = self.h, self.x
         with self.lanes(code, 0, k) as (c, j):
@@ -269,13 +269,13 @@ class _Eigenvectors(_Eigenvalues):
             with self.lanes(middle, 0, i) as (c, j):
                 c.store(c.load(x, [j]) - inside(c, factor) * c.load(h, [j, i]), x, [j])
 
-    def _shrink(self, code: Code, count: Dim, by: Value) -> None:
+    def _shrink(self, code: LoopBuilder, count: Dim, by: Value) -> None:
         """The first elements of the triangle's vector, so that one of that size has size 1."""
         factor = 1.0 / inside(code, by)
         with self.lanes(code, 0, count) as (c, j):
             c.store(_times(c.load(self.x, [j]), inside(c, factor)), self.x, [j])
 
-    def _of_the_operand(self, code: Code, k: Dim, at: list[Dim]) -> None:
+    def _of_the_operand(self, code: LoopBuilder, k: Dim, at: list[Dim]) -> None:
         """The operand's vector: of length one, its largest element real, as LAPACK's geev gives it."""
         n, v = self.rows, self.v
         with self.lanes(code, 0, n) as (c, j):
@@ -286,7 +286,7 @@ class _Eigenvectors(_Eigenvalues):
                 c.store(inside(c, factor) * c.load(self.y, [i, j]) + c.load(v, [j]), v, [j])
         total = code.fold(0, n, self.zero(code, self.part), lambda c, j, s: s + square(c.load(v, [j])))
 
-        def larger(c: Code, j: Dim, best: Value) -> Value:
+        def larger(c: LoopBuilder, j: Dim, best: Value) -> Value:
             return c.b.select(square(c.load(v, [j])) > square(c.load(v, [c.bind(best)])), c.b.index(j), best)
 
         largest = code.load(v, [code.bind(code.fold(1, n, code.b.constant(0, I64), larger))])

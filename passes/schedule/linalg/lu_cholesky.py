@@ -9,7 +9,7 @@ from ....dialects.dims.dims import Dim
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
 from ..body import LoopWriter, buffer_info
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import BatchedLinalg, conjugate, inside, real, square
 
@@ -29,11 +29,11 @@ def schedule_cholesky(writer: LoopWriter, op: kernel.CustomOp, block: Block, lan
 
 
 class _Elimination(BatchedLinalg):
-    def allocate(self, code: Code) -> None:
+    def allocate(self, code: LoopBuilder) -> None:
         self.n, self.m = self.rows, buffer_info(self.op.ins[1]).dims[-1]
         self.w = self.scratch(code, self.element, self.n, self.n + self.m)
 
-    def one(self, code: Code, at: list[Dim]) -> None:
+    def one(self, code: LoopBuilder, at: list[Dim]) -> None:
         (a, b), (x, _, signs), n = self.op.ins, self.op.outs, self.n
         self.copy(code, a, at, self.w, [], n, n)
         self.copy(code, b, at, self.w, [], n, self.m, n)
@@ -45,12 +45,12 @@ class _Elimination(BatchedLinalg):
         with code.for_(0, n) as (middle, i), self.lanes(middle, 0, self.m) as (c, j):
             c.store(c.load(self.w, [i, j + n]), x, [*at, i, j])
 
-    def _eliminate(self, code: Code, at: list[Dim], k: Dim) -> None:
+    def _eliminate(self, code: LoopBuilder, at: list[Dim], k: Dim) -> None:
         """Column `k` below the diagonal becomes zero, by the row that has its largest element."""
         n, w = self.n, self.w
         _, pivots, signs = self.op.outs
 
-        def larger(c: Code, i: Dim, best: Value) -> Value:
+        def larger(c: LoopBuilder, i: Dim, best: Value) -> Value:
             beyond = square(c.load(w, [i, k])) > square(c.load(w, [c.bind(best), k]))
             return c.b.select(beyond, c.b.index(i), best)
 
@@ -67,7 +67,7 @@ class _Elimination(BatchedLinalg):
             factor = -(c.load(w, [i, k]) / inside(c, pivot))
             self.add_row(c, w, i, factor, k, k + 1, n + self.m)
 
-    def _substitute(self, code: Code, k: Dim) -> None:
+    def _substitute(self, code: LoopBuilder, k: Dim) -> None:
         """Row `k` of the solution, taken out of those above."""
         n, w = self.n, self.w
         pivot = code.load(w, [k, k])
@@ -78,10 +78,10 @@ class _Elimination(BatchedLinalg):
 
 
 class _Cholesky(BatchedLinalg):
-    def allocate(self, code: Code) -> None:
+    def allocate(self, code: LoopBuilder) -> None:
         self.w = self.scratch(code, self.element, self.rows, self.rows)
 
-    def one(self, code: Code, at: list[Dim]) -> None:
+    def one(self, code: LoopBuilder, at: list[Dim]) -> None:
         n, w = self.rows, self.w
         self.copy(code, self.op.ins[0], at, w, [], n, n)
         with code.for_(0, n) as (c, k):
@@ -91,7 +91,7 @@ class _Cholesky(BatchedLinalg):
             found = c.b.select(lower, c.load(w, [i, j]), self.zero(c, self.element))
             c.store(found, self.op.outs[0], [*at, i, j])
 
-    def _column(self, code: Code, k: Dim) -> None:
+    def _column(self, code: LoopBuilder, k: Dim) -> None:
         """Column `k` of the factor, and what it takes from the columns behind; its conjugate stays as row `k`."""
         n, w = self.rows, self.w
         root = code.b.sqrt(real(code.load(w, [k, k])))

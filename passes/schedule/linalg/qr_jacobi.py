@@ -12,9 +12,9 @@ from ....dialects.dims.dims import Dim, dim, minimum
 from ....dialects.scalar.language import ComplexValue, Value
 from ....dialects.types import DTYPES
 from ..body import LoopWriter, buffer_info
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
-from .base import BatchedLinalg, conjugate, inside, magnitude, real, square, times_plus
+from .base import BatchedLinalg, conjugate, fma, inside, magnitude, real, square
 
 __all__ = ["schedule_eigh", "schedule_qr", "schedule_svd"]
 
@@ -45,7 +45,7 @@ def schedule_svd(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: V
 class _Qr(BatchedLinalg):
     """Reflection k, ``1 - v @ v.conj().T * scale``, makes column k zero below the diagonal."""
 
-    def allocate(self, code: Code) -> None:
+    def allocate(self, code: LoopBuilder) -> None:
         m, n = self.rows, self.columns
         self.count, self.kept = minimum(m, n), buffer_info(self.op.outs[0]).dims[-1]
         self.r = self.scratch(code, self.element, m, n)
@@ -55,7 +55,7 @@ class _Qr(BatchedLinalg):
         self.sums = self.scratch(code, self.element, m + n)
         self.units = self.scratch(code, self.part, 2)
 
-    def one(self, code: Code, at: list[Dim]) -> None:
+    def one(self, code: LoopBuilder, at: list[Dim]) -> None:
         (a,), (q, r), m = self.op.ins, self.op.outs, self.rows
         self.copy(code, a, at, self.r, [], m, self.columns)
         with code.for_(0, self.count) as (c, k):
@@ -71,12 +71,12 @@ class _Qr(BatchedLinalg):
             upper = c.b.index(i) <= c.b.index(j)
             c.store(c.b.select(upper, c.load(self.r, [i, j]), self.zero(c, self.element)), r, [*at, i, j])
 
-    def _find(self, code: Code, k: Dim) -> None:
+    def _find(self, code: LoopBuilder, k: Dim) -> None:
         """The vector and scale of the reflection that leaves only the first element of column `k` from there on."""
         b, r = code.b, self.r
         units = [b.cast(u, self.element) for u in self._units(code, k)]
 
-        def scaled(c: Code, x: Value) -> Value:
+        def scaled(c: LoopBuilder, x: Value) -> Value:
             return x * inside(c, units[0]) * inside(c, units[1])
 
         total = self._squares(code, k, scaled)
@@ -88,12 +88,12 @@ class _Qr(BatchedLinalg):
         code.store(first + phase * b.cast(norm, self.element), self.v, [k, k])
         code.store(b.select(norm.equals(0), 0.0, 1.0 / (total + norm * size)), self.scales, [k])
 
-    def _squares(self, code: Code, k: Dim, scaled: Callable[[Code, Value], Value]) -> Value:
+    def _squares(self, code: LoopBuilder, k: Dim, scaled: Callable[[LoopBuilder, Value], Value]) -> Value:
         """The sum of the squares of column `k` from row `k` on."""
         zero = self.zero(code, self.part)
         return code.fold(k, self.rows, zero, lambda c, i, s: s + square(scaled(c, c.load(self.r, [i, k]))))
 
-    def _units(self, code: Code, k: Dim) -> list[Value]:
+    def _units(self, code: LoopBuilder, k: Dim) -> list[Value]:
         """Two factors for column `k`: 1, unless its squares overflow or lose digits, as in LAPACK's larfg.
 
         Two, because the inverse of a denormal number may be infinite.
@@ -105,7 +105,7 @@ class _Qr(BatchedLinalg):
         for at in places:
             code.store(code.b.constant(1, self.part), self.units, at)
 
-        def rescale(c: Code) -> None:
+        def rescale(c: LoopBuilder) -> None:
             largest = c.fold(k, self.rows, self.zero(c, self.part), lambda d, i, s: _larger(s, d.load(self.r, [i, k])))
             first = c.b.select(largest < least, c.b.constant(1.0 / least, self.part), 1.0)
             c.store(first, self.units, places[0])
@@ -115,7 +115,7 @@ class _Qr(BatchedLinalg):
         code.if_(usual, lambda c: None, rescale)
         return [code.load(self.units, at) for at in places]
 
-    def _reflect(self, code: Code, k: Dim, matrix: SSAValue, lower: Dim, upper: Dim) -> None:
+    def _reflect(self, code: LoopBuilder, k: Dim, matrix: SSAValue, lower: Dim, upper: Dim) -> None:
         """Reflection `k` of columns ``lower <= j < upper``."""
         with self.lanes(code, lower, upper) as (c, j):
             c.store(self.zero(c, self.element), self.sums, [j])
@@ -123,13 +123,13 @@ class _Qr(BatchedLinalg):
             factor = conjugate(middle.b, middle.load(self.v, [k, i]))
             with self.lanes(middle, lower, upper) as (c, j):
                 x = c.load(matrix, [i, j])
-                c.store(times_plus(c, inside(c, factor), x, c.load(self.sums, [j])), self.sums, [j])
+                c.store(fma(c, inside(c, factor), x, c.load(self.sums, [j])), self.sums, [j])
         with code.for_(k, self.rows) as (middle, i):
             scale = middle.b.cast(middle.load(self.scales, [k]), self.element)
             factor = -(middle.load(self.v, [k, i]) * scale)
             with self.lanes(middle, lower, upper) as (c, j):
                 x = c.load(self.sums, [j])
-                c.store(times_plus(c, inside(c, factor), x, c.load(matrix, [i, j])), matrix, [i, j])
+                c.store(fma(c, inside(c, factor), x, c.load(matrix, [i, j])), matrix, [i, j])
 
 
 class _Jacobi(BatchedLinalg):
@@ -137,17 +137,22 @@ class _Jacobi(BatchedLinalg):
 
     cells: SSAValue
 
-    def sweeps(self, code: Code, count: Dim, rotate: Callable[[Code, Dim, Dim, Callable[[Code], None]], None]) -> None:
+    def sweeps(
+        self,
+        code: LoopBuilder,
+        count: Dim,
+        rotate: Callable[[LoopBuilder, Dim, Dim, Callable[[LoopBuilder], None]], None],
+    ) -> None:
         """``rotate(block, p, q, note)`` for all pairs, again while it notes changes."""
         changes, rounds = [dim(0)], [dim(1)]
         cells = self.cells
         code.store(code.b.constant(1, I64), cells, changes)
         code.store(code.b.constant(0, I64), cells, rounds)
 
-        def note(c: Code) -> None:
+        def note(c: LoopBuilder) -> None:
             c.store(c.b.constant(1, I64), cells, changes)
 
-        def sweep(c: Code) -> None:
+        def sweep(c: LoopBuilder) -> None:
             c.store(c.b.constant(0, I64), cells, changes)
             c.store(c.load(cells, rounds) + 1, cells, rounds)
             with c.for_(0, count) as (outer, p), outer.for_(p + 1, count) as (inner, q):
@@ -155,7 +160,7 @@ class _Jacobi(BatchedLinalg):
 
         code.while_(lambda c: (c.load(cells, changes) > 0) & (c.load(cells, rounds) < SWEEPS), sweep)
 
-    def rotation(self, code: Code, first: Value, second: Value, between: Value) -> tuple[Value, Value, Value]:
+    def rotation(self, code: LoopBuilder, first: Value, second: Value, between: Value) -> tuple[Value, Value, Value]:
         """Of ``[[first, between], [conj(between), second]]``: cosine, sine, and the phase that makes `between` real."""
         b = code.b
         size = magnitude(b, between)
@@ -166,7 +171,7 @@ class _Jacobi(BatchedLinalg):
         return b.cast(cosine, self.element), b.cast(cosine * tangent, self.element), phase
 
     def turn(
-        self, code: Code, found: tuple[Value, Value, Value], length: Dim, p: _Places, q: _Places
+        self, code: LoopBuilder, found: tuple[Value, Value, Value], length: Dim, p: _Places, q: _Places
     ) -> None:  # fmt: skip
         """Two rows, or columns, rotated: ``p`` and ``q`` give the places of their elements."""
         with self.lanes(code, 0, length) as (c, i):
@@ -177,15 +182,15 @@ class _Jacobi(BatchedLinalg):
 
 
 class _Eigh(_Jacobi):
-    def allocate(self, code: Code) -> None:
+    def allocate(self, code: LoopBuilder) -> None:
         n = self.rows
         self.w, self.v = self.scratch(code, self.element, n, n), self.scratch(code, self.element, n, n)
         self.cells = self.scratch(code, I64, 2)
 
-    def one(self, code: Code, at: list[Dim]) -> None:
+    def one(self, code: LoopBuilder, at: list[Dim]) -> None:
         (a,), (values, vectors), n, w, v = self.op.ins, self.op.outs, self.rows, self.w, self.v
 
-        def size(c: Code, i: Dim, sum_: Value) -> Value:
+        def size(c: LoopBuilder, i: Dim, sum_: Value) -> Value:
             return c.fold(0, n, sum_, lambda d, j, s: s + square(d.load(w, [i, j])))
 
         with code.for_(0, n) as (c, i):
@@ -197,7 +202,7 @@ class _Eigh(_Jacobi):
                 d.store(d.b.cast(d.b.cast(d.b.index(i - j).equals(0), self.part), self.element), v, [i, j])
         norm = code.b.sqrt(code.fold(0, n, self.zero(code, self.part), size))
 
-        def rotate(c: Code, p: Dim, q: Dim, note: Callable[[Code], None]) -> None:
+        def rotate(c: LoopBuilder, p: Dim, q: Dim, note: Callable[[LoopBuilder], None]) -> None:
             between = c.load(w, [p, q])
             worth = magnitude(c.b, between) > inside(c, norm) * SMALL[self.part.name]
             c.if_(worth, lambda d: self._rotate(d, p, q, note), lambda d: None)
@@ -208,7 +213,7 @@ class _Eigh(_Jacobi):
             with self.lanes(c, 0, n) as (d, j):
                 d.store(d.load(v, [j, i]), vectors, [*at, i, j])
 
-    def _rotate(self, code: Code, p: Dim, q: Dim, note: Callable[[Code], None]) -> None:
+    def _rotate(self, code: LoopBuilder, p: Dim, q: Dim, note: Callable[[LoopBuilder], None]) -> None:
         note(code)
         w, n = self.w, self.rows
         found = self.rotation(code, real(code.load(w, [p, p])), real(code.load(w, [q, q])), code.load(w, [p, q]))
@@ -224,12 +229,12 @@ class _Eigh(_Jacobi):
 class _Svd(_Jacobi):
     """Rows of scratch memory are the columns of the operand and of v."""
 
-    def allocate(self, code: Code) -> None:
+    def allocate(self, code: LoopBuilder) -> None:
         m, n = self.rows, self.columns
         self.w, self.v = self.scratch(code, self.element, n, m), self.scratch(code, self.element, n, n)
         self.cells = self.scratch(code, I64, 2)
 
-    def one(self, code: Code, at: list[Dim]) -> None:
+    def one(self, code: LoopBuilder, at: list[Dim]) -> None:
         (a,), (turned, v), m, n = self.op.ins, self.op.outs, self.rows, self.columns
         with code.for_(0, n) as (c, j):
             with self.lanes(c, 0, m) as (d, i):
@@ -241,7 +246,7 @@ class _Svd(_Jacobi):
             with code.for_(0, rows) as (c, i), self.lanes(c, 0, n) as (d, j):
                 d.store(d.load(source, [j, i]), target, [*at, i, j])
 
-    def _rotate(self, code: Code, p: Dim, q: Dim, note: Callable[[Code], None]) -> None:
+    def _rotate(self, code: LoopBuilder, p: Dim, q: Dim, note: Callable[[LoopBuilder], None]) -> None:
         b, w = code.b, self.w
 
         def sum_of(term: Callable[[Value, Value], Value]) -> Value:
@@ -254,7 +259,7 @@ class _Svd(_Jacobi):
             between = b.complex_of(between, sum_of(lambda x, y: _imaginary(conjugate(x.b, x) * y)))
         worth = magnitude(b, between) > b.sqrt(first) * b.sqrt(second) * SMALL[self.part.name] * 4.0
 
-        def turn(c: Code) -> None:
+        def turn(c: LoopBuilder) -> None:
             note(c)
             found = self.rotation(c, inside(c, first), inside(c, second), inside(c, between))
             for matrix, length in ((w, self.rows), (self.v, self.columns)):

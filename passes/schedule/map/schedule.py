@@ -14,30 +14,30 @@ from ....dialects.dims.analysis import linear_in, period
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import product
 from ...cost.work import point_time
-from ..body import Access, LoopWriter, Point, accesses, buffer_info, either
+from ..body import Access, LoopWriter, Point, accesses, buffer_info, if_positive
 from ..parallelize import LoopSpec, parallel_loops
 from ..segments import match_segments
 
 #: A piece of parallel work is so many parts, by which alone pieces differ: of a loop of a piece and a half each of two
 #: threads has three quarters.
-PARTS = 4
+TASKS_PER_CHUNK = 4
 #: Bytes of the smallest vector that has stores past the caches.
 LEAST_STREAMED = 16
 
-__all__ = ["Group", "VectorConfig", "choose_lanes", "collapse_axes", "point_of", "schedule_map", "turns"]
+__all__ = ["FusedAxis", "VectorConfig", "choose_lanes", "collapse_axes", "is_transposition", "point_of", "schedule_map"]
 
 
 @dataclass(frozen=True)
 class VectorConfig:
     """How wide: bits of a vector register, or a forced number of lanes and copies (tests).
 
-    `crossing` says whether lanes can change places, as those of a GPU, which are threads, cannot.
+    `lanes_can_shuffle` says whether lanes can change places, as those of a GPU, which are threads, cannot.
     """
 
     vector_bits: int = 256
     lanes: int = 0
     unroll: int = 0
-    crossing: bool = True
+    lanes_can_shuffle: bool = True
 
     def at_most(self, vector_bits: int) -> VectorConfig:
         """With vectors of no more bits."""
@@ -48,7 +48,7 @@ class VectorConfig:
 
 
 @dataclass(frozen=True)
-class Group:
+class FusedAxis:
     """Adjacent iterators that run as one: all operands step through them as through one long dim."""
 
     symbols: tuple[Sym, ...]
@@ -62,11 +62,11 @@ class Group:
         return total
 
 
-def collapse_axes(nest: kernel.GenericOp, walks: Sequence[Access], first: int, last: int) -> list[Group]:
+def collapse_axes(nest: kernel.GenericOp, walks: Sequence[Access], first: int, last: int) -> list[FusedAxis]:
     """The iterators ``first <= i < last`` of a nest, collapsed where every operand and every number allows it."""
     extents = nest.extents.data
     numbers = list(_numbers(nest))
-    groups: list[Group] = []
+    groups: list[FusedAxis] = []
     for i in range(first, last):
         symbol, extent = Sym(f"d{i}"), extents[i]
         if (
@@ -74,9 +74,9 @@ def collapse_axes(nest: kernel.GenericOp, walks: Sequence[Access], first: int, l
             and _runs_on(walks, groups[-1].symbols[-1], symbol, extent)
             and all(_counts_on(e, groups[-1].symbols[-1], symbol, extent) for e in numbers)
         ):
-            groups[-1] = Group((*groups[-1].symbols, symbol), (*groups[-1].extents, extent))
+            groups[-1] = FusedAxis((*groups[-1].symbols, symbol), (*groups[-1].extents, extent))
         else:
-            groups.append(Group((symbol,), (extent,)))
+            groups.append(FusedAxis((symbol,), (extent,)))
     return groups
 
 
@@ -107,7 +107,7 @@ def _counts_on(expr: Dim, outer: Sym, inner: Sym, extent: Dim) -> bool:
     return expr.substitute({outer: dim(0)}).substitute({inner: both}) is expr
 
 
-def point_of(groups: Sequence[Group], iterators: Sequence[Dim]) -> dict[Sym, Dim]:
+def point_of(groups: Sequence[FusedAxis], iterators: Sequence[Dim]) -> dict[Sym, Dim]:
     """Where the nest's iterators stand when the groups' iterators are given."""
     point: dict[Sym, Dim] = {}
     for group, iterator in zip(groups, iterators):
@@ -119,7 +119,7 @@ def point_of(groups: Sequence[Group], iterators: Sequence[Dim]) -> dict[Sym, Dim
     return point
 
 
-def unit_stride_score(walks: Sequence[Access], group: Group) -> int:
+def unit_stride_score(walks: Sequence[Access], group: FusedAxis) -> int:
     """How many operands are contiguous along a group; stores count twice."""
     inner = group.symbols[-1]
     return sum((2 if w.is_output else 1) for w in walks if (s := w.step(inner)) is not None and s.const == 1)
@@ -140,18 +140,18 @@ def schedule_map(
         writer.store(nest, writer.body(nest, done, block), done, block)
         return
     moving = [w for w in walks if any((s := w.step(d)) is None or s.terms for d in order[-1].symbols)]
-    copies = writer.copies(nest, {*order[-1].symbols})
+    copies = writer.unroll_factor(nest, {*order[-1].symbols})
     width, unroll = choose_lanes(lanes, moving or walks, copies)
     step = 1
     if not lanes.unroll:
         divided = (*_numbers(nest), *(e for index in nest.maps_in() for e in index.exprs))
         repeats = math.lcm(*(period(e, order[-1].symbols[-1]) for e in divided))
-        unroll = writer.costs.sharing(unroll, repeats // math.gcd(repeats, width))
+        unroll = writer.costs.unroll_for_period(unroll, repeats // math.gcd(repeats, width))
         step = repeats if unroll * width % repeats == 0 else 1
-    iterators = [writer.fresh() for _ in order]
+    iterators = [writer.new_iv() for _ in order]
     point = {**done, **point_of(order, iterators)}
 
-    cross, extent = _crossing(walks, order), order[-1].extent
+    cross, extent = _transposed_axis(walks, order), order[-1].extent
     runs = match_segments(nest, order[-1].symbols[-1], 2 * width) if len(order[-1].symbols) == 1 else None
 
     def written(where: Point = point) -> Block:
@@ -184,9 +184,9 @@ def schedule_map(
         inside = _inside(nest, order[-1], lower, upper)
         if inside is None:
             return lines(row, row, lower, upper, at_line=len(order) == 1)
-        first, last, writer.holds = inside
+        first, last, writer.proven_guards = inside
         sure = lines(row, row, first, last, lanes.unroll or 4)
-        writer.holds = frozenset()
+        writer.proven_guards = frozenset()
         before, after = (
             loop.ForOp(str(iterators[-1]), a, b, written(), vector=width, unroll=1)
             for a, b in ((lower, first), (last, upper))
@@ -194,9 +194,9 @@ def schedule_map(
         return [before, *sure, after]
 
     if len(order) == 1 and not serial:
-        start, outer, chunk = writer.fresh(), Block(), writer.chunk(nest)
-        whole = math.lcm(step, writer.costs.side_by_side)
-        part = -(-chunk // (PARTS * whole)) * whole
+        start, outer, chunk = writer.new_iv(), Block(), writer.chunk(nest)
+        whole = math.lcm(step, writer.costs.results_in_flight)
+        part = -(-chunk // (TASKS_PER_CHUNK * whole)) * whole
         outer.add_ops([*along(start, minimum(extent, start + part)), loop.YieldOp()])
         block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=part, grain=-(-chunk // part)))
         return
@@ -206,21 +206,21 @@ def schedule_map(
             _tiled_transpose(writer, block, nest, order, iterators, cross, point, width, serial, staged)
 
         excess = dim(0) if serial else _nontemporal_excess(writer, nest, walks, order[-1], width)
-        either(block, excess, lambda b: tiled(b, True), lambda b: tiled(b, False))
+        if_positive(block, excess, lambda b: tiled(b, True), lambda b: tiled(b, False))
         return
     levels = [LoopSpec(i, g.extent) for i, g in zip(iterators[:-1], order)]
     body = Block(along(dim(0), extent))
     parallel_loops(writer, block, levels, body, extent, point_time(nest, writer.costs), serial)
 
 
-def turns(nest: kernel.GenericOp, first: int) -> bool:
+def is_transposition(nest: kernel.GenericOp, first: int) -> bool:
     """Whether the loops for the iterators of an elementwise nest from `first` on go by tiles: a transposition."""
     walks = accesses(nest)
     order = _order(nest, walks, first)
-    return len(order) > 1 and _crossing(walks, order) is not None
+    return len(order) > 1 and _transposed_axis(walks, order) is not None
 
 
-def _order(nest: kernel.GenericOp, walks: Sequence[Access], first: int) -> list[Group]:
+def _order(nest: kernel.GenericOp, walks: Sequence[Access], first: int) -> list[FusedAxis]:
     """The iterators from `first` on in groups, as the loops stand: the last one's goes in vectors."""
     groups = collapse_axes(nest, walks, first, nest.n_parallel)
     scores = [unit_stride_score(walks, g) for g in groups]
@@ -228,7 +228,7 @@ def _order(nest: kernel.GenericOp, walks: Sequence[Access], first: int) -> list[
     return [g for i, g in enumerate(groups) if i != vector] + groups[vector : vector + 1]
 
 
-def _inside(nest: kernel.GenericOp, group: Group, lower: Dim, upper: Dim) -> tuple[Dim, Dim, frozenset[Dim]] | None:
+def _inside(nest: kernel.GenericOp, group: FusedAxis, lower: Dim, upper: Dim) -> tuple[Dim, Dim, frozenset[Dim]] | None:
     """The part of a range of an iterator where all guards that ask for it alone hold, and these; None without any."""
     symbol = group.symbols[-1]
     others = {Sym(f"d{i}") for i in range(len(nest.extents.data))} - {symbol}
@@ -248,7 +248,7 @@ def _inside(nest: kernel.GenericOp, group: Group, lower: Dim, upper: Dim) -> tup
     return first, maximum(first, last), frozenset(found)
 
 
-def _crossing(walks: Sequence[Access], order: Sequence[Group]) -> int | None:
+def _transposed_axis(walks: Sequence[Access], order: Sequence[FusedAxis]) -> int | None:
     """A group along which some operand is contiguous that strides along the vector group: a transposition."""
     vector = order[-1].symbols[-1]
     crossed = [w for w in walks if (s := w.step(vector)) is not None and s.terms and s.const != 1]
@@ -257,14 +257,14 @@ def _crossing(walks: Sequence[Access], order: Sequence[Group]) -> int | None:
 
 
 def _alignment_peel(
-    writer: LoopWriter, nest: kernel.GenericOp, where: Point, iterator: Dim, along: Group, lower: Dim, upper: Dim
+    writer: LoopWriter, nest: kernel.GenericOp, where: Point, iterator: Dim, along: FusedAxis, lower: Dim, upper: Dim
 ) -> Dim:
     """The elements from `lower` to the first whole line of a result's row, where the rows are to go past the caches.
 
     Where rows are short the lines that they share are most of what there is: none.
     """
     info, costs = buffer_info(nest.outs[0]), writer.costs
-    if accesses(nest)[-1].step(along.symbols[-1]) is not dim(1) or not writer.may_stream(nest):
+    if accesses(nest)[-1].step(along.symbols[-1]) is not dim(1) or not writer.may_be_nontemporal(nest):
         return dim(0)
     excess = product(info.dims) * info.dtype.bytes - (costs.nontemporal_threshold - 1)
     line = int(costs.machine.cache_line) // info.dtype.bytes
@@ -277,12 +277,12 @@ def _alignment_peel(
 
 
 def _nontemporal_excess(
-    writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], along: Group, width: int
+    writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], along: FusedAxis, width: int
 ) -> Dim:
     """Positive where the result of a transposition goes past the caches, and its rows are whole lines."""
     info = buffer_info(nest.outs[0])
     contiguous = (s := walks[-1].step(along.symbols[-1])) is not None and s.const == 1
-    if not contiguous or width * info.dtype.bytes < LEAST_STREAMED or not writer.may_stream(nest):
+    if not contiguous or width * info.dtype.bytes < LEAST_STREAMED or not writer.may_be_nontemporal(nest):
         return dim(0)
     excess = product(info.dims) * info.dtype.bytes - (writer.costs.nontemporal_threshold - 1)
     for stride in info.strides:
@@ -295,7 +295,7 @@ def _tiled_transpose(
     writer: LoopWriter,
     block: Block,
     nest: kernel.GenericOp,
-    order: Sequence[Group],
+    order: Sequence[FusedAxis],
     iterators: Sequence[Dim],
     cross: int,
     point: dict[Sym, Dim],
@@ -310,9 +310,9 @@ def _tiled_transpose(
     which it goes on in whole lines.
     """
     across, along = order[cross], order[-1]
-    start, band = writer.fresh(), writer.fresh()
+    start, band = writer.new_iv(), writer.new_iv()
     info = buffer_info(nest.outs[0])
-    lines = (writer.costs.tile,) * 2 if staged else writer.costs.turned(info.dtype.bytes)
+    lines = (writer.costs.l1_tile,) * 2 if staged else writer.costs.transpose_tile(info.dtype.bytes)
     span, length = (max(2 * width, side) for side in lines)
     stop, end = minimum(across.extent, band + span), minimum(along.extent, start + length)
 
@@ -331,7 +331,7 @@ def _tiled_transpose(
         read = loop.LoadOp(stage, place)
         line.add_op(read)
         writer.store(nest, [read.result], point, line)
-        tile.add_ops([in_tile(body, width, 1), in_tile(line, 1, writer.costs.copies(0, 0))])
+        tile.add_ops([in_tile(body, width, 1), in_tile(line, 1, writer.costs.unroll_factor(0, 0))])
     else:
         writer.store(nest, values, point, body, in_order=False)
         tile.add_op(in_tile(body, width, 1))

@@ -30,7 +30,7 @@ from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ...tensor.tensor_cores import FEW, NarrowOperands
-from ..body import LoopWriter, bound
+from ..body import LoopWriter, materialize_dim
 from ..gpu.matmul_simt import along_k, point_of_contraction
 from ..map.schedule import VectorConfig
 from .cpu import schedule_contraction, split_range
@@ -56,7 +56,7 @@ _Place = Callable[..., list[Dim]]
 
 
 @dataclass(frozen=True)
-class _Side:
+class _Operand:
     """One operand: its extent beside K, the tiles of a block of it, and whether memory is contiguous along K."""
 
     number: int
@@ -103,13 +103,13 @@ class AmxMatmul:
         self.k = extents[-1]
         self.steps = (self.k + (unit.depth - 1)) // unit.depth
         down = 1 if m.const is not None and m.const <= TILE else DOWN
-        self.left = _Side(0, m, down, along_k(nest, factors.left))
-        self.right = _Side(1, n, ACROSS, along_k(nest, factors.right))
+        self.left = _Operand(0, m, down, along_k(nest, factors.left))
+        self.right = _Operand(1, n, ACROSS, along_k(nest, factors.right))
 
     def write(self, block: Block) -> None:
         """All results: by tiles, or where there are few rows or columns, or nothing to add, by chains."""
         enough = minimum(minimum(self.left.extent, self.right.extent) - FEW, self.k)
-        self.writer.either(block, enough, self._by_tiles, self._by_chains)
+        self.writer.if_positive(block, enough, self._by_tiles, self._by_chains)
 
     def _by_chains(self, block: Block) -> None:
         self.nest.attributes["order"] = order_attr(CHAIN_FMA)
@@ -120,8 +120,8 @@ class AmxMatmul:
             self._all(block)
             return
         extents = [self.nest.extents.data[i] for i in self.factors.batch]
-        number, body = self.writer.fresh(), Block()
-        places = [bound(self.writer, body, e) for e in unravel(number, extents)]
+        number, body = self.writer.new_iv(), Block()
+        places = [materialize_dim(self.writer, body, e) for e in unravel(number, extents)]
         self.batch, self.alone = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}, True
         self._all(body)
         body.add_op(loop.YieldOp())
@@ -135,9 +135,9 @@ class AmxMatmul:
         self._pack(block, self.right, right, dim(0), panels, TOGETHER)
         held = minimum(maximum(1, rows), self._rows_in(self.writer.costs.machine.l3_bytes))
         left = self._packed(block, self.left, held)
-        band, body = self.writer.fresh(), Block()
-        first = bound(self.writer, body, band * held)
-        last = bound(self.writer, body, minimum(rows, band * held + held))
+        band, body = self.writer.new_iv(), Block()
+        first = materialize_dim(self.writer, body, band * held)
+        last = materialize_dim(self.writer, body, minimum(rows, band * held + held))
         self._pack(body, self.left, left, first, last, 1)
         self._multiply(body, left, right, first, last)
         body.add_op(loop.YieldOp())
@@ -150,7 +150,7 @@ class AmxMatmul:
 
     # Packing
 
-    def _packed(self, block: Block, side: _Side, blocks: Dim) -> _Tiles:
+    def _packed(self, block: Block, side: _Operand, blocks: Dim) -> _Tiles:
         """Memory for the tiles of some blocks of an operand: a worker's own where it is alone."""
         return self._memory(
             block, (blocks, self.steps, dim(self.unit.pieces), dim(side.tiles)), "thread" if self.alone else "arena"
@@ -164,16 +164,16 @@ class AmxMatmul:
         block.add_op(again)
         return _Tiles(elements, again.result)
 
-    def _pack(self, block: Block, side: _Side, tiles: _Tiles, first: Dim, last: Dim, together: int) -> None:
+    def _pack(self, block: Block, side: _Operand, tiles: _Tiles, first: Dim, last: Dim, together: int) -> None:
         """The blocks `first` to `last` of an operand, to the beginning of its memory."""
-        group, number = self.writer.fresh(), self.writer.fresh()
+        group, number = self.writer.new_iv(), self.writer.new_iv()
         body = Block()
         stage = self._memory(body, (dim(self.unit.pieces),), "thread") if side.turned else None
         whole = self.k // self.unit.depth
         for lower, upper, partial in ((dim(0), whole, False), (whole, self.steps, True)):
             if lower == upper:
                 continue
-            step, tile, inner = self.writer.fresh(), self.writer.fresh(), Block()
+            step, tile, inner = self.writer.new_iv(), self.writer.new_iv(), Block()
             start = number * side.size + tile * TILE
             self._pack_tile(inner, side, tiles, stage, (number - first, step, tile), start, partial)
             made = _loop(tile, dim(0), dim(side.tiles), inner)
@@ -184,7 +184,7 @@ class AmxMatmul:
         block.add_op(self._shared(group, first, last, body, work, together))
 
     def _pack_tile(
-        self, block: Block, side: _Side, tiles: _Tiles, stage: _Tiles | None, at: tuple[Dim, Dim, Dim],
+        self, block: Block, side: _Operand, tiles: _Tiles, stage: _Tiles | None, at: tuple[Dim, Dim, Dim],
         start: Dim, partial: bool,
     ) -> None:  # fmt: skip
         """A tile of each piece, whose step of K is `partial` or not; what begins at `start` beside K."""
@@ -201,7 +201,7 @@ class AmxMatmul:
         if stage is None:
             return
         # The word of row r and column c comes from row c and column r.
-        piece, r, c, body = self.writer.fresh(), self.writer.fresh(), self.writer.fresh(), Block()
+        piece, r, c, body = self.writer.new_iv(), self.writer.new_iv(), self.writer.new_iv(), Block()
         word = loop.LoadOp(stage.words, staged(piece, c, r))
         body.add_ops([word, loop.StoreOp(word.result, tiles.words, place(piece, r, c))])
         columns = _block(_loop(c, dim(0), dim(TILE), body, vector=TILE))
@@ -209,11 +209,11 @@ class AmxMatmul:
         block.add_op(_loop(piece, dim(0), dim(self.unit.pieces), rows))
 
     def _fill_elements(
-        self, block: Block, side: _Side, tiles: _Tiles, place: _Place, k: Dim, start: Dim, partial: bool
+        self, block: Block, side: _Operand, tiles: _Tiles, place: _Place, k: Dim, start: Dim, partial: bool
     ) -> None:
         """Rows of elements that are neighbours along K, from `k` on."""
         depth = self.unit.depth
-        r, along, rows = self.writer.fresh(), self.writer.fresh(), Block()
+        r, along, rows = self.writer.new_iv(), self.writer.new_iv(), Block()
         there = minimum(depth, self.k - k) if partial else dim(depth)
         for lower, upper, beyond in ((dim(0), there, False), (there, dim(depth), True)):
             if lower == upper:
@@ -225,16 +225,16 @@ class AmxMatmul:
         block.add_op(_loop(r, dim(0), minimum(TILE, side.extent - start), rows))
 
     def _fill_words(
-        self, block: Block, side: _Side, tiles: _Tiles, place: _Place, k: Dim, start: Dim, partial: bool
+        self, block: Block, side: _Operand, tiles: _Tiles, place: _Place, k: Dim, start: Dim, partial: bool
     ) -> None:
         """Rows of words: of neighbours beside K, each with its next one along K, from `k` on."""
-        number = self.writer.fresh()
+        number = self.writer.new_iv()
         pairs = minimum(TILE, (self.k - k) // 2) if partial else dim(TILE)
         halves = minimum(TILE, (self.k - k + 1) // 2) if partial else dim(TILE)
         for lower, upper, there in ((dim(0), pairs, 2), (pairs, halves, 1), (halves, dim(TILE), 0)):
             if lower == upper:
                 continue
-            j, body = self.writer.fresh(), Block()
+            j, body = self.writer.new_iv(), Block()
             low, high = (
                 self._pieces(body, side, start + j, k + number * 2 + i, beyond=i >= there) for i in range(2)
             )  # fmt: skip
@@ -243,14 +243,16 @@ class AmxMatmul:
             columns = _loop(j, dim(0), minimum(TILE, side.extent - start), body, vector=TILE)
             block.add_op(_loop(number, lower, upper, _block(columns)))
 
-    def _pieces(self, block: Block, side: _Side, beside: Dim, k: Dim, beyond: bool) -> list[Value]:
+    def _pieces(self, block: Block, side: _Operand, beside: Dim, k: Dim, beyond: bool) -> list[Value]:
         """The pieces of a factor; zeros beyond K."""
         b = BodyBuilder(block)
         if beyond:
             return [b.literal(0.0, HALF)] * self.unit.pieces
         row, column = (dim(0), beside) if side.number else (beside, dim(0))
         point = point_of_contraction(self.nest, self.factors, self.batch, row, column, k)
-        left = b.wrap(self.writer.factor(self.nest, self.held.values[side.number], point, block), self.unit.element)
+        left = b.wrap(
+            self.writer.operand_value(self.nest, self.held.values[side.number], point, block), self.unit.element
+        )
         if self.unit.pieces == 1:
             return [left]
         found: list[Value] = []
@@ -263,20 +265,23 @@ class AmxMatmul:
 
     def _multiply(self, block: Block, left: _Tiles, right: _Tiles, first: Dim, last: Dim) -> None:
         """Tasks of a block of the band by a group of panels."""
-        task, body = self.writer.fresh(), Block()
-        rows, panels = bound(self.writer, block, last - first), self.right.blocks
+        task, body = self.writer.new_iv(), Block()
+        rows, panels = materialize_dim(self.writer, block, last - first), self.right.blocks
         blocks, groups = self._tasks(block, rows)
         upper, lower = split_range(self.writer, body, rows, task // groups, blocks)
         before, behind = split_range(self.writer, body, panels, task % groups, groups)
         shape = (dim(self.left.size), dim(self.right.size))
         sums = self.writer.allocate(body, _info(DTYPES[self.unit.sums], shape), "thread")
-        down = bound(self.writer, body, lower - upper)
-        each = bound(self.writer, body, (self.steps + (self.left.size - 1)) // self.steps)
+        down = materialize_dim(self.writer, body, lower - upper)
+        each = materialize_dim(self.writer, body, (self.steps + (self.left.size - 1)) // self.steps)
 
-        fold, step, inner, beside = self.writer.fresh(), self.writer.fresh(), Block(), Block()
+        fold, step, inner, beside = self.writer.new_iv(), self.writer.new_iv(), Block(), Block()
         # Folds go panel by panel, row by row.
         (row, panel), earlier = (
-            (bound(self.writer, inner, n % down + upper), bound(self.writer, inner, n // down + before))
+            (
+                materialize_dim(self.writer, inner, n % down + upper),
+                materialize_dim(self.writer, inner, n // down + before),
+            )
             for n in (fold, maximum(0, fold - 1))
         )
         # The first fold finishes none.
@@ -301,28 +306,28 @@ class AmxMatmul:
         self._finish(body, sums, (lower - 1, behind - 1), first, dim(0), dim(self.left.size))
         body.add_op(loop.YieldOp())
         products = rows * panels * (self.left.size * self.right.size) * maximum(1, self.k)
-        work = bound(self.writer, block, products // maximum(1, blocks * groups))
+        work = materialize_dim(self.writer, block, products // maximum(1, blocks * groups))
         block.add_op(self._shared(task, dim(0), blocks * groups, body, self.writer.costs.grain(work, PRODUCT)))
 
     def _tasks(self, block: Block, rows: Dim) -> tuple[Dim, Dim]:
         """How many blocks of a band by how many groups of panels the tasks are: blocks that the second cache holds."""
         wanted = 1 if self.alone else TASKS
-        held = bound(self.writer, block, self._rows_in(CACHE))
-        blocks = bound(self.writer, block, maximum(1, (rows + (held - 1)) // held))
-        groups = bound(
+        held = materialize_dim(self.writer, block, self._rows_in(CACHE))
+        blocks = materialize_dim(self.writer, block, maximum(1, (rows + (held - 1)) // held))
+        groups = materialize_dim(
             self.writer, block, maximum(1, minimum(self.right.blocks, (dim(wanted) + (blocks - 1)) // blocks))
         )
         enough = (dim(wanted) + (groups - 1)) // groups
-        return bound(self.writer, block, maximum(1, minimum(rows, maximum(blocks, enough)))), groups
+        return materialize_dim(self.writer, block, maximum(1, minimum(rows, maximum(blocks, enough)))), groups
 
     def _finish(self, block: Block, sums: SSAValue, place: tuple[Dim, Dim], first: Dim, start: Dim, end: Dim) -> None:
         """The results of a fold, row by row: those from `start` to `end`."""
         row, column = (place[0] + first) * self.left.size, place[1] * self.right.size
-        r, j, body = self.writer.fresh(), self.writer.fresh(), Block()
+        r, j, body = self.writer.new_iv(), self.writer.new_iv(), Block()
         total = loop.LoadOp(sums, [r, j])
         body.add_op(total)
         point = point_of_contraction(self.nest, self.factors, self.batch, row + r, column + j, dim(0))
-        self.writer.finish(self.nest, [total.result], point, body)
+        self.writer.epilogue(self.nest, [total.result], point, body)
         columns = minimum(self.right.size, self.right.extent - column)
         made = _loop(j, dim(0), columns, body, vector=TILE, unroll=ACROSS)
         there = minimum(self.left.size, self.left.extent - row)

@@ -14,7 +14,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Dim, Sym
 
-__all__ = ["MatmulOperands", "match_matmul", "multiplied"]
+__all__ = ["MatmulOperands", "match_matmul", "match_product"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def match_matmul(nest: kernel.GenericOp) -> MatmulOperands | None:
 
     The order is a chain, a matrix unit's, or free with whole numbers; with lanes along the fold it is a reduction's.
     """
-    values = multiplied(nest)
+    values = match_product(nest)
     if values is None:
         return None
     used = [_iterators(nest, value) for value in values]
@@ -43,7 +43,7 @@ def match_matmul(nest: kernel.GenericOp) -> MatmulOperands | None:
     return MatmulOperands(values, *(tuple(sorted(s)) for s in (left & right, left - right, right - left)))
 
 
-def multiplied(nest: kernel.GenericOp) -> tuple[SSAValue, SSAValue] | None:
+def match_product(nest: kernel.GenericOp) -> tuple[SSAValue, SSAValue] | None:
     """The two scalars whose products a nest folds, in an order that a contraction may have; None for other nests."""
     if nest.order is None or nest.is_scan:
         return None

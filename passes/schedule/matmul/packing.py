@@ -19,7 +19,7 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.analysis import divisors, expand_mods, linear_in, simplify
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import LoopWriter, accesses, backward_slice, bound, buffer_info
+from ..body import LoopWriter, accesses, backward_slice, buffer_info, materialize_dim
 from ..map.schedule import VectorConfig
 from .match import MatmulOperands
 from .packed_lhs import PackedLhs
@@ -28,7 +28,7 @@ from .register_tile import register_tile
 __all__ = ["PackedOperands"]
 
 #: Units of work of an element of the right operand that is packed, which is read in pieces of some lines.
-PACKING = 4
+PACK_COST = 4
 #: So many panels are packed side by side, a quarter where there are few: threads have something to share.
 PANELS_PACKED = 16
 #: So many tiles of rows are packed side by side, half as many where there are few.
@@ -36,9 +36,9 @@ TILES_PACKED = 16
 #: Places of K between tiles of packed rows, which are not used: tiles begin at different places of their pages.
 PADDING = 2
 #: What panels of a worker's own take of the second cache; the rest is for rows of the other operand and for sums.
-HELD = 0.75
+L2_SHARE = 0.75
 #: Lines at the same place of their pages that the first cache holds.
-WAYS = 8
+L1_WAYS = 8
 #: Elements of K in a block where the order leaves it free.
 DEPTH = 512
 
@@ -76,7 +76,7 @@ class PackedOperands:
         self.row_tiles = self._tiles_held(writer.costs.machine.l2_bytes, self.depth)
         self.panels = (self.n + (self.panel - 1)) // self.panel
         panel = self.depth * self.panel * scalar_dtype(self.state).bits // 8
-        self.panels_held = max(1, int(writer.costs.machine.l2_bytes * HELD) // panel)
+        self.panels_held = max(1, int(writer.costs.machine.l2_bytes * L2_SHARE) // panel)
         self.run = self._run()
 
     def _tiles_held(self, cache: float, depth: int) -> int:
@@ -131,16 +131,16 @@ class PackedOperands:
 
         Threads share the blocks, and in them groups of panels.
         """
-        task, outer = self.writer.fresh(), Block()
+        task, outer = self.writer.new_iv(), Block()
         beside = minimum(PANELS_PACKED, maximum(1, (self.panels + 3) // 4))
-        groups = bound(self.writer, block, (self.panels + (beside - 1)) // beside)
-        number = bound(self.writer, outer, first + task // groups)
-        group = bound(self.writer, outer, task % groups * beside)
+        groups = materialize_dim(self.writer, block, (self.panels + (beside - 1)) // beside)
+        number = materialize_dim(self.writer, outer, first + task // groups)
+        group = materialize_dim(self.writer, outer, task % groups * beside)
         panels = group, minimum(self.panels, group + beside)
         self._pack_panels(outer, packed, (number - first, dim(0)), number, panels)
         outer.add_op(loop.YieldOp())
         elements = minimum(self.k, self.depth) * self.panel * beside
-        grain = self.writer.costs.grain(elements, PACKING * self.writer.costs.unit)
+        grain = self.writer.costs.grain(elements, PACK_COST * self.writer.costs.work_unit_ns)
         block.add_op(self.shared(task, (last - first) * groups, outer, grain=grain))
 
     def _pack_own(self, block: Block, number: Dim, panels: tuple[Dim, Dim]) -> SSAValue:
@@ -159,10 +159,10 @@ class PackedOperands:
         it is contiguous along K instead, as many places of K side by side as lanes, to be transposed in registers.
         `place` is `at` and `origin`.
         """
-        panel, kk, j = (self.writer.fresh() for _ in range(3))
+        panel, kk, j = (self.writer.new_iv() for _ in range(3))
         body, (at, origin) = Block(), place
         point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
-        value = self.writer.factor(self.nest, self.factors.values[1], point, body)
+        value = self.writer.operand_value(self.nest, self.factors.values[1], point, body)
         body.add_ops([loop.StoreOp(value, packed, [at, panel - origin, kk, j]), loop.YieldOp()])
         columns = minimum(self.n - panel * self.panel, self.panel)
         depth = minimum(self.k - number * self.depth, self.depth)
@@ -206,7 +206,7 @@ class PackedOperands:
         """
         if self._computed_along(self.nest.n_parallel):
             return self.k
-        k, number, place = Sym(f"d{self.nest.n_parallel}"), self.writer.fresh(), self.writer.fresh()
+        k, number, place = Sym(f"d{self.nest.n_parallel}"), self.writer.new_iv(), self.writer.new_iv()
         for argument, value, index in zip(self.nest.body.block.args, self.nest.ins, self.nest.maps_in()):
             if argument is not self.factors.values[0]:
                 continue
@@ -249,33 +249,33 @@ class PackedOperands:
 
     def _pack_rows(self, block: Block, packed: PackedLhs, blocks: tuple[Dim, Dim]) -> PackedLhs:
         """All rows of the blocks of K from a first to a last one, which threads share by groups of tiles."""
-        task, outer = self.writer.fresh(), Block()
+        task, outer = self.writer.new_iv(), Block()
         beside = minimum(TILES_PACKED, maximum(TILES_PACKED // 2, (self.tiles + 3) // 4))
-        groups = bound(self.writer, block, (self.tiles + (beside - 1)) // beside)
-        number = bound(self.writer, outer, blocks[0] + task // groups)
-        first = bound(self.writer, outer, task % groups * beside)
+        groups = materialize_dim(self.writer, block, (self.tiles + (beside - 1)) // beside)
+        number = materialize_dim(self.writer, outer, blocks[0] + task // groups)
+        first = materialize_dim(self.writer, outer, task % groups * beside)
         start, end = first * self.rows, minimum(self.m, (first + beside) * self.rows)
         self._pack_across(outer, packed.of(number - blocks[0], first), start, end - start, number)
         outer.add_op(loop.YieldOp())
         elements = minimum(self.k, self.depth) * (TILES_PACKED * self.rows)
-        grain = self.writer.costs.grain(elements, self.writer.costs.unit)
+        grain = self.writer.costs.grain(elements, self.writer.costs.work_unit_ns)
         block.add_op(self.shared(task, (blocks[1] - blocks[0]) * groups, outer, grain=grain))
         return packed
 
     def _pack_runs(self, block: Block, packed: PackedLhs, start: Dim, height: Dim, number: Dim, extent: Dim) -> None:
         """``packed[t, r, kk] = left[start + t * rows + r, number * depth + kk]``, by runs of `extent` along K."""
-        row, run, place = (self.writer.fresh() for _ in range(3))
+        row, run, place = (self.writer.new_iv() for _ in range(3))
         first, last = number * self.depth, minimum(self.k, number * self.depth + self.depth)
         body = Block()
         self.writer.extents = _extents({place: extent})
         point = self._point(start + row, dim(0), run * extent + place)
-        value = self.writer.factor(self.nest, self.factors.values[0], point, body)
+        value = self.writer.operand_value(self.nest, self.factors.values[0], point, body)
         self.writer.extents = {}
         at = packed.place(row // self.rows, row % self.rows, run * extent + place - first)
         body.add_ops([loop.StoreOp(value, packed.memory, at), loop.YieldOp()])
         low, high = maximum(0, first - run * extent), minimum(extent, last - run * extent)
         runs = Block()
-        copies = self.writer.costs.copies(1, 1)
+        copies = self.writer.costs.unroll_factor(1, 1)
         runs.add_ops([loop.ForOp(str(place), low, high, body, vector=self.width, unroll=copies), loop.YieldOp()])
         # The runs that have an element of the block.
         below, above = first // maximum(1, extent), (last + (extent - 1)) // maximum(1, extent)
@@ -291,23 +291,23 @@ class PackedOperands:
         K would make a tile too large for the first cache.  Where it is just an element of memory, places of K of whole
         tiles are copied side by side.
         """
-        run, tiles = self.writer.fresh(), (height + (self.rows - 1)) // self.rows
+        run, tiles = self.writer.new_iv(), (height + (self.rows - 1)) // self.rows
         depth = minimum(self.k - number * self.depth, self.depth)
-        places, inner = (run, minimum(depth, run + WAYS)), Block()
+        places, inner = (run, minimum(depth, run + L1_WAYS)), Block()
         if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
             whole = dim(0)
             if self._contiguous(0, self.factors.left):
-                whole = bound(self.writer, block, height // self.rows)
+                whole = materialize_dim(self.writer, block, height // self.rows)
                 inner.add_op(self._tiles_across(packed, start, number, (dim(0), whole), places, None))
             inner.add_op(self._tiles_across(packed, start, number, (whole, tiles), places, height))
         else:
-            tile, kk, r = (self.writer.fresh() for _ in range(3))
+            tile, kk, r = (self.writer.new_iv() for _ in range(3))
             body = self._element_across(packed, start, number, tile, kk, r)
             rows = loop.ForOp(str(r), 0, minimum(height - tile * self.rows, self.rows), body, unroll=self.rows)
             along = loop.ForOp(str(kk), *places, Block([rows, loop.YieldOp()]))
             inner.add_op(loop.ForOp(str(tile), 0, tiles, Block([along, loop.YieldOp()])))
         inner.add_op(loop.YieldOp())
-        block.add_op(loop.ForOp(str(run), 0, depth, inner, step=WAYS))
+        block.add_op(loop.ForOp(str(run), 0, depth, inner, step=L1_WAYS))
 
     def _tiles_across(
         self,
@@ -319,22 +319,22 @@ class PackedOperands:
         height: Dim | None,
     ) -> Operation:
         """Loops that copy some tiles by vectors across rows: of `height` rows in all, or whole ones (None)."""
-        tile, kk = self.writer.fresh(), self.writer.fresh()
+        tile, kk = self.writer.new_iv(), self.writer.new_iv()
         present = dim(self.rows) if height is None else height - tile * self.rows
         across = Block()
         for first, lanes in _vectors(self.rows, self.width):
-            r = self.writer.fresh()
+            r = self.writer.new_iv()
             body = self._element_across(packed, start, number, tile, kk, r)
             across.add_op(loop.ForOp(str(r), first, minimum(present, first + lanes), body, vector=lanes))
         across.add_op(loop.YieldOp())
-        along = loop.ForOp(str(kk), *places, across, unroll=WAYS if height is None else 1)
+        along = loop.ForOp(str(kk), *places, across, unroll=L1_WAYS if height is None else 1)
         return loop.ForOp(str(tile), *tiles, Block([along, loop.YieldOp()]))
 
     def _element_across(self, packed: PackedLhs, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim) -> Block:
         """A loop's body that packs one element."""
         body = Block()
         point = self._point(start + tile * self.rows + r, dim(0), number * self.depth + kk)
-        value = self.writer.factor(self.nest, self.factors.values[0], point, body)
+        value = self.writer.operand_value(self.nest, self.factors.values[0], point, body)
         body.add_ops([loop.StoreOp(value, packed.memory, packed.place(tile, r, kk)), loop.YieldOp()])
         return body
 

@@ -39,7 +39,7 @@ class RegisterTile:
             max(LATENCY, FMA_RECIPROCAL_THROUGHPUT * self.rows * vectors) + VECTOR_READ * vectors + ROW_READ * self.rows
         )
 
-    def of_row(self, vectors: int) -> float:
+    def row_cycles(self, vectors: int) -> float:
         """A step of K for one row of so many vectors: of what fills no tile a half of one goes first, if that is more
         than a vector, then one by one."""
         whole, left = divmod(vectors, self.vectors)
@@ -47,9 +47,9 @@ class RegisterTile:
         cycles = whole * self.cycles(self.vectors) + halves * self.cycles(half) + single * self.cycles(1)
         return cycles / self.rows
 
-    def of_rows(self, rows: int, vectors: int) -> float:
+    def total_cycles(self, rows: int, vectors: int) -> float:
         """A step of K for so many rows; those that fill no tile take as long as one that is full."""
-        return -(-rows // self.rows) * self.rows * self.of_row(vectors)
+        return -(-rows // self.rows) * self.rows * self.row_cycles(vectors)
 
 
 def register_tile(rows: Dim, columns: Dim, lanes: int, registers: int) -> RegisterTile:
@@ -65,6 +65,6 @@ def register_tile(rows: Dim, columns: Dim, lanes: int, registers: int) -> Regist
     ]
     vectors = -(-wide // lanes)
     if rows.const is None:  # as if they filled their tiles
-        return min(tiles, key=lambda tile: tile.of_row(vectors))
+        return min(tiles, key=lambda tile: tile.row_cycles(vectors))
     tall = max(1, rows.const)
-    return min(tiles, key=lambda tile: tile.of_rows(tall, vectors))
+    return min(tiles, key=lambda tile: tile.total_cycles(tall, vectors))

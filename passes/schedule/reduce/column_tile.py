@@ -20,7 +20,7 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.order import SERIAL, Order
 from ..body import LoopWriter, Point
-from .core import state_types, unrolled_reduce
+from .core import accumulator_types, unrolled_reduce
 
 __all__ = ["ColumnTile"]
 
@@ -48,8 +48,8 @@ class ColumnTile:
         unroll: int,
     ) -> None:
         """Fold the elements from one to another into `partials` at a place, which have the results so far."""
-        writer, nest, row = self.writer, self.nest, self.writer.fresh()
-        (first, last), rows = elements, writer.costs.rows
+        writer, nest, row = self.writer, self.nest, self.writer.new_iv()
+        (first, last), rows = elements, writer.costs.rows_per_pass
 
         def sweeps(lower: Dim, upper: Dim, count: int) -> loop.ForOp:
             body = Block()
@@ -63,7 +63,7 @@ class ColumnTile:
         whole = first + (last - first) // rows * rows
         block.add_ops([self.across(start, unroll), sweeps(first, whole, rows), sweeps(whole, last, 1)])
 
-    def by_lanes(
+    def per_accumulator_lane(
         self,
         block: Block,
         elements: tuple[Dim, Dim],
@@ -77,19 +77,19 @@ class ColumnTile:
         lanes = self.nest.order.data.lanes // together
         values = [
             writer.allocate(block, BufferInfo(scalar_dtype(t), (dim(lanes), dim(most)), (dim(most), dim(1))), "thread")
-            for t in state_types(self.nest)
+            for t in accumulator_types(self.nest)
         ]
-        lane, body = writer.fresh(), Block()
+        lane, body = writer.new_iv(), Block()
         some = self._some_lanes(body, first + lane, last, together)
         _store(body, some, values, [_bit_reverse(lane, lanes), self.column - start])
         inner = Block([self.across(body, unroll), loop.YieldOp()])
-        position, body = writer.fresh(), Block()
+        position, body = writer.new_iv(), Block()
         block.add_op(loop.ForOp(str(lane), 0, lanes, inner))
         gather = Block()
         gather.add_op(loop.YieldOp(*_load(gather, values, [position, self.column - start])))
         states = self._reduced(body, position, dim(lanes), gather, Order("tree", 1, 1))
         store(states, body)
-        block.add_op(self.across(body, writer.costs.copies(len(states), 0)))
+        block.add_op(self.across(body, writer.costs.unroll_factor(len(states), 0)))
 
     def _some_lanes(self, block: Block, first: Dim, last: Dim, count: int) -> list[SSAValue]:
         """What so many lanes come to, as far apart as can be, which are therefore the first to be combined."""
@@ -104,7 +104,7 @@ class ColumnTile:
 
     def _lane(self, block: Block, first: Dim, last: Dim, stride: int) -> list[SSAValue]:
         """The elements of one lane, one after another."""
-        step, body = self.writer.fresh(), Block()
+        step, body = self.writer.new_iv(), Block()
         here = {**self.point, Sym(f"d{self.nest.n_parallel}"): first + step * stride}
         body.add_op(loop.YieldOp(*self.writer.body(self.nest, here, body)))
         assert self.nest.order is not None
@@ -116,8 +116,8 @@ class ColumnTile:
         """What a body yields, folded with the nest's states in an order."""
         assert self.nest.identity is not None
         made = loop.ReduceOp(
-            str(iterator), 0, count, body, self.writer.merge(self.nest), order=order,
-            identity=list(self.nest.identity.data), types=state_types(self.nest), vector=1,
+            str(iterator), 0, count, body, self.writer.combiner_block(self.nest), order=order,
+            identity=list(self.nest.identity.data), types=accumulator_types(self.nest), vector=1,
         )  # fmt: skip
         block.add_op(made)
         return list(made.outs)

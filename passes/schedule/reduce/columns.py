@@ -16,11 +16,11 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product
 from ...cost.work import point_time, point_work
-from ..body import LoopWriter, accesses, body_cost, bound, buffer_info
+from ..body import LoopWriter, accesses, body_cost, buffer_info, materialize_dim
 from ..map.schedule import VectorConfig, choose_lanes, collapse_axes, point_of
 from ..parallelize import LoopSpec, balanced_tile, parallel_loops
 from .column_tile import ColumnTile
-from .core import combine_partials, entering, order_of, state_types, steps_of
+from .core import accumulator_types, combine_partials, entering, order_of, unroll_length
 from .register import RegisterReduction, side_by_side
 
 __all__ = [
@@ -48,16 +48,18 @@ class ColumnReduction:
     def write(self, block: Block) -> None:
         """The folds: blocks of elements by bands of results, then the blocks' values of each result."""
         nest, writer, order = self.nest, self.writer, order_of(self.nest)
-        extent, by_lanes, states = nest.extents.data[-1], order.lanes > 1, state_types(nest)
+        extent, per_accumulator_lane, states = nest.extents.data[-1], order.lanes > 1, accumulator_types(nest)
         lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in states)
-        most = writer.costs.l2_column_tile(lane_bytes) if by_lanes else writer.costs.band
-        size = (order.block or most) if by_lanes else self._block
+        most = writer.costs.l2_column_tile(lane_bytes) if per_accumulator_lane else writer.costs.column_tile
+        size = (order.block or most) if per_accumulator_lane else self._block
         blocks, outer, columns = (extent + (size - 1)) // size, self.outer, self.columns
-        iterators, number, start = [writer.fresh() for _ in self.groups], writer.fresh(), writer.fresh()
+        iterators, number, start = [writer.new_iv() for _ in self.groups], writer.new_iv(), writer.new_iv()
         point, others = point_of(self.groups, iterators), product((*outer, blocks))
-        side = balanced_tile(writer, block, columns, most if by_lanes else self._sweep(block, others), others)
+        side = balanced_tile(
+            writer, block, columns, most if per_accumulator_lane else self._sweep(block, others), others
+        )
         *around, plane, step = packed_strides((*outer, blocks, columns))
-        done_at_once = by_lanes and blocks.const == 1
+        done_at_once = per_accumulator_lane and blocks.const == 1
         partials = [
             writer.allocate(block, BufferInfo(scalar_dtype(t), (*outer, columns, blocks), (*around, step, plane)))
             for t in states
@@ -66,16 +68,16 @@ class ColumnReduction:
 
         def store(values: list[SSAValue], inner: Block) -> None:
             if done_at_once:
-                return writer.finish(nest, values, point, inner)
+                return writer.epilogue(nest, values, point, inner)
             place = [*iterators, number]
             return inner.add_ops([loop.StoreOp(value, buffer, place) for value, buffer in zip(values, partials)])
 
         band, unroll = self._band(iterators, start, side, most)
         elements, task = (number * size, minimum(extent, number * size + size)), Block()
-        if by_lanes:
+        if per_accumulator_lane:
             lanes = _lanes_together(writer, nest)
             beside = side_by_side(writer, nest, self.folds.walks, self.groups[-1], band.width) // max(2, lanes)
-            band.by_lanes(task, elements, store, self.folds.lanes.unroll or max(1, beside), lanes)
+            band.per_accumulator_lane(task, elements, store, self.folds.lanes.unroll or max(1, beside), lanes)
         else:
             band.multi_pass(task, elements, partials, [*iterators, number], unroll)
         levels = [
@@ -87,17 +89,17 @@ class ColumnReduction:
         if done_at_once:
             return
         body = Block()
-        writer.finish(nest, combine_partials(writer, nest, body, partials, iterators, blocks), point, body)
+        writer.epilogue(nest, combine_partials(writer, nest, body, partials, iterators, blocks), point, body)
         self.folds.around(block, iterators, body, blocks, most=1)  # a thousandth of the work: little code
 
     @property
     def _block(self) -> int:
         """Elements of a block of the order, or of what is folded by itself where that is free."""
-        return order_of(self.nest).block or self.writer.costs.band
+        return order_of(self.nest).block or self.writer.costs.column_tile
 
     def _band(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[ColumnTile, int]:
         """Results from a first one on, and how many vectors of them are unrolled."""
-        copies = self.writer.costs.copies(body_cost(self.nest), 1)
+        copies = self.writer.costs.unroll_factor(body_cost(self.nest), 1)
         width, unroll = choose_lanes(self.folds.lanes, entering(self.nest, self.folds.walks), copies)
         results = start, minimum(self.columns, start + side), most
         return ColumnTile(
@@ -109,11 +111,11 @@ class ColumnReduction:
 
         As many of them as the first cache holds beside what is read; threads take pages, so that their shares are even.
         """
-        writer, band = self.writer, self.writer.costs.band
+        writer, band = self.writer, self.writer.costs.column_tile
         threads = writer.threads(block)
         shares = SHARES * threads * minimum(1, threads - 1)
         most = minimum(LONG_BAND * band, self.columns * others // maximum(1, shares))
-        return bound(writer, block, maximum(band, most))
+        return materialize_dim(writer, block, maximum(band, most))
 
 
 def reduce_columns(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig) -> None:
@@ -128,7 +130,7 @@ def can_tile_columns(nest: kernel.GenericOp) -> bool:
     order, inner, walks = order_of(nest), Sym(f"d{nest.n_parallel - 1}"), accesses(nest)
     in_pieces = order.kind in ("free", "tree")
     in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in entering(nest, walks))
-    return in_pieces and in_rows and not steps_of(nest)
+    return in_pieces and in_rows and not unroll_length(nest)
 
 
 def profits_from_tiling(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
@@ -173,7 +175,7 @@ def _beyond(writer: LoopWriter, nest: kernel.GenericOp, cache: float, together: 
     # Windows of an operand overlap: it is no larger than it is.
     held = reduce(maximum, (product(buffer_info(v).dims) for v in nest.ins))
     size = minimum(product(nest.extents.data), held) * element - int(cache)
-    least = max(4, order_of(nest).lanes) * costs.rows // together
+    least = max(4, order_of(nest).lanes) * costs.rows_per_pass // together
     side = collapse_axes(nest, accesses(nest), 0, nest.n_parallel)[-1].extent
     long, many = side * element - int(costs.machine.page_bytes) // 4, nest.extents.data[-1] - least
     return minimum(size, minimum(long, many))

@@ -20,9 +20,22 @@ from ..map.schedule import VectorConfig
 from ..segments import Segments, match_segments
 
 __all__ = [
-    "BLOCK", "LONGEST_STEPS", "can_vectorize_results", "combine_partials", "contiguous", "entering", "fold", "moves",
-    "order_of", "reduce_segment_block", "reduce_segments", "runs_of", "state_types", "steps_of", "strides",
+    "BLOCK",
+    "LONGEST_STEPS",
+    "accumulator_types",
+    "can_vectorize_results",
+    "combine_partials",
+    "contiguous",
+    "entering",
+    "fold",
+    "order_of",
+    "reduce_segment_block",
+    "reduce_segments",
+    "segments_of",
+    "strides",
+    "unroll_length",
     "unrolled_reduce",
+    "varies",
 ]  # fmt: skip
 
 #: Scalar ops of a fold that is written step by step.
@@ -37,7 +50,7 @@ def order_of(nest: kernel.GenericOp) -> Order:
     return nest.order.data
 
 
-def state_types(nest: kernel.GenericOp) -> list[Attribute]:
+def accumulator_types(nest: kernel.GenericOp) -> list[Attribute]:
     """The types of the states that a nest folds."""
     args = nest.combiner.block.args
     return [a.type for a in list(args)[: len(args) // 2]]
@@ -49,7 +62,7 @@ def contiguous(walk: Access, symbol: Sym) -> bool:
     return step is not None and step.const == 1
 
 
-def moves(walk: Access, symbol: Sym) -> bool:
+def varies(walk: Access, symbol: Sym) -> bool:
     """Whether an operand moves along an iterator."""
     step = walk.step(symbol)
     return step is None or step.const != 0
@@ -71,7 +84,7 @@ def can_vectorize_results(order: Order) -> bool:
     return order.kind != "tree" or order.lanes == 1
 
 
-def steps_of(nest: kernel.GenericOp) -> int:
+def unroll_length(nest: kernel.GenericOp) -> int:
     """The elements of a fold whose steps are written one by one, so that their places are constants; 0 of others."""
     extent, order = nest.extents.data[-1].const, order_of(nest)
     in_a_row = order.lanes == 1 and (order.kind in ("free", "serial") or (extent or 0) <= order.block)
@@ -89,13 +102,13 @@ def fold(
     cooperative: bool = False,
 ) -> list[SSAValue]:
     """One `loop.reduce` of the nest's body over part of its reduced iterator; its states."""
-    iterator, body = writer.fresh(), Block()
+    iterator, body = writer.new_iv(), Block()
     yielded = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): iterator}, body)
     body.add_op(loop.YieldOp(*yielded))
-    return _reduced(writer, nest, block, iterator, lower, upper, body, width, cooperative)
+    return _reduce(writer, nest, block, iterator, lower, upper, body, width, cooperative)
 
 
-def _reduced(
+def _reduce(
     writer: LoopWriter,
     nest: kernel.GenericOp,
     block: Block,
@@ -107,12 +120,12 @@ def _reduced(
     cooperative: bool = False,
 ) -> list[SSAValue]:
     """The `loop.reduce` of a body that yields elements."""
-    order, types = order_of(nest), state_types(nest)
+    order, types = order_of(nest), accumulator_types(nest)
     assert nest.identity is not None
     if order.kind in ("tree", "serial"):
         width = min(width, order.lanes)
     made = loop.ReduceOp(
-        str(iterator), lower, upper, body, writer.merge(nest), order=order, identity=list(nest.identity.data),
+        str(iterator), lower, upper, body, writer.combiner_block(nest), order=order, identity=list(nest.identity.data),
         types=types, vector=width, cooperative=cooperative,
     )  # fmt: skip
     block.add_op(made)
@@ -153,7 +166,7 @@ def combine_partials(
     cooperative: bool = False,
 ) -> list[SSAValue]:
     """The values of an order's blocks, along the last dim of ``partials[place]``, combined as the order says."""
-    position = writer.fresh()
+    position = writer.new_iv()
     gather = Block()
     loads = [loop.LoadOp(buffer, [*place, position]) for buffer in partials]
     gather.add_ops([*loads, loop.YieldOp(*[load.result for load in loads])])
@@ -161,16 +174,19 @@ def combine_partials(
     assert nest.identity is not None
     counter = Order("tree", 1, 1) if order.kind == "tree" else order
     total = loop.ReduceOp(
-        str(position), 0, count, gather, writer.merge(nest), order=counter, identity=list(nest.identity.data),
-        types=state_types(nest), cooperative=cooperative,
+        str(position), 0, count, gather, writer.combiner_block(nest), order=counter, identity=list(nest.identity.data),
+        types=accumulator_types(nest), cooperative=cooperative,
     )  # fmt: skip
     block.add_op(total)
     return list(total.outs)
 
 
-def runs_of(nest: kernel.GenericOp, lanes: VectorConfig) -> Segments | None:
+def segments_of(nest: kernel.GenericOp, lanes: VectorConfig) -> Segments | None:
     """The runs of a fold whose elements are copied, run by run, to where they are side by side."""
-    k, widest = Sym(f"d{nest.n_parallel}"), min((t.bits for t in map(scalar_dtype, state_types(nest))), default=32)
+    k, widest = (
+        Sym(f"d{nest.n_parallel}"),
+        min((t.bits for t in map(scalar_dtype, accumulator_types(nest))), default=32),
+    )
     return match_segments(nest, k, 2 * lanes.width(widest)) if order_of(nest).kind in ("tree", "free") else None
 
 
@@ -181,9 +197,10 @@ def reduce_segments(
     extent, size = nest.extents.data[-1], order_of(nest).block or BLOCK
     if extent.const is not None and extent.const <= size:
         return reduce_segment_block(writer, nest, block, point, (dim(0), extent), runs, lanes)
-    blocks, number, body = (extent + (size - 1)) // size, writer.fresh(), Block()
+    blocks, number, body = (extent + (size - 1)) // size, writer.new_iv(), Block()
     partials = [
-        writer.allocate(block, BufferInfo(scalar_dtype(t), (blocks,), (dim(1),)), "thread") for t in state_types(nest)
+        writer.allocate(block, BufferInfo(scalar_dtype(t), (blocks,), (dim(1),)), "thread")
+        for t in accumulator_types(nest)
     ]
     part = number * size, minimum(extent, number * size + size)
     for value, buffer in zip(reduce_segment_block(writer, nest, body, point, part, runs, lanes), partials):
@@ -210,7 +227,7 @@ def reduce_segment_block(
     size = dim(order_of(nest).block or BLOCK)
     stages = [writer.allocate(block, BufferInfo(kind, (size,), (dim(1),)), "thread") for kind in kinds]
     width = lanes.width(max(kind.part.bytes * 8 for kind in kinds))
-    unroll = lanes.unroll or writer.copies(nest, {runs.symbol})
+    unroll = lanes.unroll or writer.unroll_factor(nest, {runs.symbol})
 
     def copy(place: Dim, at: Dim, first: Dim, end: Dim) -> list[loop.ForOp]:
         body = Block()
@@ -220,7 +237,7 @@ def reduce_segment_block(
         return [loop.ForOp(str(place), first, end, body, vector=width, unroll=unroll)]
 
     block.add_op(runs.loops(writer, point, lower, upper, copy))
-    position, loads = writer.fresh(), Block()
+    position, loads = writer.new_iv(), Block()
     read = [loop.LoadOp(stage, [position]) for stage in stages]
     loads.add_ops([*read, loop.YieldOp(*[load.result for load in read])])
-    return _reduced(writer, nest, block, position, dim(0), upper - lower, loads, width)
+    return _reduce(writer, nest, block, position, dim(0), upper - lower, loads, width)

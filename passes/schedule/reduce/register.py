@@ -16,29 +16,29 @@ from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import remark
 from ...cost.work import point_time
-from ..body import Access, LoopWriter, body_cost, bound
-from ..map.schedule import Group, VectorConfig, choose_lanes, point_of
+from ..body import Access, LoopWriter, body_cost, materialize_dim
+from ..map.schedule import FusedAxis, VectorConfig, choose_lanes, point_of
 from ..parallelize import LoopSpec, parallel_loops
 from .core import (
     LONGEST_STEPS,
+    accumulator_types,
     contiguous,
     entering,
     fold,
-    moves,
     order_of,
     reduce_segments,
-    runs_of,
-    state_types,
-    steps_of,
+    segments_of,
     strides,
+    unroll_length,
     unrolled_reduce,
+    varies,
 )
 from .window_reuse import WindowReuse, choose_window_reuse
 
 __all__ = ["RegisterReduction", "side_by_side"]
 
 #: Rows that share an operand and fold side by side, at most.
-ROWS_TOGETHER = 4
+MAX_JAM = 4
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class RegisterReduction:
     nest: kernel.GenericOp
     lanes: VectorConfig
     walks: list[Access]
-    groups: list[Group]
+    groups: list[FusedAxis]
     done: dict[Sym, Dim]
     across: bool
     serial: bool
@@ -61,14 +61,14 @@ class RegisterReduction:
     def write(self, block: Block) -> None:
         """Each result's fold in registers, from its first element to its last."""
         nest, writer = self.nest, self.writer
-        iterators = [writer.fresh() for _ in self.groups]
+        iterators = [writer.new_iv() for _ in self.groups]
         point = {**self.done, **point_of(self.groups, iterators)}
         body = Block()
         width = 1 if self.across else choose_lanes(self.lanes, entering(nest, self.walks), 1)[0]
         together = 1
-        if self.across and not self.most and (count := steps_of(nest)):
+        if self.across and not self.most and (count := unroll_length(nest)):
             states = unrolled_reduce(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
-        elif not self.across and (self.groups or self.done) and (runs := runs_of(nest, self.lanes)):
+        elif not self.across and (self.groups or self.done) and (runs := segments_of(nest, self.lanes)):
             states = reduce_segments(writer, nest, body, point, runs, self.lanes)
         else:
             extent = nest.extents.data[-1]
@@ -76,7 +76,7 @@ class RegisterReduction:
             states = fold(writer, nest, body, point, dim(0), extent, width)
             if not self.across and not self.lanes.unroll:
                 together = _unroll_and_jam(writer, nest, self.walks, self.groups, width)
-        writer.finish(nest, states, point, body)
+        writer.epilogue(nest, states, point, body)
         self.around(block, iterators, body, nest.extents.data[-1], together=together)
 
     def around(
@@ -106,7 +106,7 @@ class RegisterReduction:
         return parallel_loops(writer, block, levels, body, work, point_time(nest, writer.costs), self.serial)
 
 
-def side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: Group, width: int) -> int:
+def side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: FusedAxis, width: int) -> int:
     """Registers of neighbouring results that fold together; each state takes registers of its own.
 
     What is contiguous along the fold comes as tiles, each of which needs all registers.
@@ -114,17 +114,17 @@ def side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access]
     k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
     operands = entering(nest, walks)
     if any(contiguous(w, k) and strides(w, inner) for w in operands):
-        return writer.costs.tiles
-    steps = steps_of(nest)
+        return writer.costs.transposed_tiles
+    steps = unroll_length(nest)
     if steps:
-        return max(1, min(writer.costs.side_by_side // width, _most_together(nest, steps)))
-    states = len(state_types(nest))
-    shared = any(moves(w, k) and not moves(w, inner) for w in operands)
+        return max(1, min(writer.costs.results_in_flight // width, _most_together(nest, steps)))
+    states = len(accumulator_types(nest))
+    shared = any(varies(w, k) and not varies(w, inner) for w in operands)
     return writer.costs.accumulators(body_cost(nest) * states, width, states, shared)
 
 
 def _unroll_and_jam(
-    writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], groups: list[Group], width: int
+    writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], groups: list[FusedAxis], width: int
 ) -> int:
     """Rows that fold side by side along memory: what they share is read once, and their sums do not wait alone.
 
@@ -134,23 +134,23 @@ def _unroll_and_jam(
     if not groups or order.kind != "tree" or body_cost(nest) > registers // 8:
         return 1
     k, row = Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1]
-    if not any(moves(w, k) and not moves(w, row) for w in operands):
+    if not any(varies(w, k) and not varies(w, row) for w in operands):
         return 1
-    sums = len(state_types(nest)) * max(1, order.lanes // width)
-    together = max(1, min(ROWS_TOGETHER, registers * 3 // 4 // sums))
+    sums = len(accumulator_types(nest)) * max(1, order.lanes // width)
+    together = max(1, min(MAX_JAM, registers * 3 // 4 // sums))
     if together > 1:
         remark("unroll", kernel_label(nest), f"unroll-and-jam of {together} rows", "they share an operand", op=nest)
     return together
 
 
-def _overlap(writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[Group], width: int) -> WindowReuse | None:
+def _overlap(writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[FusedAxis], width: int) -> WindowReuse | None:
     """The rows and vectors of results that are computed together where what neighbouring rows read overlaps."""
-    steps, row, column = steps_of(nest), groups[-2], groups[-1]
+    steps, row, column = unroll_length(nest), groups[-2], groups[-1]
     if not steps or row.symbols[1:]:
         return None
     return choose_window_reuse(
         nest, steps, row.symbols[-1], column.symbols[-1], int(writer.costs.machine.vector_registers),
-        len(state_types(nest)), _most_together(nest, steps), max(1, writer.costs.side_by_side // width),
+        len(accumulator_types(nest)), _most_together(nest, steps), max(1, writer.costs.results_in_flight // width),
     )  # fmt: skip
 
 
@@ -166,14 +166,16 @@ def _vector_chunks(
 
     Threads get as many of them, of whole lines of f32s.
     """
-    most, line = max(width * unroll, writer.costs.side_by_side), writer.costs.elements_per_line
-    threads = bound(writer, block, maximum(1, writer.threads(block)))
+    most, line = max(width * unroll, writer.costs.results_in_flight), writer.costs.elements_per_line
+    threads = materialize_dim(writer, block, maximum(1, writer.threads(block)))
     chunks = (extent + (most - 1)) // most
-    even = bound(writer, block, maximum(1, (chunks + (threads - 1)) // threads * threads))
+    even = materialize_dim(writer, block, maximum(1, (chunks + (threads - 1)) // threads * threads))
     share = (extent + (even * line - 1)) // (even * line) * line
     several = minimum(1, threads - 1)
     least = (least + (line - 1)) // line * line
-    chunk = bound(writer, block, maximum(least, minimum(most, maximum(line, most + several * (share - most)))))
+    chunk = materialize_dim(
+        writer, block, maximum(least, minimum(most, maximum(line, most + several * (share - most))))
+    )
     begin = sym(f"{iterator}.b")
     inner = loop.ForOp(str(iterator), begin, minimum(extent, begin + chunk), body, vector=width, unroll=unroll)
     outer = Block()

@@ -24,20 +24,20 @@ from ..map.schedule import VectorConfig, choose_lanes, collapse_axes
 from .columns import ColumnReduction, prefers_tiling, profits_from_tiling, reduce_columns
 from .core import (
     BLOCK,
+    accumulator_types,
     can_vectorize_results,
     combine_partials,
     contiguous,
     entering,
     fold,
-    moves,
     order_of,
     reduce_segment_block,
-    runs_of,
-    state_types,
+    segments_of,
     strides,
+    varies,
 )
 from .register import RegisterReduction
-from .transpose_operand import Panels, match_transposed
+from .transpose_operand import TransposedOperand, match_transposed
 
 __all__ = ["schedule_reduction"]
 
@@ -54,9 +54,9 @@ def schedule_reduction(
     across = bool(groups) and _across(nest, walks, Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1])
     folds = RegisterReduction(writer, nest, lanes, walks, groups, done, across, serial)
     if across and not serial and not done and profits_from_tiling(writer, nest):
-        writer.either(block, prefers_tiling(writer, nest), ColumnReduction(folds).write, folds.write)
-    elif groups and not across and (tiles := _in_tiles(folds)) is not None:
-        writer.either(block, _fit_tiles(tiles), tiles.write, folds.write)
+        writer.if_positive(block, prefers_tiling(writer, nest), ColumnReduction(folds).write, folds.write)
+    elif groups and not across and (tiles := _transposed_short_rows(folds)) is not None:
+        writer.if_positive(block, _transposed_rows_fit(tiles), tiles.write, folds.write)
     else:
         folds.write(block)
 
@@ -67,37 +67,37 @@ def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> 
     What all neighbouring results share stays in registers or the first cache whichever way it lies.
     """
     order = order_of(nest)
-    along = sum(contiguous(w, k) and moves(w, inner) for w in entering(nest, walks))
+    along = sum(contiguous(w, k) and varies(w, inner) for w in entering(nest, walks))
     beside = sum(contiguous(w, inner) for w in entering(nest, walks))
     return beside > along or (order.kind != "free" and can_vectorize_results(order))
 
 
-def _tiles_turned(nest: kernel.GenericOp, walks: list[Access], inner: Sym) -> int:
+def _transposed_operands(nest: kernel.GenericOp, walks: list[Access], inner: Sym) -> int:
     """How many operands come as tiles, turned in registers, where lanes run across rows that lie along memory.
 
     0 where the order does not allow that, or where an operand would come element by element.
     """
     k, operands = Sym(f"d{nest.n_parallel}"), entering(nest, walks)
     turned = [w for w in operands if contiguous(w, k) and strides(w, inner)]
-    beside = [w for w in operands if contiguous(w, inner) or not moves(w, inner)]
+    beside = [w for w in operands if contiguous(w, inner) or not varies(w, inner)]
     reads = any(isinstance(op, kernel.ReadOp) for op in nest.body.block.ops)
     if order_of(nest).kind != "free" or reads or any(w.guarded for w in operands):
         return 0
     return len(turned) if len(turned) + len(beside) == len(operands) else 0
 
 
-def _in_tiles(folds: RegisterReduction) -> RegisterReduction | None:
+def _transposed_short_rows(folds: RegisterReduction) -> RegisterReduction | None:
     """The folds by vectors across rows, for rows so short that what is at their ends takes longer than to turn tiles.
 
     A tile has as many steps as rows: longer ones of narrow elements would take too long to compile.
     """
     nest, walks, costs = folds.nest, folds.walks, folds.writer.costs
-    if not (turned := _tiles_turned(nest, walks, folds.groups[-1].symbols[-1])):
+    if not (turned := _transposed_operands(nest, walks, folds.groups[-1].symbols[-1])):
         return None
     tiles = replace(folds, across=True, lanes=folds.lanes.at_most(costs.elements_per_line * max(w.bits for w in walks)))
     along, rows = choose_lanes(folds.lanes, entering(nest, walks), 1)[0], _rows_of_tile(tiles)
     merge = operations_and_chain(nest.combiner.block.ops)[0]
-    longest = costs.max_transposed_row(merge, len(state_types(nest)), turned, along, rows)
+    longest = costs.max_transposed_row(merge, len(accumulator_types(nest)), turned, along, rows)
     if not longest:
         return None
     why = f"combining two lanes at the end of a row takes {merge:.0f} operations"
@@ -105,7 +105,7 @@ def _in_tiles(folds: RegisterReduction) -> RegisterReduction | None:
     return replace(tiles, most=longest)
 
 
-def _fit_tiles(tiles: RegisterReduction) -> Dim:
+def _transposed_rows_fit(tiles: RegisterReduction) -> Dim:
     """Positive where rows are no longer than tiles are for, and enough for one."""
     return minimum(tiles.most + 1 - tiles.nest.extents.data[-1], tiles.groups[-1].extent - (_rows_of_tile(tiles) - 1))
 
@@ -130,15 +130,15 @@ def _two_stage(
     writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, walks: list[Access]
 ) -> None:
     """A fold to a scalar in two stages: the order's blocks in parallel, then their values by the binary counter."""
-    extent, runs, panels = nest.extents.data[-1], runs_of(nest, lanes), match_transposed(writer, nest)
+    extent, runs, panels = nest.extents.data[-1], segments_of(nest, lanes), match_transposed(writer, nest)
     by_runs = runs is not None and panels is None
     size = BLOCK if by_runs and order_of(nest).kind == "free" else _block_of(writer, nest)
     blocks = (extent + (size - 1)) // size
     partials = []
-    for state in state_types(nest):
+    for state in accumulator_types(nest):
         info = BufferInfo(scalar_dtype(state), (blocks,), (dim(1),))
         partials.append(writer.allocate(block, info))
-    number = writer.fresh()
+    number = writer.new_iv()
     width = choose_lanes(lanes, entering(nest, walks), 1)[0]
 
     def one_block() -> Block:
@@ -152,8 +152,8 @@ def _two_stage(
         inner.add_op(loop.YieldOp())
         return inner
 
-    def in_panels(panels: Panels, block: Block) -> None:
-        task, each, outer = writer.fresh(), panels.blocks(size), Block()
+    def in_panels(panels: TransposedOperand, block: Block) -> None:
+        task, each, outer = writer.new_iv(), panels.blocks(size), Block()
         first, last = task * each, minimum(blocks, task * each + each)
         panels.copy(outer, first * size, minimum(extent, last * size), each * size, lanes)
         outer.add_ops([loop.ForOp(str(number), first, last, one_block()), loop.YieldOp()])
@@ -165,10 +165,10 @@ def _two_stage(
     elif order_of(nest).lanes == 1 or (rows := panels.of_whole_blocks(size, partials)) is None:
         in_panels(panels, block)
     else:
-        writer.either(
+        writer.if_positive(
             block, panels.has_whole_blocks(size), lambda inner: reduce_columns(writer, rows, inner, lanes),
             lambda inner: in_panels(panels, inner),
         )  # fmt: skip
         rows.drop_all_references()
 
-    writer.finish(nest, combine_partials(writer, nest, block, partials, [], blocks), {}, block)
+    writer.epilogue(nest, combine_partials(writer, nest, block, partials, [], blocks), {}, block)

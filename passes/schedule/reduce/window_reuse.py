@@ -42,7 +42,7 @@ class _Read:
 
     row: int
     step: int
-    moves: bool
+    varies: bool
     place: Hashable
 
 
@@ -50,14 +50,14 @@ class _Read:
 class _Place:
     """An element that rows read: whether it moves across vectors, the steps that read it, and how often they do."""
 
-    moves: bool
+    varies: bool
     first: int
     last: int
     times: int
 
     def reads(self, vectors: int) -> int:
         """What is the same for all vectors is read once."""
-        return vectors if self.moves else 1
+        return vectors if self.varies else 1
 
     def is_kept(self, vectors: int) -> bool:
         """Whether a register holds it: an operation takes what it alone reads from memory."""
@@ -120,8 +120,8 @@ def _held(places: Sequence[_Place], vectors: int) -> int:
 def _places(reads: Sequence[_Read]) -> list[_Place]:
     found: dict[Hashable, _Place] = {}
     for read in reads:
-        step, known = read.step, found.get(read.place, _Place(read.moves, read.step, read.step, 0))
-        found[read.place] = _Place(read.moves, min(known.first, step), max(known.last, step), known.times + 1)
+        step, known = read.step, found.get(read.place, _Place(read.varies, read.step, read.step, 0))
+        found[read.place] = _Place(read.varies, min(known.first, step), max(known.last, step), known.times + 1)
     return list(found.values())
 
 
@@ -131,10 +131,10 @@ def _reads(nest: kernel.GenericOp, steps: int, row: Sym, column: Sym, rows: int)
     entering = len(nest.ins) - nest.n_epilogue_inputs
     for value, index in zip(nest.ins[:entering], nest.maps_in()):
         exprs = (buffer_info(value).address(index.exprs), *index.guards)
-        moves = any(column in e.symbols() for e in exprs)
+        varies = any(column in e.symbols() for e in exprs)
         for step in range(steps):
             here = [e.substitute({_fold(nest): dim(step)}) for e in exprs]
             for number in range(rows):
                 place = (value, *(e.substitute({row: sym(row.name) + number}) for e in here))
-                found.append(_Read(number, step, moves, place))
+                found.append(_Read(number, step, varies, place))
     return found

@@ -16,12 +16,12 @@ from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, iterator, minimum, packed_strides
 from ....dialects.dims.index_map import unravel
 from ...locations import copy_loc
-from ..body import LoopWriter, bound, buffer_info
+from ..body import LoopWriter, buffer_info, materialize_dim
 from ..map.schedule import VectorConfig
 from ..matmul.cpu import CpuMatmul
-from ..matmul.match import MatmulOperands, match_matmul, multiplied
+from ..matmul.match import MatmulOperands, match_matmul, match_product
 from .schedule import NestWriter, schedule_rows
-from .staging import can_fission, fission, handed_on, in_place, placed, row_matmul_operands
+from .staging import can_fission, crossing_values, fission, in_place_rows, redirect_operands, row_matmul_operands
 
 __all__ = ["is_attention", "schedule_attention"]
 
@@ -37,7 +37,7 @@ def schedule_attention(
 ) -> None:  # fmt: skip
     """Loops for rows that `is_attention`; `write_nest` schedules one nest within one row, serially."""
     panels = _Panels(writer, rows, lanes, write_nest)
-    writer.either(block, panels.excess, panels.together, panels.apart)
+    writer.if_positive(block, panels.excess, panels.together, panels.apart)
 
 
 class _Panels:
@@ -52,7 +52,7 @@ class _Panels:
     @property
     def excess(self) -> Dim:
         """Positive where there are rows enough."""
-        return self.first.m - self.first.few_rows
+        return self.first.m - self.first.gemv_rows
 
     def apart(self, block: Block) -> None:
         """The contractions, for few rows, and the rows between them, with whole tensors between these."""
@@ -74,10 +74,10 @@ class _Panels:
 
     def _matrix(self, block: Block) -> None:
         """The right operands, packed, and a loop over panels of rows."""
-        start, task = self.writer.fresh(), Block()
-        stop = bound(self.writer, task, minimum(self.first.m, start + self._height))
+        start, task = self.writer.new_iv(), Block()
+        stop = materialize_dim(self.writer, task, minimum(self.first.m, start + self._height))
         memory = self._memory(task)
-        made = [placed(nest, memory, [self._row - start]) for nest in self.nests]
+        made = [redirect_operands(nest, memory, [self._row - start]) for nest in self.nests]
         ends = [self._contraction(made[0]), self._contraction(made[-1])]
         packed = [end.pack(block) for end in ends]
         ends[0].write_rows(task, packed[0], start, stop, self._height)
@@ -88,7 +88,7 @@ class _Panels:
 
     def _contraction(self, nest: kernel.GenericOp) -> CpuMatmul:
         """A contraction of one matrix of a stack, where rows do not say which they are of."""
-        values, shape = multiplied(nest), self.first.factors
+        values, shape = match_product(nest), self.first.factors
         assert values is not None
         factors = MatmulOperands(values, shape.batch, shape.left, tuple(range(self.shared, nest.n_parallel)))
         made = CpuMatmul(self.writer, nest, factors, self.lanes)
@@ -98,10 +98,10 @@ class _Panels:
     def _between(self, nests: Sequence[kernel.GenericOp], block: Block, start: Dim, stop: Dim) -> None:
         """The nests between the contractions, a row after another."""
         around = kernel.RowGroupOp(self.shared, Block([*nests, kernel.YieldOp()]), [])
-        row, body = self.writer.fresh(), Block()
+        row, body = self.writer.new_iv(), Block()
         left = self.first.factors.left
         places = unravel(row, self._extents(left))
-        done = self.first.batch | {Sym(f"d{i}"): bound(self.writer, body, p) for i, p in zip(left, places)}
+        done = self.first.batch | {Sym(f"d{i}"): materialize_dim(self.writer, body, p) for i, p in zip(left, places)}
         for nest in around.nests:
             self.write_nest(nest, body, dict(done))
         body.add_op(loop.YieldOp())
@@ -125,8 +125,8 @@ class _Panels:
 
     def _memory(self, block: Block) -> dict[SSAValue, SSAValue]:
         """Memory of the worker's own for what runs of the nests hand on, a place for each row of a panel."""
-        values = handed_on(self.runs)
-        instead, made = in_place(self.nests, values), dict[SSAValue, SSAValue]()
+        values = crossing_values(self.runs)
+        instead, made = in_place_rows(self.nests, values), dict[SSAValue, SSAValue]()
         for value in values:
             if value in instead:
                 made[value] = made[instead[value]]

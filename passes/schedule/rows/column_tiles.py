@@ -19,14 +19,14 @@ from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap, product
 from ...cost.work import point_time
 from ...locations import copy_loc
-from ..body import LoopWriter, accesses, bound, buffer_info
+from ..body import LoopWriter, accesses, buffer_info, materialize_dim
 from ..map.schedule import VectorConfig, choose_lanes, collapse_axes, point_of
 from ..parallelize import LoopSpec, parallel_loops
 from ..reduce.core import fold
 from .fuse_map_into_reduction import fusable_maps
 from .staging import is_row_buffer
 
-__all__ = ["is_column_major_access", "rows_of_band", "schedule_column_tiles"]
+__all__ = ["is_column_major_access", "schedule_column_tiles", "tile_columns"]
 
 #: Lines of neighbouring rows that are a piece of parallel work, at most.
 _MOST_LINES = 16
@@ -57,23 +57,23 @@ def schedule_column_tiles(
 ) -> None:
     """Loops for rows that `is_column_major_access`: threads share pieces of as many lines as one another, by bands."""
     extents = nests[0].extents.data[:shared]
-    iterators, start = [writer.fresh() for _ in extents[:-1]], writer.fresh()
+    iterators, start = [writer.new_iv() for _ in extents[:-1]], writer.new_iv()
     rows, share = extents[-1], _share(writer, block, extents)
-    first, task, body = writer.fresh(), Block(), Block()
+    first, task, body = writer.new_iv(), Block(), Block()
     done = {Sym(f"d{i}"): it for i, it in enumerate([*iterators, first])}
-    band = rows_of_band(writer, nests)
-    end = bound(writer, task, minimum(rows, start + share))
-    _write_band(writer, nests, body, lanes, done, minimum(end, first + band), band)
+    tile = tile_columns(writer, nests)
+    end = materialize_dim(writer, task, minimum(rows, start + share))
+    _write_band(writer, nests, body, lanes, done, minimum(end, first + tile), tile)
     body.add_op(loop.YieldOp())
-    task.add_op(loop.ForOp(str(first), start, end, body, step=band))
+    task.add_op(loop.ForOp(str(first), start, end, body, step=tile))
     work = dim(0)
     for nest in nests:
         work = work + product(nest.extents.data[shared:]) * writer.costs.weight(point_time(nest, writer.costs))
     levels = [*(LoopSpec(i, e) for i, e in zip(iterators, extents)), LoopSpec(start, rows, share)]
-    parallel_loops(writer, block, levels, task, work * share, writer.costs.unit, serial=False)
+    parallel_loops(writer, block, levels, task, work * share, writer.costs.work_unit_ns, serial=False)
 
 
-def rows_of_band(writer: LoopWriter, nests: Sequence[kernel.GenericOp]) -> int:
+def tile_columns(writer: LoopWriter, nests: Sequence[kernel.GenericOp]) -> int:
     """Rows of a band: four lines of the widest elements."""
     widest = max(buffer_info(v).dtype.part.bytes for nest in nests for v in nest.operands)
     return 4 * int(writer.costs.machine.cache_line) // widest
@@ -83,9 +83,9 @@ def _share(writer: LoopWriter, block: Block, extents: Sequence[Dim]) -> Dim:
     """Neighbouring rows that are a piece of parallel work: whole lines, as many pieces for one thread as for others."""
     line, threads = writer.costs.elements_per_line, maximum(1, writer.threads(block))
     lines = (extents[-1] + (line - 1)) // line
-    own = bound(writer, block, maximum(0, lines * product(extents[:-1]) - 1) // threads + 1)
-    pieces = bound(writer, block, (own + (_MOST_LINES - 1)) // _MOST_LINES)
-    return bound(writer, block, (maximum(0, own - 1) // pieces + 1) * line)
+    own = materialize_dim(writer, block, maximum(0, lines * product(extents[:-1]) - 1) // threads + 1)
+    pieces = materialize_dim(writer, block, (own + (_MOST_LINES - 1)) // _MOST_LINES)
+    return materialize_dim(writer, block, (maximum(0, own - 1) // pieces + 1) * line)
 
 
 def _write_band(
@@ -95,30 +95,30 @@ def _write_band(
     lanes: VectorConfig,
     done: dict[Sym, Dim],
     stop: Dim,
-    band: int,
+    tile: int,
 ) -> None:
     """The nests for the rows from ``done``'s last place on, as many as a band has."""
     shared = len(done)
     last = Sym(f"d{shared - 1}")
     start = done[last]
-    private = _expand_row_buffers(writer, nests, block, band)
-    writer.joined = fusable_maps(nests, shared, writer.costs) if writer.joins else {}
-    made_by_folds = {*writer.joined.values()}
+    private = _expand_row_buffers(writer, nests, block, tile)
+    writer.fused_maps = fusable_maps(nests, shared, writer.costs) if writer.fuse_maps else {}
+    made_by_folds = {*writer.fused_maps.values()}
     for nest in nests:
         _place_in_band(nest, private, last, start)
     for nest in nests:
         if nest in made_by_folds:
             continue
         walks = accesses(nest)
-        width, unroll = choose_lanes(lanes, walks, writer.copies(writer.joined.get(nest, nest), {last}))
+        width, unroll = choose_lanes(lanes, walks, writer.unroll_factor(writer.fused_maps.get(nest, nest), {last}))
         groups = collapse_axes(nest, walks, shared, nest.n_parallel)
-        iterators, row = [writer.fresh() for _ in groups], writer.fresh()
+        iterators, row = [writer.new_iv() for _ in groups], writer.new_iv()
         point = {**done, last: row, **point_of(groups, iterators)}
         body = Block()
         if nest.is_reduction:
-            if nest not in writer.joined:
-                unroll = lanes.unroll or max(1, min(8, band // width))
-            writer.finish(nest, fold(writer, nest, body, point, dim(0), nest.extents.data[-1], 1), point, body)
+            if nest not in writer.fused_maps:
+                unroll = lanes.unroll or max(1, min(8, tile // width))
+            writer.epilogue(nest, fold(writer, nest, body, point, dim(0), nest.extents.data[-1], 1), point, body)
         else:
             writer.store(nest, writer.body(nest, point, body), point, body)
         body.add_op(loop.YieldOp())
@@ -129,17 +129,17 @@ def _write_band(
             made = loop.ForOp(str(iterator), 0, group.extent, around)
         block.add_op(made)
         copy_loc(nest, block, made.prev_op)
-    writer.joined = {}
+    writer.fused_maps = {}
 
 
 def _expand_row_buffers(
-    writer: LoopWriter, nests: Sequence[kernel.GenericOp], block: Block, band: int
+    writer: LoopWriter, nests: Sequence[kernel.GenericOp], block: Block, tile: int
 ) -> dict[SSAValue, SSAValue]:
     """For each value that lives within a row, memory with a last dim for the rows of a band."""
     made: dict[SSAValue, SSAValue] = {}
     for value in dict.fromkeys(v for nest in nests for v in nest.operands if is_row_buffer(v)):
         info = buffer_info(value)
-        wide = BufferInfo(info.dtype, (*info.dims, dim(band)), (*(s * band for s in info.strides), dim(1)))
+        wide = BufferInfo(info.dtype, (*info.dims, dim(tile)), (*(s * tile for s in info.strides), dim(1)))
         made[value] = writer.allocate(block, wide, "thread")
     return made
 

@@ -22,10 +22,10 @@ from ...fusion.interchange import turn
 from ..body import LoopWriter, accesses, buffer_info
 from ..map.schedule import VectorConfig
 from ..reduce.columns import can_tile_columns, exceeds_l2, reduce_columns
-from .column_tiles import rows_of_band
-from .staging import can_fission, fission, handed_on, is_row_buffer
+from .column_tiles import tile_columns
+from .staging import can_fission, crossing_values, fission, is_row_buffer
 
-__all__ = ["few_rows", "group_can_fission", "rows_exceed_l2", "schedule_fissioned"]
+__all__ = ["group_can_fission", "rows_exceed_l2", "schedule_fissioned", "too_few_rows"]
 
 
 def group_can_fission(rows: kernel.RowGroupOp) -> bool:
@@ -33,7 +33,7 @@ def group_can_fission(rows: kernel.RowGroupOp) -> bool:
     return can_fission(rows) and all(can_tile_columns(nest) for nest in rows.nests if nest.is_reduction)
 
 
-def few_rows(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, block: Block) -> Dim:
+def too_few_rows(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, block: Block) -> Dim:
     """Positive where threads would be left without rows: for fewer than a line of them for each."""
     return writer.threads(block) * writer.costs.elements_per_line - product(nests[0].extents.data[:shared])
 
@@ -43,12 +43,15 @@ def rows_exceed_l2(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared
 
     Where these are numbers, where half of it does not hold what folds read of a band, nor all of it all rows.
     """
-    cache, handed = int(writer.costs.machine.l2_bytes), [buffer_info(v) for v in handed_on([[nest] for nest in nests])]
+    cache, handed = (
+        int(writer.costs.machine.l2_bytes),
+        [buffer_info(v) for v in crossing_values([[nest] for nest in nests])],
+    )
     if any(info.dims for info in handed):
         held = reduce(add, (product(info.dims) * info.dtype.bytes for info in handed if info.dims))
-        return held * rows_of_band(writer, nests) - cache
+        return held * tile_columns(writer, nests) - cache
     folds = [nest for nest in nests if nest.is_reduction]
-    band = reduce(maximum, (_room(writer, nest, shared, rows_of_band(writer, nests)) for nest in folds))
+    band = reduce(maximum, (_room(writer, nest, shared, tile_columns(writer, nests)) for nest in folds))
     return minimum(band - cache // 2, exceeds_l2(writer, folds[0]))
 
 

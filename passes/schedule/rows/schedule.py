@@ -23,7 +23,7 @@ from ..map.schedule import VectorConfig
 from ..parallelize import LoopSpec, parallel_loops
 from ..reduce.transpose_operand import tile_2d
 from .column_tiles import is_column_major_access, schedule_column_tiles
-from .fission import few_rows, group_can_fission, rows_exceed_l2, schedule_fissioned
+from .fission import group_can_fission, rows_exceed_l2, schedule_fissioned, too_few_rows
 from .fuse_map_into_reduction import fusable_maps
 from .staging import RowAccess, uses_of_rows
 
@@ -49,7 +49,7 @@ def schedule_rows(
     if is_column_major_access(nests, shared):
         if group_can_fission(rows):
             long = rows_exceed_l2(writer, nests, shared)
-            writer.either(block, maximum(long, few_rows(writer, nests, shared, block)), apart, in_bands)
+            writer.if_positive(block, maximum(long, too_few_rows(writer, nests, shared, block)), apart, in_bands)
         else:
             schedule_column_tiles(writer, nests, shared, block, lanes)
     elif is_column_major(nests, shared):
@@ -64,13 +64,13 @@ def _row_by_row(
 ) -> None:  # fmt: skip
     """Loops around the nests of one row."""
     nests, shared = rows.nests, rows.n_shared
-    iterators = [writer.fresh() for _ in range(shared)]
+    iterators = [writer.new_iv() for _ in range(shared)]
     done = {Sym(f"d{i}"): it for i, it in enumerate(iterators)}
     extents = nests[0].extents.data[:shared]
     body = Block()
     steps = [1] * shared
-    if crossing := _crossing(nests, shared):
-        steps[-1] = writer.costs.side_by_side
+    if crossing := _transposed_inputs(nests, shared):
+        steps[-1] = writer.costs.results_in_flight
         _stage_transposed(writer, nests, body, lanes, done, crossing, write_nest)
     else:
         _write_row(writer, nests, body, done, write_nest)
@@ -78,22 +78,22 @@ def _row_by_row(
     for nest in nests:
         work = work + product(nest.extents.data[shared:]) * writer.costs.weight(point_time(nest, writer.costs))
     levels = [LoopSpec(i, e, s) for i, e, s in zip(iterators, extents, steps)]
-    parallel_loops(writer, block, levels, body, work * steps[-1], writer.costs.unit, serial=False)
+    parallel_loops(writer, block, levels, body, work * steps[-1], writer.costs.work_unit_ns, serial=False)
 
 
 def _write_row(
     writer: LoopWriter, nests: list[kernel.GenericOp], block: Block, done: dict[Sym, Dim], write_nest: NestWriter
 ) -> None:
     """The nests of one row, one after another; folds make what the map in front of them made for them."""
-    writer.joined = fusable_maps(nests, len(done), writer.costs) if writer.joins else {}
-    made = {*writer.joined.values()}
+    writer.fused_maps = fusable_maps(nests, len(done), writer.costs) if writer.fuse_maps else {}
+    made = {*writer.fused_maps.values()}
     for nest in nests:
         if nest not in made:
             write_nest(nest, block, dict(done))
-    writer.joined = {}
+    writer.fused_maps = {}
 
 
-def _crossing(nests: list[kernel.GenericOp], shared: int) -> dict[SSAValue, RowAccess]:
+def _transposed_inputs(nests: list[kernel.GenericOp], shared: int) -> dict[SSAValue, RowAccess]:
     """What lies across rows, and how a row is read: alike wherever it is read."""
     found: dict[SSAValue, RowAccess] = {}
     for value in dict.fromkeys(v for nest in nests for v in nest.ins):
@@ -119,9 +119,9 @@ def _stage_transposed(
     write_nest: NestWriter,
 ) -> None:
     """The nests for some rows from ``done``'s last place on, one row after another, behind copies of what crosses."""
-    last, band = Sym(f"d{len(done) - 1}"), writer.costs.side_by_side
+    last, band = Sym(f"d{len(done) - 1}"), writer.costs.results_in_flight
     start, extents = done[last], nests[0].extents.data
-    stop, row = minimum(extents[len(done) - 1], start + band), writer.fresh()
+    stop, row = minimum(extents[len(done) - 1], start + band), writer.new_iv()
     panels: dict[SSAValue, SSAValue] = {}
     for value, use in crossing.items():
         ((along, length),) = use.extents
@@ -130,7 +130,7 @@ def _stage_transposed(
         wide = length + int(writer.costs.machine.cache_line) // info.dtype.bytes
         copied = BufferInfo(info.dtype, (dim(band), wide), (wide, dim(1)))
         panels[value] = panel = writer.allocate(block, copied, "thread")
-        i, j, body = writer.fresh(), writer.fresh(), Block()
+        i, j, body = writer.new_iv(), writer.new_iv(), Block()
         read = loop.LoadOp(value, [e.substitute({**done, last: start + i, along: j}) for e in use.exprs])
         body.add_ops([read, loop.StoreOp(read.result, panel, [i, j]), loop.YieldOp()])
         block.add_op(tile_2d(writer, i, j, (stop - start, length), body, lanes.width(info.dtype.bytes * 8)))

@@ -15,11 +15,19 @@ from ....dialects.attributes import BufferInfo, map_attr, scalar_type
 from ....dialects.dims.dims import Dim, Sym, iterators, packed_strides, sym
 from ....dialects.dims.index_map import IndexMap
 from ..body import buffer_info
-from ..matmul.match import MatmulOperands, match_matmul, multiplied
+from ..matmul.match import MatmulOperands, match_matmul, match_product
 
 __all__ = [
-    "RowAccess", "can_fission", "fission", "handed_on", "in_place", "is_row_buffer", "placed", "row_matmul_operands",
-    "stage_shared_rows", "uses_of_rows",
+    "RowAccess",
+    "can_fission",
+    "crossing_values",
+    "fission",
+    "in_place_rows",
+    "is_row_buffer",
+    "redirect_operands",
+    "row_matmul_operands",
+    "stage_shared_rows",
+    "uses_of_rows",
 ]  # fmt: skip
 
 
@@ -107,23 +115,25 @@ def fission(
     """
     outer = runs[0][0].extents.data[:shared]
     whole: dict[SSAValue, SSAValue] = {}
-    for value in handed_on(runs):
+    for value in crossing_values(runs):
         info = buffer_info(value)
         dims = (*outer, *info.dims)
         numbers = list(range(len(dims)))
         order = [*numbers[: shared - 1], *numbers[shared:], shared - 1] if across else numbers
         whole[value] = allocate(BufferInfo(info.dtype, dims, packed_strides(dims, order)))
     iterators = tuple(sym(f"d{i}") for i in range(shared))
-    return [[placed(nest, whole, iterators) for nest in run] for run in runs]
+    return [[redirect_operands(nest, whole, iterators) for nest in run] for run in runs]
 
 
-def handed_on(runs: Sequence[Sequence[kernel.GenericOp]]) -> list[SSAValue]:
+def crossing_values(runs: Sequence[Sequence[kernel.GenericOp]]) -> list[SSAValue]:
     """The values of a row that more than one run has to do with."""
     used = [dict.fromkeys(v for nest in run for v in nest.operands if is_row_buffer(v)) for run in runs]
     return [v for v in dict.fromkeys(v for own in used for v in own) if sum(v in own for own in used) > 1]
 
 
-def placed(nest: kernel.GenericOp, memory: Mapping[SSAValue, SSAValue], place: Sequence[Dim]) -> kernel.GenericOp:
+def redirect_operands(
+    nest: kernel.GenericOp, memory: Mapping[SSAValue, SSAValue], place: Sequence[Dim]
+) -> kernel.GenericOp:
     """A copy of a nest of a row that has some of its operands in other memory, from the index `place` on."""
     copy = nest.clone()
     for name, operands, maps in (("in_maps", nest.ins, nest.maps_in()), ("out_maps", nest.outs, nest.maps_out())):
@@ -139,8 +149,8 @@ def placed(nest: kernel.GenericOp, memory: Mapping[SSAValue, SSAValue], place: S
 def row_matmul_operands(nest: kernel.GenericOp, shared: int) -> MatmulOperands | None:
     """The factors of a contraction along rows; what is of one row only is taken to be of all of them."""
     of_row = {v: v for v in nest.operands if is_row_buffer(v)}
-    widened = placed(nest, of_row, iterators(shared))
-    found, values = match_matmul(widened), multiplied(nest)
+    widened = redirect_operands(nest, of_row, iterators(shared))
+    found, values = match_matmul(widened), match_product(nest)
     widened.erase()
     return None if found is None or values is None else replace(found, values=values)
 
@@ -150,7 +160,7 @@ def is_row_buffer(value: SSAValue) -> bool:
     return isinstance(value.owner, loop.AllocOp) and value.owner.scope.data == "thread"
 
 
-def in_place(nests: Sequence[kernel.GenericOp], rows: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
+def in_place_rows(nests: Sequence[kernel.GenericOp], rows: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:
     """Rows that can take the place of another one, and which: maps that read it last, each element where they store."""
     found: dict[SSAValue, SSAValue] = {}
     for at, nest in enumerate(nests):

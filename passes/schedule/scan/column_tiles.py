@@ -16,9 +16,9 @@ from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ....dialects.dims.index_map import product
 from ...cost.work import operations_and_chain, point_time
 from ..body import LoopWriter, Point, accesses
-from ..map.schedule import Group, VectorConfig, choose_lanes, point_of
+from ..map.schedule import FusedAxis, VectorConfig, choose_lanes, point_of
 from ..parallelize import LoopSpec, balanced_tile, parallel_loops
-from ..reduce.core import state_types
+from ..reduce.core import accumulator_types
 
 __all__ = ["fits_unrolled", "is_exclusive", "scan_columns"]
 
@@ -45,15 +45,15 @@ def scan_columns(
     nest: kernel.GenericOp,
     block: Block,
     lanes: VectorConfig,
-    groups: list[Group],
+    groups: list[FusedAxis],
     done: Point,
     serial: bool,
 ) -> None:
     """Bands along the last group."""
     assert nest.order is not None
-    iterators, start = [writer.fresh() for _ in groups], writer.fresh()
+    iterators, start = [writer.new_iv() for _ in groups], writer.new_iv()
     extent, costs = nest.extents.data[-1], writer.costs
-    most = costs.band
+    most = costs.column_tile
     columns, outer = groups[-1].extent, product([g.extent for g in groups[:-1]])
     side = most if serial else balanced_tile(writer, block, columns, most, outer, costs.min_shared_columns)
     point = {**done, **point_of(groups, iterators)}
@@ -77,7 +77,7 @@ class _Band:
     writer: LoopWriter
     nest: kernel.GenericOp
     point: Point
-    group: Group
+    group: FusedAxis
     column: Dim
     results: tuple[Dim, Dim, int]
     lanes: VectorConfig
@@ -92,13 +92,13 @@ class _Band:
 
     def by_steps(self, block: Block) -> None:
         """The steps of the axis in order ``serial``: each of all results."""
-        writer, nest, k, body = self.writer, self.nest, self.writer.fresh(), Block()
+        writer, nest, k, body = self.writer, self.nest, self.writer.new_iv(), Block()
         states = self.starting(block)
         here = self._at(k)
         older = self._load(body, states)
         newer = writer.combine(nest, [*older, *writer.body(nest, here, body)], body)
         self._store(body, newer, states)
-        writer.finish(nest, older if is_exclusive(nest) else newer, here, body)
+        writer.epilogue(nest, older if is_exclusive(nest) else newer, here, body)
         steps = Block([self._across(body), loop.YieldOp()])
         block.add_op(loop.ForOp(str(k), 0, nest.extents.data[-1], steps))
 
@@ -106,7 +106,7 @@ class _Band:
         """The runs of the axis in order ``prefix``, block by block: all steps of one, of all results."""
         assert self.nest.order is not None
         size, lanes = self.nest.order.data.block, self.nest.order.data.lanes
-        writer, extent, first, inner = self.writer, self.nest.extents.data[-1], self.writer.fresh(), Block()
+        writer, extent, first, inner = self.writer, self.nest.extents.data[-1], self.writer.new_iv(), Block()
         latest = self.starting(block)
         chain, before = self._states(block), self._states(block)
         start = Block()
@@ -115,7 +115,7 @@ class _Band:
         last = minimum(extent, first + size)
 
         def runs(lower: Dim, upper: Dim, whole: bool) -> loop.ForOp:
-            k, body = writer.fresh(), Block()
+            k, body = writer.new_iv(), Block()
             self._run(body, k, None if whole else last, (chain, before, latest))
             return loop.ForOp(str(k), lower, upper, Block([self._across(body), loop.YieldOp()]), step=lanes)
 
@@ -138,9 +138,9 @@ class _Band:
         places = [first + number for number in range(nest.order.data.lanes)]
 
         def at(place: Dim, write: Callable[[Point], None]) -> None:
-            writer.within = () if last is None else (last - 1 - place,)
+            writer.store_guards = () if last is None else (last - 1 - place,)
             write(self._at(place))
-            writer.within = ()
+            writer.store_guards = ()
 
         elements: list[list[SSAValue]] = []
         for place in places:
@@ -155,7 +155,7 @@ class _Band:
             inside = writer.combine(nest, [*runs, *local], body)
             newer = writer.combine(nest, [*states, *inside], body)
             values, shown = shown if is_exclusive(nest) else newer, newer
-            at(place, lambda here, values=values: writer.finish(nest, values, here, body))
+            at(place, lambda here, values=values: writer.epilogue(nest, values, here, body))
         if last is None:
             self._store(body, writer.combine(nest, [*runs, *elements[-1]], body), chain)
             self._store(body, shown, latest)
@@ -166,7 +166,7 @@ class _Band:
 
     def _states(self, block: Block) -> list[SSAValue]:
         side = dim(self.results[2])
-        types = map(scalar_dtype, state_types(self.nest))
+        types = map(scalar_dtype, accumulator_types(self.nest))
         return [self.writer.allocate(block, BufferInfo(t, (side,), (dim(1),)), "thread") for t in types]
 
     def _load(self, block: Block, buffers: Sequence[SSAValue]) -> list[SSAValue]:
@@ -183,6 +183,8 @@ class _Band:
         body.add_op(loop.YieldOp())
         start, stop, _ = self.results
         assert self.nest.order is not None
-        copies = 1 if self.nest.order.data.kind == "prefix" else self.writer.copies(self.nest, {*self.group.symbols})
+        copies = (
+            1 if self.nest.order.data.kind == "prefix" else self.writer.unroll_factor(self.nest, {*self.group.symbols})
+        )
         width, unroll = choose_lanes(self.lanes, accesses(self.nest), copies)
         return loop.ForOp(str(self.column), start, stop, body, vector=width, unroll=unroll)

@@ -17,9 +17,9 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ...cost.work import operations_and_chain, point_time
 from ..body import Access, LoopWriter, accesses
-from ..map.schedule import Group, VectorConfig, collapse_axes, point_of
+from ..map.schedule import FusedAxis, VectorConfig, collapse_axes, point_of
 from ..parallelize import LoopSpec, parallel_loops
-from ..reduce.core import state_types
+from ..reduce.core import accumulator_types
 from .column_tiles import fits_unrolled, is_exclusive, scan_columns
 
 __all__ = ["schedule_scan"]
@@ -35,15 +35,15 @@ def schedule_scan(
     is_row = nest.order.data.kind == "prefix"
     if is_row and not groups and not serial and not done:
         if extent.const is None or extent.const > 2 * writer.chunk(nest):
-            return _in_pieces(writer, nest, block)
+            return _blocked(writer, nest, block)
 
     if groups and (_lies_across(nest, walks, groups[-1]) if is_row else not _lies_along(nest, walks)):
         return scan_columns(writer, nest, block, lanes, groups, done, serial)
-    iterators, body = [writer.fresh() for _ in groups], Block()
+    iterators, body = [writer.new_iv() for _ in groups], Block()
     (_row if is_row else _chain)(writer, nest, body, {**done, **point_of(groups, iterators)})
     levels = [LoopSpec(i, g.extent) for i, g in zip(iterators, groups)]
     if levels and not is_row:
-        body, levels[-1] = _side_by_side(writer, nest, body, levels[-1])
+        body, levels[-1] = _interleave(writer, nest, body, levels[-1])
         extent = extent * levels[-1].step
     return parallel_loops(writer, block, levels, body, extent, point_time(nest, writer.costs), serial)
 
@@ -53,7 +53,7 @@ def _is_contiguous(walk: Access, symbol: Sym) -> bool:
     return step is not None and step.const == 1
 
 
-def _lies_across(nest: kernel.GenericOp, walks: Sequence[Access], group: Group) -> bool:
+def _lies_across(nest: kernel.GenericOp, walks: Sequence[Access], group: FusedAxis) -> bool:
     """Whether runs of neighbouring results can go side by side, along what is contiguous."""
     steps = [w.step(group.symbols[-1]) for w in walks]
     return (
@@ -68,10 +68,13 @@ def _lies_along(nest: kernel.GenericOp, walks: Sequence[Access]) -> bool:
     return all(_is_contiguous(w, Sym(f"d{nest.n_parallel}")) for w in walks)
 
 
-def _side_by_side(writer: LoopWriter, nest: kernel.GenericOp, chain: Block, level: LoopSpec) -> tuple[Block, LoopSpec]:
+def _interleave(writer: LoopWriter, nest: kernel.GenericOp, chain: Block, level: LoopSpec) -> tuple[Block, LoopSpec]:
     """Some neighbouring chains together, each of which waits for itself: the loop over these, and the level around."""
     merging, waiting = operations_and_chain(nest.combiner.block.ops)
-    copies, start = writer.costs.copies(operations_and_chain(nest.body.block.ops)[0] + merging, waiting), writer.fresh()
+    copies, start = (
+        writer.costs.unroll_factor(operations_and_chain(nest.body.block.ops)[0] + merging, waiting),
+        writer.new_iv(),
+    )
     chain.add_op(loop.YieldOp())
     stop = minimum(level.extent, start + copies)
     made = loop.ForOp(str(level.iterator), start, stop, chain, unroll=copies)
@@ -94,32 +97,32 @@ def _scan(
     stores: bool,
 ) -> list[SSAValue]:
     """One `loop.scan` over a part of the axis; without `stores` only for the states at its end."""
-    iterator = writer.fresh()
+    iterator = writer.new_iv()
     here = {**point, Sym(f"d{nest.n_parallel}"): iterator}
-    body, finish = Block(), Block(arg_types=state_types(nest))
+    body, finish = Block(), Block(arg_types=accumulator_types(nest))
     body.add_op(loop.YieldOp(*writer.body(nest, here, body)))
     if stores:
-        writer.finish(nest, list(finish.args), here, finish)
+        writer.epilogue(nest, list(finish.args), here, finish)
     finish.add_op(loop.YieldOp())
     assert nest.order is not None and nest.identity is not None
     made = loop.ScanOp(
-        str(iterator), lower, upper, inits, body, writer.merge(nest), finish, order=nest.order.data,
+        str(iterator), lower, upper, inits, body, writer.combiner_block(nest), finish, order=nest.order.data,
         identity=list(nest.identity.data), exclusive=is_exclusive(nest),
     )  # fmt: skip
     block.add_op(made)
     return list(made.outs)
 
 
-def _in_pieces(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None:
+def _blocked(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None:
     """One long row: stretches that fit a cache one after another, the blocks of a stretch in parallel.
 
     First the blocks' own totals, then the chain of these, then the blocks once more from where the chain is.
     """
     assert nest.order is not None
-    size, extent, stretch = nest.order.data.block, nest.extents.data[-1], writer.costs.stretch
-    begin, number, position = (writer.fresh() for _ in range(3))
+    size, extent, stretch = nest.order.data.block, nest.extents.data[-1], writer.costs.scan_chunk
+    begin, number, position = (writer.new_iv() for _ in range(3))
     blocks = minimum((extent - begin + (size - 1)) // size, stretch // size)
-    types = state_types(nest)
+    types = accumulator_types(nest)
     starts = [writer.allocate(block, _line(t, stretch // size + 1)) for t in types]
     start = Block()
     for value, buffer in zip(writer.identity(nest, block), starts):
@@ -165,11 +168,11 @@ def _line(state: Attribute, length: int) -> BufferInfo:
 
 def _chain(writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim]) -> None:
     """The whole scan at one place of the other iterators, as a loop that carries the states."""
-    k = writer.fresh()
+    k = writer.new_iv()
     here = {**point, Sym(f"d{nest.n_parallel}"): k}
-    body = Block(arg_types=state_types(nest))
+    body = Block(arg_types=accumulator_types(nest))
     older = list(body.args)
     newer = writer.combine(nest, [*older, *writer.body(nest, here, body)], body)
-    writer.finish(nest, older if is_exclusive(nest) else newer, here, body)
+    writer.epilogue(nest, older if is_exclusive(nest) else newer, here, body)
     body.add_op(loop.YieldOp(*newer))
     block.add_op(loop.ForOp(str(k), 0, nest.extents.data[-1], body, inits=writer.identity(nest, block)))

@@ -13,7 +13,7 @@ from xdsl.ir import Block
 from ....dialects.dims.dims import Dim
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import Place
 from .key_range import KeyRange
@@ -39,28 +39,28 @@ class PackedArgsort(NetworkMergeSort):
         self.part = key
         return Key(64, I64, key.make)
 
-    def key_at(self, code: Code, place: Place, i: Dim, scale: KeyRange | None = None) -> Value:
+    def key_at(self, code: LoopBuilder, place: Place, i: Dim, scale: KeyRange | None = None) -> Value:
         b, part = code.b, self.part
         key = b.cast(part.make(b, code.load(self.x, place(i))), U64) << POSITION_BITS
         return b.bitcast(key ^ (1 << 63), I64) | b.index(i)
 
-    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: KeyRange | None = None) -> None:
+    def put(self, code: LoopBuilder, key: Value, place: Place, i: Dim, scale: KeyRange | None = None) -> None:
         self.put_position(code, key & (1 << POSITION_BITS) - 1, place, i)
 
-    def put_position(self, code: Code, position: Value, place: Place, i: Dim) -> None:
+    def put_position(self, code: LoopBuilder, position: Value, place: Place, i: Dim) -> None:
         """What the results have of the element at a position."""
         *values, positions = self.op.outs
         code.store(position, positions, place(i))
         for out in values:
             code.store(code.load(self.x, place(code.bind(position))), out, place(i))
 
-    def where_possible(self, block: Block, write: Callable[[Block], None]) -> None:
+    def try_emit(self, block: Block, write: Callable[[Block], None]) -> None:
         """Rows of more elements than positions can tell apart go by digits."""
         n = self.n.const
         if n is not None and n <= MOST:
             write(block)
             return
-        code = Code(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
         code.if_(
             code.b.index(self.n) <= MOST,
             lambda c: write(c.block),
@@ -71,7 +71,7 @@ class PackedArgsort(NetworkMergeSort):
 def positions_in_columns(element: DType, lanes: VectorConfig) -> bool:
     """Whether positions of elements of a type can be sorted so without merges, which need more of vectors."""
     fits = not element.is_complex and element.bits <= 64 - POSITION_BITS
-    return fits and lanes.width(I64.bits) > 1 and lanes.crossing
+    return fits and lanes.width(I64.bits) > 1 and lanes.lanes_can_shuffle
 
 
 def positions_by_network(element: DType, lanes: VectorConfig) -> bool:

@@ -19,7 +19,7 @@ from ....dialects.order import FREE
 from ....dialects.scalar.builder import scalar_constant
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .argsort32 import PackedArgsort
 from .base import Place
@@ -41,22 +41,24 @@ class PackedArgsort64(PackedArgsort):
         self.part = key.signed
         return Key(BITS, I64, self.part.make)
 
-    def new_scale(self, code: Code, cell: SSAValue, shared: bool) -> KeyRange:
+    def new_scale(self, code: LoopBuilder, cell: SSAValue, shared: bool) -> KeyRange:
         """One without numbers yet, of all threads or of each; `cell` has room for a number."""
         return KeyRange(self.allocate(code, I64, NUMBERS, shared=shared), exponent(code, cell, self.n))
 
-    def key_at(self, code: Code, place: Place, i: Dim, scale: KeyRange | None = None) -> Value:
+    def key_at(self, code: LoopBuilder, place: Place, i: Dim, scale: KeyRange | None = None) -> Value:
         """The key of an element; by a scale its number."""
         key = self.part.make(code.b, code.load(self.x, place(i)))
         return key if scale is None else scale.number(code, scale.high(code, key), code.b.index(i))
 
-    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: KeyRange | None = None) -> None:
+    def put(self, code: LoopBuilder, key: Value, place: Place, i: Dim, scale: KeyRange | None = None) -> None:
         assert scale is not None
         self.put_position(code, scale.position(code, key), place, i)
 
-    def range_of(self, code: Code, keys: Callable[[Code, Dim], Value], start: Dim, stop: Dim) -> list[Value]:
+    def range_of(
+        self, code: LoopBuilder, keys: Callable[[LoopBuilder, Dim], Value], start: Dim, stop: Dim
+    ) -> list[Value]:
         """The range of some keys."""
-        inner, iterator = code.inner(), self.writer.fresh()
+        inner, iterator = code.inner(), self.writer.new_iv()
         key = keys(inner, iterator)
         inner.block.add_op(loop.YieldOp(*(key.ref for _ in RANGE)))
         merge = code.inner()
@@ -74,22 +76,30 @@ class PackedArgsort64(PackedArgsort):
     # What keys lose
 
     def count_equal(
-        self, code: Code, number: Callable[[Code, Dim], Value], start: Dim, stop: Dim, beside: int, scale: KeyRange
+        self,
+        code: LoopBuilder,
+        number: Callable[[LoopBuilder, Dim], Value],
+        start: Dim,
+        stop: Dim,
+        beside: int,
+        scale: KeyRange,
     ) -> Value:
         """How many of some numbers have the same part of a key as the one `beside` places behind, where keys lose
         what tells them apart."""
 
-        def is_equal(c: Code, i: Dim) -> Value:
+        def is_equal(c: LoopBuilder, i: Dim) -> Value:
             return scale.are_equal(c, number(c, i), number(c, i + beside))
 
-        return self.count(code, is_equal, start, code.bound(start + (stop - start) * scale.lost))
+        return self.count(code, is_equal, start, code.materialize_dim(start + (stop - start) * scale.dropped_bits))
 
-    def equal_at(self, code: Code, place: Place, i: Dim, j: Dim, scale: KeyRange) -> Value:
+    def equal_at(self, code: LoopBuilder, place: Place, i: Dim, j: Dim, scale: KeyRange) -> Value:
         """Whether numbers of two elements of the result have the same part of a key."""
         x, y = (scale.high(code, self._key_of_result(code, place, at)) for at in (i, j))
         return x.equals(y)
 
-    def order_equal(self, code: Code, place: Place, start: Dim, stop: Dim, cells: SSAValue, scale: KeyRange) -> None:
+    def order_equal(
+        self, code: LoopBuilder, place: Place, start: Dim, stop: Dim, cells: SSAValue, scale: KeyRange
+    ) -> None:
         """Elements of the result whose numbers have the same part of a key, in order: such as begin from `start` to
         `stop`, and not before what the first one of `cells` says, which becomes where the last ones end.
 
@@ -98,17 +108,17 @@ class PackedArgsort64(PackedArgsort):
         begins, ends, falls = ([dim(k)] for k in range(3))
         code.store(code.b.maximum(code.load(cells, begins), code.b.index(start)), cells, begins)
 
-        def run(c: Code) -> None:
+        def run(c: LoopBuilder) -> None:
             first = c.bind(c.load(cells, begins))
             c.store(c.b.index(first + 1), cells, ends)
             c.store(c.b.constant(0, I64), cells, falls)
 
-            def goes_on(d: Code) -> Value:
+            def goes_on(d: LoopBuilder) -> Value:
                 end = d.load(cells, ends)
                 at = d.bind(d.b.minimum(end, d.b.index(self.n - 1)))
                 return (end < d.b.index(self.n)) & self.equal_at(d, place, first, at, scale)
 
-            def further(d: Code) -> None:
+            def further(d: LoopBuilder) -> None:
                 at = d.bind(d.load(cells, ends))
                 before, here = (self._key_of_result(d, place, k) for k in (at - 1, at))
                 d.store(d.load(cells, falls) | d.b.cast(here < before, I64), cells, falls)
@@ -122,17 +132,19 @@ class PackedArgsort64(PackedArgsort):
 
         code.while_(lambda c: c.load(cells, begins) < c.b.index(stop), run)
 
-    def _order_run(self, code: Code, place: Place, first: Dim, end: Dim, cells: SSAValue, scale: KeyRange) -> None:
+    def _order_run(
+        self, code: LoopBuilder, place: Place, first: Dim, end: Dim, cells: SSAValue, scale: KeyRange
+    ) -> None:
         """Elements whose numbers have the same part of a key, by numbers of what it lost."""
         positions = self.op.outs[-1]
         with code.for_(first, end) as (c, i):
             low = scale.low(c, self._key_of_result(c, place, i))
             c.store(scale.number(c, low, c.load(positions, place(i))), positions, place(i))
-        heapsort(code, positions, lambda i: place(first + i), code.bound(end - first), cells)
+        heapsort(code, positions, lambda i: place(first + i), code.materialize_dim(end - first), cells)
         with code.for_(first, end) as (c, i):
             self.put(c, c.load(positions, place(i)), place, i, scale)
 
-    def _key_of_result(self, code: Code, place: Place, i: Dim) -> Value:
+    def _key_of_result(self, code: LoopBuilder, place: Place, i: Dim) -> Value:
         """The key of the element whose position the result has at `i`."""
         at = code.bind(code.load(self.op.outs[-1], place(i)))
         return self.part.make(code.b, code.load(self.x, place(at)))
@@ -140,4 +152,4 @@ class PackedArgsort64(PackedArgsort):
 
 def wide_positions(element: DType, lanes: VectorConfig) -> bool:
     """Whether positions of elements of a type can be sorted so."""
-    return not element.is_complex and element.bits == BITS and lanes.width(BITS) > 1 and lanes.crossing
+    return not element.is_complex and element.bits == BITS and lanes.width(BITS) > 1 and lanes.lanes_can_shuffle

@@ -16,7 +16,7 @@ from ....dialects.scalar.builder import scalar_constant
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ..body import LoopWriter, buffer_info
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .keys import Key
 
@@ -40,7 +40,7 @@ class SortBase:
         self.inner = product(self.after)
         self.rows = product(self.before) * self.inner
 
-    def allocate(self, code: Code, element: DType, *dims: Dim | int, shared: bool) -> SSAValue:
+    def allocate(self, code: LoopBuilder, element: DType, *dims: Dim | int, shared: bool) -> SSAValue:
         """A temporary of all threads, or of each."""
         shape = tuple(dim(d) for d in dims)
         info = BufferInfo(element, shape, packed_strides(shape))
@@ -59,7 +59,9 @@ class SortBase:
 
     # Zeros, whose sign has a key of its own where values are made of keys
 
-    def count_negative_zeros(self, code: Code, keys: Callable[[Code, Dim], Value], start: Dim, stop: Dim) -> Value:
+    def count_negative_zeros(
+        self, code: LoopBuilder, keys: Callable[[LoopBuilder, Dim], Value], start: Dim, stop: Dim
+    ) -> Value:
         """How many of some keys are of zeros with a sign."""
         bits = self.keys[0].negative_zero
         assert bits is not None
@@ -67,9 +69,9 @@ class SortBase:
             code, lambda c, i: c.b.bitcast(keys(c, i), DTYPES[f"u{self.keys[0].dtype.bits}"]).equals(bits), start, stop
         )
 
-    def count(self, code: Code, holds: Callable[[Code, Dim], Value], start: Dim, stop: Dim) -> Value:
+    def count(self, code: LoopBuilder, holds: Callable[[LoopBuilder, Dim], Value], start: Dim, stop: Dim) -> Value:
         """For how many places something holds."""
-        inner, iterator = code.inner(), self.writer.fresh()
+        inner, iterator = code.inner(), self.writer.new_iv()
         inner.block.add_op(loop.YieldOp(inner.b.cast(holds(inner, iterator), I64).ref))
         merge = code.inner()
         older, newer = (merge.block.insert_arg(i64, at) for at in (0, 1))
@@ -83,27 +85,33 @@ class SortBase:
         return code.b.wrap(made.outs[0], I64)
 
     def order_zeros(
-        self, code: Code, place: Place, keys: Callable[[Code, Dim], Value], counts: SSAValue, first: Dim, number: Dim
+        self,
+        code: LoopBuilder,
+        place: Place,
+        keys: Callable[[LoopBuilder, Dim], Value],
+        counts: SSAValue,
+        first: Dim,
+        number: Dim,
     ) -> None:
         """Zeros of both signs as they stood in the operand; nothing where none has a sign.
 
         `counts` has how many do, in so many pieces from `first` on; `keys` are those of the sorted row.
         """
 
-        def add(c: Code, number: Dim, sum_: Value) -> Value:
+        def add(c: LoopBuilder, number: Dim, sum_: Value) -> Value:
             return sum_ + c.load(counts, [first + number])
 
         signed = code.fold(0, number, code.b.constant(0, I64), add)
         code.if_(signed > 0, lambda c: self.rewrite_zeros(c, place, keys), lambda c: None)
 
-    def rewrite_zeros(self, code: Code, place: Place, keys: Callable[[Code, Dim], Value]) -> None:
+    def rewrite_zeros(self, code: LoopBuilder, place: Place, keys: Callable[[LoopBuilder, Dim], Value]) -> None:
         """Zeros of both signs, which are equal, as they stood in the operand."""
         (out,), (key,) = self.op.outs, self.keys
 
-        def below(c: Code, i: Dim, count: Value) -> Value:
+        def below(c: LoopBuilder, i: Dim, count: Value) -> Value:
             return count + c.b.cast(keys(c, i) < key.least_zero, I64)
 
-        def put(c: Code, i: Dim, at: Value) -> Value:
+        def put(c: LoopBuilder, i: Dim, at: Value) -> Value:
             x = c.load(self.x, place(i))
             zero = c.b.cast(x.equals(0), I64)
             c.store(x, out, place(c.bind(at)), [c.bind(zero) - 1])

@@ -17,7 +17,7 @@ from dataclasses import replace
 from ....dialects.dims.dims import Dim
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
-from ..builder import Code
+from ..builder import LoopBuilder
 from .network import Grid, SortingNetwork, bitonic_merge, power_of_two
 
 __all__ = ["ROWS", "CrossLaneMerge"]
@@ -37,16 +37,16 @@ class CrossLaneMerge:
     `rows` are those that have elements.
     """
 
-    def __init__(self, network: SortingNetwork, grid: Grid, code: Code):
+    def __init__(self, network: SortingNetwork, grid: Grid, code: LoopBuilder):
         whole = power_of_two(code, grid.row_bits)
         fits = code.b.index(grid.rows * 4) <= code.b.index(whole * 3)
         self.three = code.bind(code.b.cast(fits, I64))
         self.network = network
-        self.grid = replace(grid, rows=code.bound(whole - whole // 4 * self.three))
+        self.grid = replace(grid, rows=code.materialize_dim(whole - whole // 4 * self.three))
         self.width = network.columns
         self.levels = self.width.bit_length() - 1
 
-    def sort(self, code: Code, to: Dim) -> None:
+    def sort(self, code: LoopBuilder, to: Dim) -> None:
         """From sorted columns to one run, whose elements lie one after another from element `to` of the buffer on."""
         with code.for_(0, self.levels) as (outer, level):
             number = outer.b.index(level)
@@ -55,10 +55,10 @@ class CrossLaneMerge:
             self.network.clean(outer, self.grid, self.three, STEPS)
         self._leave(code, to)
 
-    def _exchanges(self, code: Code, level: int) -> None:
+    def _exchanges(self, code: LoopBuilder, level: int) -> None:
         """Those of the columns of a pair of runs of ``2**level`` columns each, and the first steps of rows."""
         rows, many = self.grid.rows, 1 << STEPS
-        apart = code.bound(rows // many)
+        apart = code.materialize_dim(rows // many)
         with code.for_(0, apart // 2) as (some, number), some.for_(0, self.width, self.width) as (c, column):
             here = [number + apart * i for i in range(many)]
             there = [apart - 1 - number + apart * i for i in range(many)]
@@ -74,11 +74,11 @@ class CrossLaneMerge:
             for row, value in held.items():
                 self._store(c, value, row, column)
 
-    def _merged(self, code: Code, x: Value, y: Value, column: Dim, level: int) -> tuple[Value, Value]:
+    def _merged(self, code: LoopBuilder, x: Value, y: Value, column: Dim, level: int) -> tuple[Value, Value]:
         """The exchanges of all columns of two rows that mirror each other."""
 
         def swapped(x: Value, y: Value, places: list[Callable[[int], int]]) -> tuple[Value, ...]:
-            return tuple(code.shuffled(x, y, column, [place(lane) for lane in range(self.width)]) for place in places)
+            return tuple(code.shuffle(x, y, column, [place(lane) for lane in range(self.width)]) for place in places)
 
         for bit in range(level, -1, -1):
             first, second = swapped(x, y, self._mirrored(bit) if bit == level else self._beside(bit))
@@ -116,7 +116,7 @@ class CrossLaneMerge:
 
         return [place, lambda lane: place(self.width + lane)]
 
-    def _leave(self, code: Code, to: Dim) -> None:
+    def _leave(self, code: LoopBuilder, to: Dim) -> None:
         """Columns one after another, a square at a time."""
         width, rows = self.width, self.grid.rows
         with code.for_(0, rows // width) as (some, number), some.for_(0, width, width) as (each, i):
@@ -124,8 +124,8 @@ class CrossLaneMerge:
                 row = number * width + i
                 c.store(self._load(c, row, column), self.grid.buffer, [to + column * rows + row])
 
-    def _load(self, code: Code, row: Dim, column: Dim) -> Value:
+    def _load(self, code: LoopBuilder, row: Dim, column: Dim) -> Value:
         return code.load(self.grid.buffer, [row * self.width + column])
 
-    def _store(self, code: Code, value: Value, row: Dim, column: Dim) -> None:
+    def _store(self, code: LoopBuilder, value: Value, row: Dim, column: Dim) -> None:
         code.store(value, self.grid.buffer, [row * self.width + column])

@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 from ....dialects.dims.dims import Dim, dim
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
-from ..builder import Code
+from ..builder import LoopBuilder
 from .base import Place
 
 __all__ = ["heapsort"]
@@ -15,17 +15,17 @@ __all__ = ["heapsort"]
 I64 = DTYPES["i64"]
 
 
-def heapsort(code: Code, keys: SSAValue, place: Place, count: Dim, cell: SSAValue) -> None:
+def heapsort(code: LoopBuilder, keys: SSAValue, place: Place, count: Dim, cell: SSAValue) -> None:
     """``keys[place(0)]`` and so on, `count` of them, in ascending order; `cell` has room for a number.
 
     The lower half of all steps makes a heap, whose greatest element each of the others takes away.
     """
-    half = code.bound(count // 2)
+    half = code.materialize_dim(count // 2)
 
-    def key(c: Code, i: Dim) -> Value:
+    def key(c: LoopBuilder, i: Dim) -> Value:
         return c.load(keys, place(i))
 
-    def swap(c: Code, i: Dim, j: Dim) -> None:
+    def swap(c: LoopBuilder, i: Dim, j: Dim) -> None:
         x, y = key(c, i), key(c, j)
         c.store(y, keys, place(i))
         c.store(x, keys, place(j))
@@ -41,25 +41,25 @@ def heapsort(code: Code, keys: SSAValue, place: Place, count: Dim, cell: SSAValu
         _sift(step, keys, place, size, cell)
 
 
-def _sift(code: Code, keys: SSAValue, place: Place, size: Dim, cell: SSAValue) -> None:
+def _sift(code: LoopBuilder, keys: SSAValue, place: Place, size: Dim, cell: SSAValue) -> None:
     """The element at the root that `cell` names, down to where it belongs."""
     here = [dim(0)]
 
-    def larger_child(c: Code) -> tuple[Dim, Dim]:
+    def larger_child(c: LoopBuilder) -> tuple[Dim, Dim]:
         root = c.bind(c.load(cell, here))
-        left = c.bound(root * 2 + 1)
+        left = c.materialize_dim(root * 2 + 1)
         right = c.bind(c.b.minimum(c.b.index(left + 1), c.b.index(size - 1)))
         x, y = (c.load(keys, place(i)) for i in (left, right))
         return root, c.bind(c.b.select(x < y, c.b.index(right), c.b.index(left)))
 
-    def has_child(c: Code) -> Value:
+    def has_child(c: LoopBuilder) -> Value:
         return c.load(cell, here) * 2 + 1 < c.b.index(size)
 
-    def step(c: Code) -> None:
+    def step(c: LoopBuilder) -> None:
         root, child = larger_child(c)
         x, y = (c.load(keys, place(i)) for i in (root, child))
 
-        def down(d: Code) -> None:
+        def down(d: LoopBuilder) -> None:
             d.store(y, keys, place(root))
             d.store(x, keys, place(child))
             d.store(d.b.index(child), cell, here)

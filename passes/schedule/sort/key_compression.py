@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
-from ..builder import Code
+from ..builder import LoopBuilder
 from .argsort64 import PackedArgsort64
 from .base import Place
 from .key_range import RANGE, KeyRange, both_ranges, no_range
@@ -34,7 +34,7 @@ class ScaledRows:
     found: SSAValue
 
     @staticmethod
-    def of(sort: PackedArgsort64, code: Code, cell: SSAValue, parts: Dim, buckets: Dim) -> ScaledRows:
+    def of(sort: PackedArgsort64, code: LoopBuilder, cell: SSAValue, parts: Dim, buckets: Dim) -> ScaledRows:
         """Memory for so many parts and buckets of all rows."""
         return ScaledRows(
             sort,
@@ -43,42 +43,42 @@ class ScaledRows:
             sort.allocate(code, I64, buckets, 2, shared=True),
         )
 
-    def measure(self, code: Code, place: Place, start: Dim, stop: Dim, part: Dim) -> None:
+    def measure(self, code: LoopBuilder, place: Place, start: Dim, stop: Dim, part: Dim) -> None:
         """The range of a part of a row."""
         found = self.sort.range_of(code, lambda c, i: self.sort.key_at(c, place, i), start, stop)
         for k, number in enumerate(found):
             code.store(number, self.ranges, [part, dim(k)])
 
-    def set_scale(self, code: Code, parts: Dim) -> None:
+    def set_scale(self, code: LoopBuilder, parts: Dim) -> None:
         """The scale, by the ranges of so many parts."""
 
-        def add(c: Code, part: Dim, sums: list[Value]) -> list[Value]:
+        def add(c: LoopBuilder, part: Dim, sums: list[Value]) -> list[Value]:
             return both_ranges(c, sums, [c.load(self.ranges, [part, dim(k)]) for k in range(len(RANGE))])
 
         self.scale.set(code, code.folds(0, parts, no_range(code), add))
 
-    def begins(self, code: Code, bucket: Dim, at: Dim, seen: bool) -> None:
+    def begins(self, code: LoopBuilder, bucket: Dim, at: Dim, seen: bool) -> None:
         """Where a bucket begins, and whether all of its elements will be counted."""
         for k, number in enumerate((at, dim(0 if seen else 1))):
             code.store(code.b.index(number), self.found, [bucket, dim(k)])
 
-    def count(self, code: Code, bucket: Dim, numbers: SSAValue, start: Dim, count: Dim, scale: KeyRange) -> None:
+    def count(self, code: LoopBuilder, bucket: Dim, numbers: SSAValue, start: Dim, count: Dim, scale: KeyRange) -> None:
         """How many of the sorted numbers of a bucket have the same part of a key as the next one."""
         last = start + maximum(count - 1, 0)
         equal = self.sort.count_equal(code, lambda c, i: c.load(numbers, [i]), start, last, 1, scale)
         code.store(code.load(self.found, [bucket, dim(1)]) + equal, self.found, [bucket, dim(1)])
 
-    def finish(self, code: Code, place: Place, first: Dim, buckets: Dim, cells: SSAValue) -> None:
+    def finish(self, code: LoopBuilder, place: Place, first: Dim, buckets: Dim, cells: SSAValue) -> None:
         """The order of what keys lost, of the row that has these buckets; `cells` has room for three numbers."""
         scale, n = self.scale.read(code), self.sort.n
 
-        def begin(c: Code, bucket: Dim) -> Dim:
+        def begin(c: LoopBuilder, bucket: Dim) -> Dim:
             return c.bind(c.load(self.found, [first + bucket, dim(0)]))
 
-        def look(c: Code, bucket: Dim) -> None:
-            start, behind = begin(c, bucket), begin(c, c.bound(minimum(bucket + 1, buckets - 1)))
+        def look(c: LoopBuilder, bucket: Dim) -> None:
+            start, behind = begin(c, bucket), begin(c, c.materialize_dim(minimum(bucket + 1, buckets - 1)))
             stop = c.b.select(c.b.index(bucket + 1).equals(c.b.index(buckets)), c.b.index(n), c.b.index(behind))
-            at = c.bound(maximum(1, minimum(start, n - 1)))
+            at = c.materialize_dim(maximum(1, minimum(start, n - 1)))
             equal = c.load(self.found, [first + bucket, dim(1)]) > 0
             equal = equal | self.sort.equal_at(c, place, at - 1, at, scale)
             c.if_(
@@ -88,5 +88,5 @@ class ScaledRows:
             )
 
         code.store(code.b.constant(0, I64), cells, [dim(0)])
-        with code.for_(0, buckets * scale.lost) as (inner, bucket):
+        with code.for_(0, buckets * scale.dropped_bits) as (inner, bucket):
             look(inner, bucket)

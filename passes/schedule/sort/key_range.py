@@ -15,7 +15,7 @@ from ....dialects.dims.dims import Dim, dim
 from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.scalar.language import ScalarBuilder, Value
 from ....dialects.types import DTYPES
-from ..builder import Code
+from ..builder import LoopBuilder
 
 __all__ = ["BITS", "NUMBERS", "RANGE", "SIGN", "KeyRange", "both_ranges", "no_range"]
 
@@ -44,10 +44,10 @@ class KeyRange:
     bits: Dim
     held: tuple[Dim, ...] = ()
 
-    def read(self, code: Code) -> KeyRange:
+    def read(self, code: LoopBuilder) -> KeyRange:
         return replace(self, held=tuple(code.bind(code.load(self.cells, [dim(k)])) for k in range(NUMBERS)))
 
-    def set(self, code: Code, range_: list[Value]) -> None:
+    def set(self, code: LoopBuilder, range_: list[Value]) -> None:
         """The numbers, for keys of this range."""
         b = code.b
         least, greatest, common, any_ = range_
@@ -63,40 +63,40 @@ class KeyRange:
         for k, number in ((LEAST, least), (SHIFT, shift), (LOST, b.cast(differs, I64))):
             code.store(number, self.cells, [dim(k)])
 
-    def above(self, code: Code, key: Value) -> Value:
+    def above(self, code: LoopBuilder, key: Value) -> Value:
         """How far a key is above the least one."""
         return code.b.cast(key - code.b.index(self.held[LEAST]), U64)
 
-    def high(self, code: Code, key: Value) -> Value:
+    def high(self, code: LoopBuilder, key: Value) -> Value:
         """What a number has of a key."""
         return self.above(code, key) >> _times(code.b, self.held[SHIFT])
 
-    def low(self, code: Code, key: Value) -> Value:
+    def low(self, code: LoopBuilder, key: Value) -> Value:
         """What a key loses."""
         return self.above(code, key) & _ones(code.b, self.held[SHIFT])
 
-    def number(self, code: Code, part: Value, position: Value) -> Value:
+    def number(self, code: LoopBuilder, part: Value, position: Value) -> Value:
         """A part of a key and a position: a signed number, in the order of unsigned parts."""
         return code.b.bitcast(part << _times(code.b, self.bits) ^ SIGN, I64) | position
 
-    def position(self, code: Code, number: Value) -> Value:
+    def position(self, code: LoopBuilder, number: Value) -> Value:
         return code.b.bitcast(_ones(code.b, self.bits), I64) & number
 
-    def are_equal(self, code: Code, x: Value, y: Value) -> Value:
+    def are_equal(self, code: LoopBuilder, x: Value, y: Value) -> Value:
         """Whether two numbers have the same part of a key."""
         return code.b.cast(x ^ y, U64) <= _ones(code.b, self.bits)
 
     @property
-    def lost(self) -> Dim:
+    def dropped_bits(self) -> Dim:
         return self.held[LOST]
 
 
-def both_ranges(code: Code, one: list[Value], other: list[Value]) -> list[Value]:
+def both_ranges(code: LoopBuilder, one: list[Value], other: list[Value]) -> list[Value]:
     """The range of all that are in either of two."""
     return [merge(code.b, x, y) for (merge, _), x, y in zip(RANGE, one, other, strict=True)]
 
 
-def no_range(code: Code) -> list[Value]:
+def no_range(code: LoopBuilder) -> list[Value]:
     """The range of no keys."""
     return [code.b.constant(number, I64) for _, number in RANGE]
 

@@ -23,7 +23,7 @@ from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ...cost.model import CostModel
 from ..body import LoopWriter, buffer_info
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import Place, SortBase
 from .key_range import KeyRange
@@ -86,7 +86,7 @@ class NetworkMergeSort(SortBase):
         self.descending: bool = op.params["descending"]
         self.key = self.key_of(buffer_info(op.ins[0]).dtype, lanes)
         #: What is in the order of keys where NaN is in that of elements.
-        self.stands_for_nan = -math.inf if self.descending else math.inf
+        self.nan_sentinel = -math.inf if self.descending else math.inf
         super().__init__(writer, op, lanes, [self.key])
         self.columns = self.width(self.key.dtype)
         #: Runs are of signed numbers.
@@ -99,32 +99,32 @@ class NetworkMergeSort(SortBase):
     def key_of(self, element: DType, lanes: VectorConfig) -> Key:
         return to_ordered_key(element, self.descending, lanes.vector_bits)
 
-    def key_at(self, code: Code, place: Place, i: Dim, scale: KeyRange | None = None) -> Value:
+    def key_at(self, code: LoopBuilder, place: Place, i: Dim, scale: KeyRange | None = None) -> Value:
         """The key of an element of a row."""
         return self.key.make(code.b, code.load(self.x, place(i)))
 
-    def put(self, code: Code, key: Value, place: Place, i: Dim, scale: KeyRange | None = None) -> None:
+    def put(self, code: LoopBuilder, key: Value, place: Place, i: Dim, scale: KeyRange | None = None) -> None:
         """An element of the results, which has this key."""
         assert self.key.element is not None
         code.store(self.key.element(code.b, key), self.op.outs[0], place(i))
 
-    def where_possible(self, block: Block, write: Callable[[Block], None]) -> None:
+    def try_emit(self, block: Block, write: Callable[[Block], None]) -> None:
         """Loops for rows that keys can order; others in another way."""
         write(block)
 
     def emit(self, block: Block) -> None:
         """Batches of rows that fill a block, or one row of several blocks; in a batch all blocks are independent, then
         all parts of a level of merges."""
-        code = Code(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
         n = maximum(self.n, 1)
         batch = minimum(self.rows, maximum(1, self.block // n))
         memory = self._memory(code, n, batch)
-        batch = code.bound(batch)
+        batch = code.materialize_dim(batch)
         with code.for_(0, (self.rows + (batch - 1)) // batch) as (inner, number):
             first = number * batch
-            self._batch(inner, first, inner.bound(minimum(batch, self.rows - first)), memory)
+            self._batch(inner, first, inner.materialize_dim(minimum(batch, self.rows - first)), memory)
 
-    def _memory(self, code: Code, n: Dim, batch: Dim) -> _Memory:
+    def _memory(self, code: LoopBuilder, n: Dim, batch: Dim) -> _Memory:
         width = self.columns
         most = n // self.block * 2 + 2
         span = n + most * (width * (self.network.rows_step + width)) + width
@@ -133,32 +133,32 @@ class NetworkMergeSort(SortBase):
         block_bits = exponent(code, cell, (n + (self.block - 1)) // self.block)
         blocks = power_of_two(code, block_bits)
         unit = blocks * (width * self.network.rows_step)
-        rows = code.bound((n + (unit - 1)) // unit * self.network.rows_step)
+        rows = code.materialize_dim((n + (unit - 1)) // unit * self.network.rows_step)
         return _Memory(
             grid=self.allocate(code, self.key.dtype, grid, shared=False),
             runs=self.allocate(code, self.number, span * batch * 2, shared=True),
-            span=code.bound(span),
-            whole=code.bound(span * batch),
+            span=code.materialize_dim(span),
+            whole=code.materialize_dim(span * batch),
             zeros=self.allocate(code, I64, most * batch, shared=True),
             nans=self.allocate(code, I64, most * batch, shared=True),
             cut=_Cut(block_bits, blocks, rows, exponent(code, cell, rows)),
         )
 
-    def _batch(self, code: Code, first: Dim, count: Dim, memory: _Memory) -> None:
+    def _batch(self, code: LoopBuilder, first: Dim, count: Dim, memory: _Memory) -> None:
         cut, width = memory.cut, self.columns
         size = cut.rows * width
 
-        def each(code: Code, parts: Dim, size: Dim, body: Callable[[Code, _Row, Dim], None]) -> None:
+        def each(code: LoopBuilder, parts: Dim, size: Dim, body: Callable[[LoopBuilder, _Row, Dim], None]) -> None:
             """A part, of so many elements, of a row for a thread."""
-            inner, i = code.inner(), self.writer.fresh()
-            row = inner.bound(i // parts)
-            body(inner, _Row(first + row, row), inner.bound(i - row * parts))
+            inner, i = code.inner(), self.writer.new_iv()
+            row = inner.materialize_dim(i // parts)
+            body(inner, _Row(first + row, row), inner.materialize_dim(i - row * parts))
             inner.block.add_op(loop.YieldOp())
             costs = self.writer.costs
-            grain = costs.grain(size * 16, costs.unit)
+            grain = costs.grain(size * 16, costs.work_unit_ns)
             code.block.add_op(loop.ParallelOp(str(i), 0, count * parts, inner.block, grain=grain))
 
-        half = code.bound((cut.block_bits + (width.bit_length() - 1)) % 2)
+        half = code.materialize_dim((cut.block_bits + (width.bit_length() - 1)) % 2)
         with code.for_(0, cut.block_bits + 1) as (inner, step):
             each(inner, cut.blocks, size, lambda c, row, block: self._part(c, row, block, step, half, memory))
         if self.key.negative_zero is not None:
@@ -166,17 +166,17 @@ class NetworkMergeSort(SortBase):
 
     # Blocks
 
-    def _part(self, code: Code, row: _Row, block: Dim, step: Dim, half: Dim, memory: _Memory) -> None:
+    def _part(self, code: LoopBuilder, row: _Row, block: Dim, step: Dim, half: Dim, memory: _Memory) -> None:
         """First a block, as one run; then as many elements as it has of each level of merges of blocks, and at last
         those of the result, while the second cache still has them."""
         b, width, cut = code.b, self.columns, memory.cut
-        later = code.bound(minimum(step, 1))
+        later = code.materialize_dim(minimum(step, 1))
         code.if_(b.index(step).equals(0), lambda c: self._block(c, row, block, memory), lambda c: None)
         bits, groups = width.bit_length() - 1, width // self.beside
         # Blocks are merged in one group of long pieces: where each begins is a search through far memory.
-        piece = code.bound(cut.rows * (1 + later * (groups - 1)))
-        count = code.bound(groups - later * (groups - 1))
-        lowest, end = code.bound(later * (bits - 1 + step)), code.bound(bits + step)
+        piece = code.materialize_dim(cut.rows * (1 + later * (groups - 1)))
+        count = code.materialize_dim(groups - later * (groups - 1))
+        lowest, end = code.materialize_dim(later * (bits - 1 + step)), code.materialize_dim(bits + step)
         with code.for_(lowest, end) as (outer, level), outer.for_(0, count) as (inner, group):
             self._merge(inner, row, block * count + group, piece, level, memory)
         code.if_(
@@ -185,11 +185,11 @@ class NetworkMergeSort(SortBase):
             lambda c: None,
         )
 
-    def _block(self, code: Code, row: _Row, block: Dim, memory: _Memory) -> None:
+    def _block(self, code: LoopBuilder, row: _Row, block: Dim, memory: _Memory) -> None:
         """The columns of a block, sorted, as runs."""
         cut, key, width = memory.cut, self.key, self.columns
         start = block * (cut.rows * width)
-        count = code.bound(maximum(minimum(self.n - start, cut.rows * width), 0))
+        count = code.materialize_dim(maximum(minimum(self.n - start, cut.rows * width), 0))
         with code.for_(0, count, width) as (c, i):
             c.store(self.key_at(c, self.places(row.number), start + i), memory.grid, [i])
         if key.negative_zero is not None:
@@ -200,8 +200,8 @@ class NetworkMergeSort(SortBase):
             code.store(nans, memory.nans, [row.here * cut.blocks + block])
         self.network.fill(code, memory.columns, count)
         self.network.sort(code, memory.columns)
-        length = code.bound(cut.rows + width)
-        first = code.bound(row.here * memory.span + block * (length * width))
+        length = code.materialize_dim(cut.rows + width)
+        first = code.materialize_dim(row.here * memory.span + block * (length * width))
         with code.for_(0, cut.rows // width) as (some, number), some.for_(0, width, width) as (c, i):
             with c.for_(0, width, unroll=width) as (d, column):
                 value = d.load(memory.grid, [(number * width + i) * width + column])
@@ -209,51 +209,51 @@ class NetworkMergeSort(SortBase):
         with code.for_(0, width) as (c, run):
             self._end_run(c, first + run * length + cut.rows, memory)
 
-    def without_nans(self, code: Code, keys: SSAValue, count: Dim) -> Value:
+    def without_nans(self, code: LoopBuilder, keys: SSAValue, count: Dim) -> Value:
         """How many of some keys are NaN, which comparators do not order: infinity stands for them, and gets them
         back when all is in order."""
 
-        def is_nan(c: Code, i: Dim) -> Value:
+        def is_nan(c: LoopBuilder, i: Dim) -> Value:
             x = c.load(keys, [i])
             return x.differs(x)
 
-        def replace(c: Code) -> None:
+        def replace(c: LoopBuilder) -> None:
             with c.for_(0, count, self.columns) as (d, i):
                 x = d.load(keys, [i])
-                d.store(d.b.select(x.differs(x), d.b.constant(self.stands_for_nan, x.dtype), x), keys, [i])
+                d.store(d.b.select(x.differs(x), d.b.constant(self.nan_sentinel, x.dtype), x), keys, [i])
 
         found = self.count(code, is_nan, dim(0), count)
         code.if_(found > 0, replace, lambda c: None)
         return found
 
-    def _end_run(self, code: Code, end: Dim, memory: _Memory) -> None:
+    def _end_run(self, code: LoopBuilder, end: Dim, memory: _Memory) -> None:
         """The largest value behind a run."""
         with code.for_(0, self.columns, self.columns) as (c, i):
             c.store(largest_value(c, self.number), memory.runs, [end + i])
 
     # Merges
 
-    def _merge(self, code: Code, row: _Row, group: Dim, piece: Dim, level: Dim, memory: _Memory) -> None:
+    def _merge(self, code: LoopBuilder, row: _Row, group: Dim, piece: Dim, level: Dim, memory: _Memory) -> None:
         """`beside` pieces, of `piece` elements, of the merges of runs, of ``rows * 2**level`` elements, in pairs."""
         rows, width = memory.cut.rows, self.columns
         length = code.bind(code.b.index(rows) << code.b.index(level))
         # What becomes of a block stays where it was: other threads are at other levels of the next one.
         place_size = code.bind(code.b.index(rows + width) << code.b.index(level))
         base = row.here * memory.span
-        half = code.bound(level % 2)
-        source, target = (code.bound(base + memory.whole * h) for h in (half, 1 - half))
+        half = code.materialize_dim(level % 2)
+        source, target = (code.materialize_dim(base + memory.whole * h) for h in (half, 1 - half))
         first_piece = group * self.beside
-        end = code.bound(first_piece + self.beside)
+        end = code.materialize_dim(first_piece + self.beside)
 
-        def place(c: Code, number: Dim) -> tuple[Dim, Dim]:
+        def place(c: LoopBuilder, number: Dim) -> tuple[Dim, Dim]:
             """The pair that a piece is of, and how many of its elements come before."""
             before = c.bind(c.b.index(number * piece))
             pair = c.bind(c.b.index(before) / c.b.index(2 * length))
             return pair, before - pair * (2 * length)
 
-        inner, number = code.inner(), self.writer.fresh()
+        inner, number = code.inner(), self.writer.new_iv()
         pair, done = place(inner, number)
-        done = inner.bound(done)
+        done = inner.materialize_dim(done)
         first = source + pair * (2 * place_size)
         second = first + place_size
         taken = self._split(inner, first, second, done, length, level, memory)
@@ -270,13 +270,15 @@ class NetworkMergeSort(SortBase):
             is_last = (c.b.index(done + piece)).equals(c.b.index(2 * length))
             c.if_(is_last, lambda d: self._end_run(d, behind, memory), lambda d: None)
 
-    def _split(self, code: Code, first: Dim, second: Dim, done: Dim, length: Dim, level: Dim, memory: _Memory) -> Dim:
+    def _split(
+        self, code: LoopBuilder, first: Dim, second: Dim, done: Dim, length: Dim, level: Dim, memory: _Memory
+    ) -> Dim:
         """How many of the `done` least elements of two runs are the first one's: found bit by bit, from the highest."""
         b, bits = code.b, memory.cut.row_bits + level + 1
         most = b.minimum(b.index(done), b.index(length))
         least = b.maximum(b.index(done - length), 0)
 
-        def step(c: Code, number: Dim, found: Value) -> Value:
+        def step(c: LoopBuilder, number: Dim, found: Value) -> Value:
             further = found + (c.b.constant(1, I64) << c.b.index(bits - 1 - number))
             at = c.bind(c.b.maximum(c.b.minimum(further, most), 1))
             less = c.load(memory.runs, [first + at - 1]) < c.load(memory.runs, [second + done - at])
@@ -286,26 +288,26 @@ class NetworkMergeSort(SortBase):
 
     # Results
 
-    def _leave(self, code: Code, row: _Row, block: Dim, half: Dim, memory: _Memory) -> None:
+    def _leave(self, code: LoopBuilder, row: _Row, block: Dim, half: Dim, memory: _Memory) -> None:
         """A part of the one run that is left, as elements."""
         size = memory.cut.rows * self.columns
-        first = code.bound(memory.whole * half + row.here * memory.span)
+        first = code.materialize_dim(memory.whole * half + row.here * memory.span)
         with code.for_(block * size, minimum(self.n, block * size + size), self.columns) as (c, i):
             key = from_ordered_key(c.b, c.load(memory.runs, [first + i]), self.key.dtype)
             self.put(c, key, self.places(row.number), i)
         if self.key.dtype.is_float:
             self._restore_nans(code, row, block * size, size, memory)
 
-    def _restore_nans(self, code: Code, row: _Row, start: Dim, size: Dim, memory: _Memory) -> None:
+    def _restore_nans(self, code: LoopBuilder, row: _Row, start: Dim, size: Dim, memory: _Memory) -> None:
         """NaN behind all other elements of a part, or before them."""
 
-        def add(c: Code, block: Dim, sum_: Value) -> Value:
+        def add(c: LoopBuilder, block: Dim, sum_: Value) -> Value:
             return sum_ + c.load(memory.nans, [row.here * memory.cut.blocks + block])
 
         nans = code.bind(code.fold(0, memory.cut.blocks, code.b.constant(0, I64), add))
         self.put_nans(code, self.places(row.number), nans, start, minimum(self.n, start + size))
 
-    def put_nans(self, code: Code, place: Place, nans: Dim, start: Dim, stop: Dim) -> None:
+    def put_nans(self, code: LoopBuilder, place: Place, nans: Dim, start: Dim, stop: Dim) -> None:
         """NaN, of which a row has so many, in a part of it."""
         (out,), bits = self.op.outs, self.element.bits
         range_ = (start, minimum(stop, nans)) if self.descending else (maximum(start, self.n - nans), stop)
@@ -313,15 +315,15 @@ class NetworkMergeSort(SortBase):
             nan = c.b.bitcast(c.b.constant((1 << bits - 1) - 1, DTYPES[f"u{bits}"]), self.element)
             c.store(nan, out, place(i))
 
-    def _order_zeros(self, code: Code, row: _Row, half: Dim, memory: _Memory) -> None:
-        first = code.bound(memory.whole * half + row.here * memory.span)
+    def _order_zeros(self, code: LoopBuilder, row: _Row, half: Dim, memory: _Memory) -> None:
+        first = code.materialize_dim(memory.whole * half + row.here * memory.span)
         counts = (memory.zeros, row.here * memory.cut.blocks, memory.cut.blocks)
         self.order_zeros(code, self.places(row.number), lambda c, i: c.load(memory.runs, [first + i]), *counts)
 
 
 def values_by_network(element: DType, lanes: VectorConfig) -> bool:
     """Whether values of a type can be sorted so."""
-    return element.bits > 1 and lanes.width(element.bits) > 1 and lanes.crossing
+    return element.bits > 1 and lanes.width(element.bits) > 1 and lanes.lanes_can_shuffle
 
 
 def time_by_network(costs: CostModel, element: DType, columns: int, n: float) -> float:
@@ -332,7 +334,7 @@ def time_by_network(costs: CostModel, element: DType, columns: int, n: float) ->
     blocks = max(1.0, n / block_elements(costs, element))
     bits = math.ceil(math.log2(max(2.0, n / blocks / columns)))
     merges = math.ceil(math.log2(columns * blocks))
-    return costs.computing(bits * (bits + 1) / 2 + merges * MERGE, element.bits)
+    return costs.compute_ns(bits * (bits + 1) / 2 + merges * MERGE, element.bits)
 
 
 def block_elements(costs: CostModel, element: DType) -> int:

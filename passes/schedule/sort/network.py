@@ -19,7 +19,7 @@ from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ...cost.model import CostModel
 from ..body import buffer_info
-from ..builder import Code
+from ..builder import LoopBuilder
 
 __all__ = [
     "Grid",
@@ -27,8 +27,8 @@ __all__ = [
     "bitonic_merge",
     "exponent",
     "largest_value",
+    "odd_even_mergesort",
     "power_of_two",
-    "sorting",
 ]
 
 I64 = DTYPES["i64"]
@@ -59,40 +59,40 @@ class SortingNetwork:
         #: last step.
         self.chunk_passes = int(math.log2(costs.machine.l1_bytes / (columns * key.bytes))) // self.steps
 
-    def fill(self, code: Code, grid: Grid, count: Dim) -> None:
+    def fill(self, code: LoopBuilder, grid: Grid, count: Dim) -> None:
         """The largest value behind the first `count` elements."""
         width, dtype = self.columns, buffer_info(grid.buffer).dtype
         with code.for_(count, power_of_two(code, grid.row_bits) * width, width) as (c, i):
             c.store(largest_value(c, dtype), grid.buffer, [i])
 
-    def sort(self, code: Code, grid: Grid) -> None:
+    def sort(self, code: LoopBuilder, grid: Grid) -> None:
         """All columns of a grid.
 
         As much as can be is done in chunks that the first cache holds: the first levels, and the last steps of others.
         """
         whole = 1 << self.steps
         with code.for_(0, grid.rows // whole) as (inner, group):
-            self._step(inner, grid, [group * whole + i for i in range(whole)], sorting(self.steps))
+            self._step(inner, grid, [group * whole + i for i in range(whole)], odd_even_mergesort(self.steps))
         bits = self.chunk_passes * self.steps
         chunk = 1 << bits
-        chunks = code.bound((grid.rows + (chunk - 1)) // chunk)
+        chunks = code.materialize_dim((grid.rows + (chunk - 1)) // chunk)
         with code.for_(0, 2) as (outer, phase):
-            parts = outer.bound(1 + (1 - phase) * (chunks - 1))
+            parts = outer.materialize_dim(1 + (1 - phase) * (chunks - 1))
             with outer.for_(0, parts) as (part, number):
                 start = number * chunk
-                stop = part.bound(minimum(grid.rows, start + chunk + grid.rows * phase))
+                stop = part.materialize_dim(minimum(grid.rows, start + chunk + grid.rows * phase))
                 lowest = self.steps + 1 + (bits - self.steps) * phase
                 highest = minimum(grid.row_bits, bits + grid.row_bits * phase)
                 with part.for_(lowest, highest + 1) as (inner, level):
                     self._level(inner, level, start, stop, grid)
 
-    def _level(self, code: Code, bits: Dim, start: Dim, stop: Dim, grid: Grid) -> None:
+    def _level(self, code: LoopBuilder, bits: Dim, start: Dim, stop: Dim, grid: Grid) -> None:
         """Sorted columns of ``2**bits`` rows from halves that are sorted: what is left of all steps but the first few
         goes through registers `steps` at a time."""
-        rest = code.bound((bits - 1) // self.steps)
+        rest = code.materialize_dim((bits - 1) // self.steps)
         first = code.b.index(bits - rest * self.steps)
 
-        def steps(c: Code, count: int) -> None:
+        def steps(c: LoopBuilder, count: int) -> None:
             if count == self.steps:
                 self._mirror(c, bits, count, start, stop, grid)
                 return
@@ -104,29 +104,29 @@ class SortingNetwork:
 
         steps(code, 1)
         chunk = 1 << self.chunk_passes * self.steps
-        far = code.bound(maximum(0, rest - self.chunk_passes))
-        chunks = code.bound((stop - start + (chunk - 1)) // chunk)
+        far = code.materialize_dim(maximum(0, rest - self.chunk_passes))
+        chunks = code.materialize_dim((stop - start + (chunk - 1)) // chunk)
         # First passes over all rows, then all others over each chunk.
         with code.for_(0, 2) as (outer, phase):
-            parts = outer.bound(1 + phase * (chunks - 1))
+            parts = outer.materialize_dim(1 + phase * (chunks - 1))
             with outer.for_(0, parts) as (part, number):
-                begin = part.bound(start + number * chunk)
-                end = part.bound(minimum(stop, begin + chunk + (1 - phase) * (stop - start)))
+                begin = part.materialize_dim(start + number * chunk)
+                end = part.materialize_dim(minimum(stop, begin + chunk + (1 - phase) * (stop - start)))
                 with part.for_(far * phase, far + (rest - far) * phase) as (inner, done):
                     self._clean(
                         inner, power_of_two(inner, (rest - 1 - done) * self.steps), begin, end, grid, self.steps
                     )
 
-    def clean(self, code: Code, grid: Grid, three: Dim, done: int) -> None:
+    def clean(self, code: LoopBuilder, grid: Grid, three: Dim, done: int) -> None:
         """Bitonic columns sorted, of ``2**row_bits`` rows, or of three quarters as many where `three` is 1, and not 0.
 
         The first steps, so many, are `done`.  The last ones are those of the rows that registers hold, or of three
         quarters of them; where few rows are left, some of those come again, and change nothing.
         """
         whole, quarters = 1 << self.steps, 3 << self.steps - 2
-        unit = code.bound(whole - three * (whole - quarters))
-        bits = code.bound(maximum(self.steps, grid.row_bits - done))
-        rest = code.bound(bits // self.steps - 1)
+        unit = code.materialize_dim(whole - three * (whole - quarters))
+        bits = code.materialize_dim(maximum(self.steps, grid.row_bits - done))
+        rest = code.materialize_dim(bits // self.steps - 1)
         first = code.b.index(bits - (rest + 1) * self.steps)
         start = dim(0)
         for count in range(1, self.steps):
@@ -138,10 +138,10 @@ class SortingNetwork:
                 lambda c: None,
             )
         with code.for_(0, rest) as (inner, number):
-            distance = inner.bound(unit * power_of_two(inner, (rest - 1 - number) * self.steps))
+            distance = inner.materialize_dim(unit * power_of_two(inner, (rest - 1 - number) * self.steps))
             self._clean(inner, distance, start, grid.rows, grid, self.steps)
 
-        def last(c: Code, count: int, comparators: list[tuple[int, int]]) -> None:
+        def last(c: LoopBuilder, count: int, comparators: list[tuple[int, int]]) -> None:
             with c.for_(0, grid.rows // count) as (inner, group):
                 self._step(inner, grid, [group * count + i for i in range(count)], comparators)
 
@@ -151,7 +151,7 @@ class SortingNetwork:
             lambda c: last(c, quarters, bitonic_merge(quarters)),
         )
 
-    def _mirror(self, code: Code, bits: Dim, steps: int, start: Dim, stop: Dim, grid: Grid) -> None:
+    def _mirror(self, code: LoopBuilder, bits: Dim, steps: int, start: Dim, stop: Dim, grid: Grid) -> None:
         """The first steps of a level: a row and its mirror image, then rows of the same half."""
         half = 1 << steps - 1
         size, distance = power_of_two(code, bits), power_of_two(code, bits - steps)
@@ -162,7 +162,7 @@ class SortingNetwork:
             upper = [start + block * size + (size - 1) - i - distance * j for j in range(half)]
             self._step(inner, grid, lower + upper, _mirroring(half))
 
-    def _clean(self, code: Code, distance: Dim, start: Dim, stop: Dim, grid: Grid, steps: int) -> None:
+    def _clean(self, code: LoopBuilder, distance: Dim, start: Dim, stop: Dim, grid: Grid, steps: int) -> None:
         """So many further steps of a level, the last of rows that are `distance` apart."""
         whole = 1 << steps
         size = distance * whole
@@ -171,7 +171,7 @@ class SortingNetwork:
             with outer.for_(0, minimum(distance, stop - first)) as (inner, i):
                 self._step(inner, grid, [first + i + distance * j for j in range(whole)], bitonic_merge(whole))
 
-    def _step(self, code: Code, grid: Grid, rows: list[Dim], comparators: list[tuple[int, int]]) -> None:
+    def _step(self, code: LoopBuilder, grid: Grid, rows: list[Dim], comparators: list[tuple[int, int]]) -> None:
         """Comparators of some rows: the lesser element goes to the first of each pair."""
         width = self.columns
         with code.for_(0, width, width) as (c, column):
@@ -182,7 +182,7 @@ class SortingNetwork:
             for row, value in zip(rows, held, strict=True):
                 c.store(value, grid.buffer, [row * width + column])
 
-    def exchanged(self, code: Code, x: Value, y: Value) -> tuple[Value, Value]:
+    def exchanged(self, code: LoopBuilder, x: Value, y: Value) -> tuple[Value, Value]:
         """The lesser and the greater one of two elements."""
         less = x < y
         low = code.b.select(less, x, y)
@@ -193,11 +193,11 @@ class SortingNetwork:
         return low, code.b.bitcast(x ^ y ^ least, low.dtype)
 
 
-def power_of_two(code: Code, bits: Dim) -> Dim:
+def power_of_two(code: LoopBuilder, bits: Dim) -> Dim:
     return dim(1 << bits.const) if bits.const is not None else code.bind(code.b.constant(1, I64) << code.b.index(bits))
 
 
-def exponent(code: Code, cell: SSAValue, number: Dim) -> Dim:
+def exponent(code: LoopBuilder, cell: SSAValue, number: Dim) -> Dim:
     """The exponent of the least power of two that is not below a number."""
     if number.const is not None:
         return dim((number.const - 1).bit_length())
@@ -210,7 +210,7 @@ def exponent(code: Code, cell: SSAValue, number: Dim) -> Dim:
     return code.bind(code.load(cell, place))
 
 
-def largest_value(code: Code, dtype: DType) -> Value:
+def largest_value(code: LoopBuilder, dtype: DType) -> Value:
     return code.b.constant(math.inf if dtype.is_float else (1 << dtype.bits - 1) - 1, dtype)
 
 
@@ -234,7 +234,7 @@ def _mirroring(half: int) -> list[tuple[int, int]]:
     return [(i, half + i) for i in range(half)] + bitonic_merge(half) + bitonic_merge(half, half, True)
 
 
-def sorting(bits: int) -> list[tuple[int, int]]:
+def odd_even_mergesort(bits: int) -> list[tuple[int, int]]:
     """Comparators that sort ``2**bits`` rows: Batcher's odd-even merges, which take fewer than bitonic ones but have
     rows of all distances, so they are for what registers hold."""
     found: list[tuple[int, int]] = []

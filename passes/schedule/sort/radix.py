@@ -25,7 +25,7 @@ from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ...cost.model import CostModel
 from ..body import LoopWriter, buffer_info
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import SortBase
 from .keys import Key, keys_of
@@ -82,7 +82,7 @@ class RadixSort(SortBase):
         self.only_values = only_values
 
     def emit(self, block: Block) -> None:
-        code = Code(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
         most = self.n.const
         if most is not None:
             in_pieces = most > LONG
@@ -98,14 +98,14 @@ class RadixSort(SortBase):
 
     def emit_longer(self, block: Block, least: int) -> None:
         """For a place where rows have more elements than `least`, which are no fewer than `LONG`."""
-        code = Code(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
         self._one_by_one(code, self._memory_of_longer(code, least))
 
-    def _memory_of_longer(self, code: Code, least: int) -> _Memory:
+    def _memory_of_longer(self, code: LoopBuilder, least: int) -> _Memory:
         """No memory where rows have no more elements than that."""
         return self._memory(code, self.n * minimum(1, self.n // (least + 1)), True)
 
-    def _memory(self, code: Code, size: Dim, in_pieces: bool) -> _Memory:
+    def _memory(self, code: LoopBuilder, size: Dim, in_pieces: bool) -> _Memory:
         def allocate(element: DType, *dims: Dim | int) -> SSAValue:
             return self.allocate(code, element, *dims, shared=in_pieces)
 
@@ -121,7 +121,7 @@ class RadixSort(SortBase):
             in_pieces=in_pieces,
         )
 
-    def _row(self, code: Code, row: Dim, memory: _Memory) -> None:
+    def _row(self, code: LoopBuilder, row: Dim, memory: _Memory) -> None:
         self._enter(code, row, memory)
         for key in self.keys:
             if key is not self.keys[0]:
@@ -131,25 +131,25 @@ class RadixSort(SortBase):
                 self._pass(inner, digits, number * digits.width, memory)
         self._leave(code, row, memory)
 
-    def _each_by_a_thread(self, code: Code, memory: _Memory) -> None:
-        body, row = code.inner(), self.writer.fresh()
+    def _each_by_a_thread(self, code: LoopBuilder, memory: _Memory) -> None:
+        body, row = code.inner(), self.writer.new_iv()
         self._row(body, row, memory)
         body.block.add_op(loop.YieldOp())
         costs = self.writer.costs
-        grain = costs.grain(self.n * 16, costs.unit)
+        grain = costs.grain(self.n * 16, costs.work_unit_ns)
         code.block.add_op(loop.ParallelOp(str(row), 0, self.rows, body.block, grain=grain))
 
-    def _one_by_one(self, code: Code, memory: _Memory) -> None:
+    def _one_by_one(self, code: LoopBuilder, memory: _Memory) -> None:
         with code.for_(0, self.rows) as (inner, row):
             self._row(inner, row, memory)
 
     @contextmanager
-    def _pieces(self, code: Code, memory: _Memory) -> Iterator[tuple[Code, Dim, Dim, Dim]]:
+    def _pieces(self, code: LoopBuilder, memory: _Memory) -> Iterator[tuple[LoopBuilder, Dim, Dim, Dim]]:
         """The pieces of a row, by threads where there are several: their numbers, where they begin and end."""
         if not memory.in_pieces:
             yield code, dim(0), dim(0), self.n
             return
-        body, piece, size = code.inner(), self.writer.fresh(), self._piece_size()
+        body, piece, size = code.inner(), self.writer.new_iv(), self._piece_size()
         start = piece * size
         yield body, piece, start, minimum(self.n, start + size)
         body.block.add_op(loop.YieldOp())
@@ -161,10 +161,10 @@ class RadixSort(SortBase):
     def _piece_count(self, memory: _Memory) -> Dim:
         return (self.n + (self._piece_size() - 1)) // self._piece_size() if memory.in_pieces else dim(1)
 
-    def _half(self, code: Code, memory: _Memory) -> Dim:
+    def _half(self, code: LoopBuilder, memory: _Memory) -> Dim:
         return code.bind(code.load(memory.half, [dim(0)]))
 
-    def _enter(self, code: Code, row: Dim, memory: _Memory) -> None:
+    def _enter(self, code: LoopBuilder, row: Dim, memory: _Memory) -> None:
         """Keys of the first part, and positions as they are."""
         key = self.keys[0]
         with self._pieces(code, memory) as (piece, number, start, stop):
@@ -178,7 +178,7 @@ class RadixSort(SortBase):
                 piece.store(found, memory.zeros, [number])
         code.store(code.b.constant(0, I64), memory.half, [dim(0)])
 
-    def _next_keys(self, code: Code, row: Dim, key: Key, memory: _Memory) -> None:
+    def _next_keys(self, code: LoopBuilder, row: Dim, key: Key, memory: _Memory) -> None:
         """Keys of a further part, in the order that was found so far."""
         assert memory.positions is not None
         half = self._half(code, memory)
@@ -186,7 +186,7 @@ class RadixSort(SortBase):
             at = c.bind(c.load(memory.positions, [half, i]))
             c.store(key.make(c.b, c.load(self.x, self.place(row, at))), memory.keys, [half, i])
 
-    def _leave(self, code: Code, row: Dim, memory: _Memory) -> None:
+    def _leave(self, code: LoopBuilder, row: Dim, memory: _Memory) -> None:
         half = self._half(code, memory)
         with self._pieces(code, memory) as (piece, _, start, stop):
             for out, find in zip(self.op.outs, self._results(), strict=True):
@@ -197,28 +197,28 @@ class RadixSort(SortBase):
             keys = self.places(row), lambda c, i: c.load(memory.keys, [half, i])
             self.order_zeros(code, *keys, memory.zeros, dim(0), pieces)
 
-    def _results(self) -> list[Callable[[Code, Dim, list[Dim], _Memory], Value]]:
+    def _results(self) -> list[Callable[[LoopBuilder, Dim, list[Dim], _Memory], Value]]:
         """What gives an element of each result."""
         if self.only_values:
             return [self._from_key]
         by_name = {"sort": [self._from_operand], "argsort": [self._position]}
         return by_name.get(self.op.fn.data, [self._from_operand, self._position])
 
-    def _from_key(self, code: Code, row: Dim, at: list[Dim], memory: _Memory) -> Value:
+    def _from_key(self, code: LoopBuilder, row: Dim, at: list[Dim], memory: _Memory) -> Value:
         (key,) = self.keys
         assert key.element is not None
         return key.element(code.b, code.load(memory.keys, at))
 
-    def _position(self, code: Code, row: Dim, at: list[Dim], memory: _Memory) -> Value:
+    def _position(self, code: LoopBuilder, row: Dim, at: list[Dim], memory: _Memory) -> Value:
         assert memory.positions is not None
         return code.load(memory.positions, at)
 
-    def _from_operand(self, code: Code, row: Dim, at: list[Dim], memory: _Memory) -> Value:
+    def _from_operand(self, code: LoopBuilder, row: Dim, at: list[Dim], memory: _Memory) -> Value:
         return code.load(self.x, self.place(row, code.bind(self._position(code, row, at, memory))))
 
     # Passes
 
-    def _digits(self, code: Code, key: Key) -> _Digits:
+    def _digits(self, code: LoopBuilder, key: Key) -> _Digits:
         """Digits of equal widths, as few as the widest that pays for so many elements makes them."""
         if self.n.const is not None:
             widest = next(width for least, width in WIDTHS if self.n.const >= least)
@@ -234,13 +234,13 @@ class RadixSort(SortBase):
         values = b.constant(1, I64) << (width & 63)
         return _Digits(code.bind(b.select(n > 1, count, 0)), code.bind(width), code.bind(values))
 
-    def _digit(self, code: Code, key: Value, digits: _Digits, shift: Dim) -> Dim:
+    def _digit(self, code: LoopBuilder, key: Value, digits: _Digits, shift: Dim) -> Dim:
         """The digit of a key from bit `shift` on."""
         b = code.b
         moved = b.cast(key, U64) >> (b.cast(b.index(shift), U64) & 63)
         return code.bind(b.cast(moved & b.cast(b.index(digits.values - 1), U64), I64))
 
-    def _pass(self, code: Code, digits: _Digits, shift: Dim, memory: _Memory) -> None:
+    def _pass(self, code: LoopBuilder, digits: _Digits, shift: Dim, memory: _Memory) -> None:
         half, counts = self._half(code, memory), memory.counts
         with self._pieces(code, memory) as (piece, number, start, stop):
             with piece.for_(0, digits.values, self.width(I64)) as (c, value):
@@ -257,7 +257,7 @@ class RadixSort(SortBase):
             lambda c: None,
         )
 
-    def _add_up(self, code: Code, digits: _Digits, memory: _Memory) -> None:
+    def _add_up(self, code: LoopBuilder, digits: _Digits, memory: _Memory) -> None:
         """Counts of a piece become those of the pieces before it, and the counts of all pieces the totals."""
         width, totals = self.width(I64), memory.totals
         with code.for_(0, digits.values, width) as (c, value):
@@ -268,11 +268,11 @@ class RadixSort(SortBase):
             c.store(before, memory.counts, [number, value])
             c.store(before + here, totals, [dim(0), value])
 
-    def _move(self, code: Code, digits: _Digits, shift: Dim, half: Dim, memory: _Memory) -> None:
+    def _move(self, code: LoopBuilder, digits: _Digits, shift: Dim, half: Dim, memory: _Memory) -> None:
         """Every key, and its position, to its place in the other copy."""
         counts, totals = memory.counts, memory.totals
 
-        def begin(c: Code, value: Dim, sum_: Value) -> Value:
+        def begin(c: LoopBuilder, value: Dim, sum_: Value) -> Value:
             count = c.load(totals, [dim(0), value])
             c.store(sum_, totals, [dim(0), value])
             return sum_ + count
@@ -298,9 +298,9 @@ class RadixSort(SortBase):
 def time_by_digits(costs: CostModel, element: DType, n: float, with_positions: bool) -> float:
     """Nanoseconds an element of rows of `n`; where no cache holds them, what is stored goes to lines far apart."""
     widest = next(width for least, width in WIDTHS if n >= least)
-    each = costs.computing(PASS)
+    each = costs.compute_ns(PASS)
     if with_positions:
-        each += costs.computing(POSITIONS)
+        each += costs.compute_ns(POSITIONS)
         if n * 2 * (element.bytes + I64.bytes) > costs.machine.l2_bytes:
-            each += costs.moving(2 * costs.machine.cache_line, near=False)
+            each += costs.transfer_ns(2 * costs.machine.cache_line, in_l2=False)
     return -(-element.bits // widest) * each

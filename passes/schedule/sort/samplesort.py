@@ -21,7 +21,7 @@ from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ...cost.model import CostModel
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .argsort64 import PackedArgsort64
 from .cross_lane_merge import ROWS, CrossLaneMerge
@@ -38,18 +38,18 @@ I64 = DTYPES["i64"]
 #: How many elements of the sample a bucket has: one in a hundred has twice as many elements as others on average.
 OVERSAMPLING = 8
 #: So many elements of the sample are neighbours: they cost one wait for memory.
-BESIDE = 4
+SAMPLES_PER_LOAD = 4
 #: How much of the grid of a bucket, whose size is a power of two, a bucket fills on average, at most.
-FILLED = 0.7
+LOAD_FACTOR = 0.7
 #: How many times the elements of a bucket on average the grid of one has room for.
-ROOM = 4
+SLACK = 4
 #: Parts of a row that threads share, and elements of such a part at least.
 PARTS, PART = 8, 1 << 15
 #: The share of the second cache that the keys of a part take, of which there are two copies; parts at most, as each
 #: bucket has a piece of each.
-HELD, MOST_PARTS = 1 / 2, 64
+L2_SHARE, MOST_PARTS = 1 / 2, 64
 #: Elements of the rows that are sorted together, at most, where they are several.
-TOGETHER = 1 << 18
+BATCH_ELEMENTS = 1 << 18
 #: Vectors of so many bits have instructions that store the elements of a mask without gaps, of so many bits at least.
 COMPRESSED_BITS, LEAST_ELEMENT = 512, 32
 #: What an element takes in a level of partitions, on its way in and out, and in an exchange of lanes, in operations of
@@ -77,7 +77,7 @@ class _Memory:
     part: Dim
     scaled: ScaledRows | None
 
-    def scale(self, code: Code) -> KeyRange | None:
+    def scale(self, code: LoopBuilder) -> KeyRange | None:
         return self.scaled and self.scaled.scale.read(code)
 
 
@@ -107,36 +107,36 @@ class SampleSort:
     def __init__(self, sort: NetworkMergeSort):
         self.sort, self.writer, self.key, self.width = sort, sort.writer, sort.key, sort.columns
         self.bucket = bucket_elements(sort.writer.costs, self.key.dtype, self.width)
-        self.most = int(self.bucket * FILLED)
+        self.most = int(self.bucket * LOAD_FACTOR)
         self.rest = SignedZeroFixup(sort)
         #: How many elements before they are needed lines are asked for.
-        self.ahead = sort.writer.costs.ahead(1) // self.key.dtype.bytes
+        self.ahead = sort.writer.costs.prefetch_distance(1) // self.key.dtype.bytes
 
     def emit(self, block: Block) -> None:
         """Batches of rows: their samples, then all parts, then all buckets, and at last what keys do not say."""
         sort = self.sort
-        code = Code(self.writer, block, sort.op.params["has_fma"])
+        code = LoopBuilder(self.writer, block, sort.op.params["has_fma"])
         n = maximum(sort.n, 1)
-        batch = minimum(sort.rows, maximum(1, TOGETHER // n))
+        batch = minimum(sort.rows, maximum(1, BATCH_ELEMENTS // n))
         room, memory = self._room(code), self._memory(code, n, batch)
-        batch = code.bound(batch)
+        batch = code.materialize_dim(batch)
         with code.for_(0, (sort.rows + (batch - 1)) // batch) as (inner, number):
             first = number * batch
-            count = inner.bound(minimum(batch, sort.rows - first))
+            count = inner.materialize_dim(minimum(batch, sort.rows - first))
             self._set_scale(inner, first, count, memory)
             # Grids are sorted in one place: samples of rows that have more than one bucket, then buckets.
             with inner.for_(1 - memory.many, 2) as (some, phase):
                 self._parts(some, phase, first, count, memory, room)
-                tasks = some.bound(1 + phase * (memory.buckets - 1))
-                size = some.bound((sort.n + (memory.buckets - 1)) // memory.buckets)
+                tasks = some.materialize_dim(1 + phase * (memory.buckets - 1))
+                size = some.materialize_dim((sort.n + (memory.buckets - 1)) // memory.buckets)
                 self._each(some, first, count, tasks, size, lambda c, task: self._grid(c, phase, task, memory, room))
             if self.key.negative_zero is not None or memory.scaled is not None:
                 self._each(inner, first, count, dim(1), n, lambda c, task: self._finish(c, task, memory, room))
 
-    def _room(self, code: Code) -> _Room:
+    def _room(self, code: LoopBuilder) -> _Room:
         sample = (self.sort.n // self.most + 1) * (2 * OVERSAMPLING * 2)
         least = self.width * self._step
-        filled = maximum(least, minimum(self.bucket * ROOM, self.sort.n * 2))
+        filled = maximum(least, minimum(self.bucket * SLACK, self.sort.n * 2))
         capacity = maximum(filled, sample)
         if capacity.const is not None:
             capacity = dim(1 << (capacity.const - 1).bit_length())
@@ -146,22 +146,28 @@ class SampleSort:
         return _Room(buffer, capacity, half, cells, flag)
 
     def _each(
-        self, code: Code, first: Dim, count: Dim, parts: Dim, size: Dim, body: Callable[[Code, _Task], None]
+        self,
+        code: LoopBuilder,
+        first: Dim,
+        count: Dim,
+        parts: Dim,
+        size: Dim,
+        body: Callable[[LoopBuilder, _Task], None],
     ) -> None:
         """Parts of so many rows, of so many elements each, by threads."""
-        inner, number = code.inner(), self.writer.fresh()
-        here = inner.bound(number // parts)
-        body(inner, _Task(inner.bound(first + here), here, inner.bound(number - here * parts)))
+        inner, number = code.inner(), self.writer.new_iv()
+        here = inner.materialize_dim(number // parts)
+        body(inner, _Task(inner.materialize_dim(first + here), here, inner.materialize_dim(number - here * parts)))
         inner.block.add_op(loop.YieldOp())
         costs = self.writer.costs
-        grain = costs.grain(size * 16, costs.unit)
+        grain = costs.grain(size * 16, costs.work_unit_ns)
         code.block.add_op(loop.ParallelOp(str(number), 0, count * parts, inner.block, grain=grain))
 
     # Memory
 
     def _parts_of(self, n: Dim) -> Dim:
         """Into how many parts a row is cut."""
-        held = int(self.writer.costs.machine.l2_bytes * HELD) // self.key.dtype.bytes
+        held = int(self.writer.costs.machine.l2_bytes * L2_SHARE) // self.key.dtype.bytes
         far = minimum(MOST_PARTS, (n + (held - 1)) // held)
         return maximum(1, maximum(far, minimum(PARTS, n // PART)))
 
@@ -169,7 +175,7 @@ class SampleSort:
         parts = self._parts_of(n)
         return (n + (parts - 1)) // parts
 
-    def _memory(self, code: Code, n: Dim, batch: Dim) -> _Memory:
+    def _memory(self, code: LoopBuilder, n: Dim, batch: Dim) -> _Memory:
         sort = self.sort
         most, parts = sort.n // self.most * 2 + 2, self._parts_of(n)
         buffers = (
@@ -179,70 +185,70 @@ class SampleSort:
         )
         keys, least, begins = buffers
         cell = sort.allocate(code, I64, 1, shared=True)
-        many = code.bound(minimum(1, sort.n // (self.bucket + 1)))
-        depth = exponent(code, cell, code.bound(1 + many * ((n - 1) // self.most)))
-        whole, part = code.bound(n * batch), code.bound(self._part_elements(n))
+        many = code.materialize_dim(minimum(1, sort.n // (self.bucket + 1)))
+        depth = exponent(code, cell, code.materialize_dim(1 + many * ((n - 1) // self.most)))
+        whole, part = code.materialize_dim(n * batch), code.materialize_dim(self._part_elements(n))
         scaled = None
         if isinstance(sort, PackedArgsort64):
             scaled = ScaledRows.of(sort, code, cell, parts * batch, most * batch)
-        parts, buckets = code.bound(parts), power_of_two(code, depth)
+        parts, buckets = code.materialize_dim(parts), power_of_two(code, depth)
         return _Memory(keys, whole, least, begins, depth, many, buckets, parts, part, scaled)
 
-    def _set_scale(self, code: Code, first: Dim, count: Dim, memory: _Memory) -> None:
+    def _set_scale(self, code: LoopBuilder, first: Dim, count: Dim, memory: _Memory) -> None:
         """The scale of a batch of rows."""
         if (scaled := memory.scaled) is None:
             return
 
-        def measure(c: Code, task: _Task) -> None:
+        def measure(c: LoopBuilder, task: _Task) -> None:
             start, stop = self._ends(c, task.part, memory)
             scaled.measure(c, self.sort.places(task.row), start, stop, task.here * memory.parts + task.part)
 
         self._each(code, first, count, memory.parts, memory.part, measure)
         scaled.set_scale(code, count * memory.parts)
 
-    def _ends(self, code: Code, part: Dim, memory: _Memory) -> tuple[Dim, Dim]:
+    def _ends(self, code: LoopBuilder, part: Dim, memory: _Memory) -> tuple[Dim, Dim]:
         """Where a part of a row begins and ends."""
-        start = code.bound(part * memory.part)
-        return start, code.bound(maximum(start, minimum(self.sort.n, start + memory.part)))
+        start = code.materialize_dim(part * memory.part)
+        return start, code.materialize_dim(maximum(start, minimum(self.sort.n, start + memory.part)))
 
     # Samples
 
-    def _sample(self, code: Code, row: Dim, memory: _Memory, room: _Room) -> None:
+    def _sample(self, code: LoopBuilder, row: Dim, memory: _Memory, room: _Room) -> None:
         """Elements of a row by which it is cut into buckets, to a grid."""
         sort, place, scale = self.sort, self.sort.places(row), memory.scale(code)
-        count = code.bound(memory.buckets * OVERSAMPLING)
-        groups = code.bound(count // BESIDE)
-        stride = code.bound(sort.n // groups)
+        count = code.materialize_dim(memory.buckets * OVERSAMPLING)
+        groups = code.materialize_dim(count // SAMPLES_PER_LOAD)
+        stride = code.materialize_dim(sort.n // groups)
         with code.for_(0, groups) as (c, group):
-            moved = _scattered(c, group) * c.b.index(stride - (BESIDE - 1)) >> 24
+            moved = _scattered(c, group) * c.b.index(stride - (SAMPLES_PER_LOAD - 1)) >> 24
             at = c.bind(c.b.index(group * stride) + moved)
-            for k in range(BESIDE):
-                c.store(sort.key_at(c, place, at + k, scale), room.buffer, [group * BESIDE + k])
+            for k in range(SAMPLES_PER_LOAD):
+                c.store(sort.key_at(c, place, at + k, scale), room.buffer, [group * SAMPLES_PER_LOAD + k])
         self._tell(code, room, count, dim(0))
 
-    def _tell(self, code: Code, room: _Room, count: Dim, place: Dim) -> None:
+    def _tell(self, code: LoopBuilder, room: _Room, count: Dim, place: Dim) -> None:
         """How many elements a grid has, and where in the row the first one belongs."""
         for i, number in ((1, count), (2, place)):
             code.store(code.b.index(number), room.cells, [dim(i)])
 
-    def _put_sample(self, code: Code, here: Dim, count: Dim, memory: _Memory, room: _Room) -> None:
+    def _put_sample(self, code: LoopBuilder, here: Dim, count: Dim, memory: _Memory, room: _Room) -> None:
         """Where buckets begin."""
-        own = code.bound(here * memory.buckets)
+        own = code.materialize_dim(here * memory.buckets)
         with code.for_(0, count // OVERSAMPLING) as (c, i):
             c.store(c.load(room.buffer, [room.capacity + i * OVERSAMPLING]), memory.least, [own + i])
         code.store(_least_value(code, self.key.dtype), memory.least, [own])
 
-    def _ask(self, code: Code, buffer: SSAValue, index: list[Dim], writes: bool = False) -> None:
+    def _ask(self, code: LoopBuilder, buffer: SSAValue, index: list[Dim], writes: bool = False) -> None:
         """For lines of what only the last cache has."""
         code.block.add_op(loop.PrefetchOp(buffer, index, writes=writes))
 
     # Parts
 
-    def _parts(self, code: Code, phase: Dim, first: Dim, count: Dim, memory: _Memory, room: _Room) -> None:
+    def _parts(self, code: LoopBuilder, phase: Dim, first: Dim, count: Dim, memory: _Memory, room: _Room) -> None:
         """All parts of some rows, where their samples are sorted."""
 
-        def write(c: Code) -> None:
-            parts = c.bound(memory.parts * phase)
+        def write(c: LoopBuilder) -> None:
+            parts = c.materialize_dim(memory.parts * phase)
             self._each(c, first, count, parts, memory.part, lambda d, task: self._part(d, task, memory, room))
 
         if memory.many.const is None:
@@ -250,21 +256,23 @@ class SampleSort:
         elif memory.many.const:
             write(code)
 
-    def _part(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
+    def _part(self, code: LoopBuilder, task: _Task, memory: _Memory, room: _Room) -> None:
         """The buckets of one part: level by level, each begins somewhere between two that are found."""
         sort, here, part = self.sort, task.here, task.part
         place, scale = sort.places(task.row), memory.scale(code)
         start, stop = self._ends(code, part, memory)
-        base = code.bound(here * sort.n)
+        base = code.materialize_dim(here * sort.n)
         number = here * memory.parts + part
-        begins = code.bound(number * (memory.buckets + 1))
+        begins = code.materialize_dim(number * (memory.buckets + 1))
         for i, at in ((dim(0), start), (memory.buckets, stop)):
             code.store(code.b.index(at), memory.begins, [begins + i])
-        least = code.bound(here * memory.buckets)
+        least = code.materialize_dim(here * memory.buckets)
 
-        def level(c: Code, number: Dim, node: Dim, key: Callable[[Code, Dim], Value], to: SSAValue, at: Dim) -> None:
+        def level(
+            c: LoopBuilder, number: Dim, node: Dim, key: Callable[[LoopBuilder, Dim], Value], to: SSAValue, at: Dim
+        ) -> None:
             half = power_of_two(c, memory.depth - number - 1)
-            first, middle, behind = (c.bound((node * 2 + k) * half) for k in (0, 1, 2))
+            first, middle, behind = (c.materialize_dim((node * 2 + k) * half) for k in (0, 1, 2))
             low, high = (c.bind(c.load(memory.begins, [begins + k])) for k in (first, behind))
             pivot = c.load(memory.least, [least + middle])
             count = self._parted(c, key, (low, high), lambda x: x < pivot, to, (at + low, at + high))
@@ -273,16 +281,16 @@ class SampleSort:
         # Copies of the keys in turns, the last one in the memory of all; the other one the second cache keeps.
         copies = ((memory.keys, base), (room.half, 0 - start))
 
-        def between(c: Code, number: Dim, node: Dim, source: int) -> None:
+        def between(c: LoopBuilder, number: Dim, node: Dim, source: int) -> None:
             buffer, place = copies[source]
             level(c, number, node, lambda d, i: d.load(buffer, [place + i]), *copies[1 - source])
 
-        def in_turns(c: Code, number: Dim, write: Callable[[Code, int], None]) -> None:
+        def in_turns(c: LoopBuilder, number: Dim, write: Callable[[LoopBuilder, int], None]) -> None:
             """By the copy that a level writes to."""
             turn = c.b.index((memory.depth - 1 - number) % 2)
             c.if_(turn.equals(0), lambda d: write(d, 0), lambda d: write(d, 1))
 
-        def made(c: Code, i: Dim) -> Value:
+        def made(c: LoopBuilder, i: Dim) -> Value:
             """Keys are made on the way."""
             self._ask(c, sort.x, place(i + self.ahead))
             return sort.key_at(c, place, i, scale)
@@ -292,39 +300,39 @@ class SampleSort:
             in_turns(c, number, lambda d, to: between(d, number, node, 1 - to))
 
     def _parted(
-        self, code: Code, key: Callable[[Code, Dim], Value], range_: tuple[Dim, Dim],
+        self, code: LoopBuilder, key: Callable[[LoopBuilder, Dim], Value], range_: tuple[Dim, Dim],
         is_first: Callable[[Value], Value], target: SSAValue, places: tuple[Dim, Dim],
     ) -> Value:  # fmt: skip
         """Some keys in two groups, between two places: how many are of the first one."""
-        inner, i = code.inner(), self.writer.fresh()
+        inner, i = code.inner(), self.writer.new_iv()
         x = key(inner, i)
         inner.block.add_op(loop.YieldOp(x.ref, is_first(x).ref))
-        low, high = (code.bound(at) for at in places)
+        low, high = (code.materialize_dim(at) for at in places)
         made = loop.PartitionOp(str(i), *range_, inner.block, target, low, high, vector=self.width)
         code.block.add_op(made)
         return code.b.wrap(made.count, I64)
 
     # Buckets
 
-    def _grid(self, code: Code, phase: Dim, task: _Task, memory: _Memory, room: _Room) -> None:
+    def _grid(self, code: LoopBuilder, phase: Dim, task: _Task, memory: _Memory, room: _Room) -> None:
         """A sample, a whole row or a bucket of one, sorted."""
         samples = code.b.index(phase).equals(0)
 
-        def bucket(c: Code) -> None:
+        def bucket(c: LoopBuilder) -> None:
             if memory.many.const is None:
                 many = c.b.index(memory.many).equals(1)
                 c.if_(many, lambda d: self._bucket(d, task, memory, room), lambda d: self._row(d, task, memory, room))
             else:
                 (self._bucket if memory.many.const else self._row)(c, task, memory, room)
 
-        def gather(c: Code) -> None:
+        def gather(c: LoopBuilder) -> None:
             c.if_(samples, lambda d: self._sample(d, task.row, memory, room), bucket)
 
         (gather if memory.many.const != 0 else bucket)(code)
         count, place = (code.bind(code.load(room.cells, [dim(i)])) for i in (1, 2))
         code.if_(code.b.index(count) > 0, lambda c: self._sort_grid(c, count, room), lambda c: None)
 
-        def put(c: Code) -> None:
+        def put(c: LoopBuilder) -> None:
             scale = memory.scale(c)
             if memory.scaled is not None and scale is not None:
                 number = task.here * memory.buckets + task.part
@@ -334,7 +342,7 @@ class SampleSort:
                 self._ask(d, self.sort.op.outs[0], places(place + i + self.ahead), writes=True)
                 self.sort.put(d, d.load(room.buffer, [room.capacity + i]), places, place + i, scale)
 
-        def leave(c: Code) -> None:
+        def leave(c: LoopBuilder) -> None:
             c.if_(samples, lambda d: self._put_sample(d, task.here, count, memory, room), put)
 
         (leave if memory.many.const != 0 else put)(code)
@@ -344,17 +352,17 @@ class SampleSort:
         """What divides the number of a grid's rows."""
         return max(self.sort.network.rows_step, ROWS)
 
-    def _sort_grid(self, code: Code, count: Dim, room: _Room) -> None:
+    def _sort_grid(self, code: LoopBuilder, count: Dim, room: _Room) -> None:
         """The first elements of a grid, in order behind it."""
         network, width, step = self.sort.network, self.width, self._step
-        rows = code.bound(maximum(1, (count + (width * step - 1)) // (width * step)) * step)
+        rows = code.materialize_dim(maximum(1, (count + (width * step - 1)) // (width * step)) * step)
         bits = exponent(code, room.cells, rows)
         grid = Grid(room.buffer, rows, bits)
         network.fill(code, grid, count)
         network.sort(code, grid)
         CrossLaneMerge(network, grid, code).sort(code, room.capacity)
 
-    def _row(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
+    def _row(self, code: LoopBuilder, task: _Task, memory: _Memory, room: _Room) -> None:
         """A whole row to the grid."""
         place, n, scale = self.sort.places(task.row), self.sort.n, memory.scale(code)
         self._begins(code, task, dim(0), memory, True)
@@ -362,27 +370,27 @@ class SampleSort:
             c.store(self.sort.key_at(c, place, i, scale), room.buffer, [i])
         self._tell(code, room, n, dim(0))
 
-    def _bucket(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
+    def _bucket(self, code: LoopBuilder, task: _Task, memory: _Memory, room: _Room) -> None:
         """What all parts have of a bucket, to the grid."""
         here, bucket = task.here, task.part
-        base = code.bound(here * self.sort.n)
+        base = code.materialize_dim(here * self.sort.n)
 
-        def piece(c: Code, part: Dim) -> tuple[Dim, Dim]:
+        def piece(c: LoopBuilder, part: Dim) -> tuple[Dim, Dim]:
             at = (here * memory.parts + part) * (memory.buckets + 1) + bucket
             first, behind = (c.bind(c.load(memory.begins, [at + k])) for k in (0, 1))
             return first, behind
 
-        def add(c: Code, part: Dim, sums: list[Value]) -> list[Value]:
+        def add(c: LoopBuilder, part: Dim, sums: list[Value]) -> list[Value]:
             first, behind = piece(c, part)
             return [sums[0] + c.b.index(first - part * memory.part), sums[1] + c.b.index(behind - first)]
 
         zero = code.b.constant(0, I64)
         offset, total = (code.bind(v) for v in code.folds(0, memory.parts, [zero, zero], add))
 
-        def gather(c: Code) -> None:
+        def gather(c: LoopBuilder) -> None:
             self._begins(c, task, offset, memory, True)
 
-            def copy(inner: Code, part: Dim, to: Value) -> Value:
+            def copy(inner: LoopBuilder, part: Dim, to: Value) -> Value:
                 first, behind = piece(inner, part)
                 start = inner.bind(to)
                 with inner.for_(0, behind - first, self.width) as (d, i):
@@ -393,29 +401,29 @@ class SampleSort:
             c.fold(0, memory.parts, c.b.constant(0, I64), copy)
             self._tell(c, room, total, offset)
 
-        def without_equal(c: Code) -> None:
+        def without_equal(c: LoopBuilder) -> None:
             self._begins(c, task, offset, memory, False)
             self._without_equal(c, task, (base, offset, total), piece, memory, room)
 
-        code.if_(code.b.index(total) <= self.bucket * ROOM, gather, without_equal)
+        code.if_(code.b.index(total) <= self.bucket * SLACK, gather, without_equal)
 
-    def _begins(self, code: Code, task: _Task, at: Dim, memory: _Memory, seen: bool) -> None:
+    def _begins(self, code: LoopBuilder, task: _Task, at: Dim, memory: _Memory, seen: bool) -> None:
         if memory.scaled is not None:
             memory.scaled.begins(code, task.here * memory.buckets + task.part, at, seen)
 
     def _without_equal(
-        self, code: Code, task: _Task, where: tuple[Dim, Dim, Dim], piece: Callable[[Code, Dim], tuple[Dim, Dim]],
-        memory: _Memory, room: _Room,
+        self, code: LoopBuilder, task: _Task, where: tuple[Dim, Dim, Dim],
+        piece: Callable[[LoopBuilder, Dim], tuple[Dim, Dim]], memory: _Memory, room: _Room,
     ) -> None:  # fmt: skip
         """Of a bucket that is too large, all that equal the least key to their places, and others to the grid.
 
         `where`: what is before the row in the memory of keys, before the bucket in the row, and its elements.
         """
         sort, (base, offset, total), scale = self.sort, where, memory.scale(code)
-        other, most = code.bound(base + memory.whole), self.bucket * ROOM
+        other, most = code.materialize_dim(base + memory.whole), self.bucket * SLACK
         least = code.load(memory.least, [task.here * memory.buckets + task.part])
 
-        def part_off(inner: Code, part: Dim, counts: list[Value]) -> list[Value]:
+        def part_off(inner: LoopBuilder, part: Dim, counts: list[Value]) -> list[Value]:
             range_ = piece(inner, part)
             equal, rest = (inner.bind(v) for v in counts)
             found = self._parted(
@@ -428,15 +436,15 @@ class SampleSort:
         equal, rest = (code.bind(v) for v in code.folds(0, memory.parts, [zero, zero], part_off))
         with code.for_(0, equal, self.width) as (c, i):
             sort.put(c, least, sort.places(task.row), offset + i, scale)
-        place = code.bound(offset + equal)
-        start = code.bound(other + place)
+        place = code.materialize_dim(offset + equal)
+        start = code.materialize_dim(other + place)
 
-        def copy(c: Code) -> None:
+        def copy(c: LoopBuilder) -> None:
             with c.for_(0, rest, self.width) as (d, i):
                 d.store(d.load(memory.keys, [start + i]), room.buffer, [i])
             self._tell(c, room, rest, place)
 
-        def as_heap(c: Code) -> None:
+        def as_heap(c: LoopBuilder) -> None:
             heapsort(c, memory.keys, lambda i: [start + i], rest, room.cells)
             with c.for_(0, rest, self.width) as (d, i):
                 sort.put(d, d.load(memory.keys, [start + i]), sort.places(task.row), place + i, scale)
@@ -444,21 +452,21 @@ class SampleSort:
 
         code.if_(code.b.index(rest) <= most, copy, as_heap)
 
-    def _finish(self, code: Code, task: _Task, memory: _Memory, room: _Room) -> None:
+    def _finish(self, code: LoopBuilder, task: _Task, memory: _Memory, room: _Room) -> None:
         """Zeros of both signs, or what keys lost."""
         if memory.scaled is not None:
             place, buckets = self.sort.places(task.row), memory.buckets
-            memory.scaled.finish(code, place, code.bound(task.here * buckets), buckets, room.cells)
+            memory.scaled.finish(code, place, code.materialize_dim(task.here * buckets), buckets, room.cells)
             return
         self.rest.finish(code, task.row, room.cells, room.flag)
 
 
-def _scattered(code: Code, i: Dim) -> Value:
+def _scattered(code: LoopBuilder, i: Dim) -> Value:
     """24 bits that follow no rule which data may have (Knuth's multiplicative hash)."""
     return code.b.index(i) * 2654435761 >> 8 & (1 << 24) - 1
 
 
-def _least_value(code: Code, dtype: DType) -> Value:
+def _least_value(code: LoopBuilder, dtype: DType) -> Value:
     return code.b.constant(-(1 << dtype.bits - 1), dtype)
 
 
@@ -478,7 +486,7 @@ def time_in_buckets(costs: CostModel, key: DType, columns: int, n: float) -> flo
     if n < least:
         return time_in_buckets(costs, key, columns, least) * least / max(1.0, n)
     bucket = bucket_elements(costs, key, columns)
-    levels = 0 if n <= bucket else math.ceil(math.log2(n / (bucket * FILLED)))
+    levels = 0 if n <= bucket else math.ceil(math.log2(n / (bucket * LOAD_FACTOR)))
     rows, lanes = math.log2(n / 2**levels / columns), math.log2(columns)
     steps = rows * (rows + 1) / 2 + lanes * rows + lanes * (lanes + 1) / 2 * EXCHANGE
-    return costs.computing(steps + MOVES + levels * PARTITION, key.bits)
+    return costs.compute_ns(steps + MOVES + levels * PARTITION, key.bits)

@@ -20,7 +20,7 @@ from ....dialects.types import DTYPES
 from ...cost.model import assumed_number
 from ...cost.remarks import remark
 from ..body import LoopWriter, buffer_info
-from ..builder import Code
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .argsort32 import PackedArgsort, positions_by_network, positions_in_columns
 from .argsort64 import PackedArgsort64, wide_positions
@@ -70,7 +70,7 @@ def schedule_sort(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: 
             RadixSort(writer, op, lanes.at_most(writer.costs.half_cache_line_bits), only_values).emit(block)
             return
         sort = network()
-        sort.where_possible(block, SampleSort(sort).emit if chosen == "sample sort" else sort.emit)
+        sort.try_emit(block, SampleSort(sort).emit if chosen == "sample sort" else sort.emit)
 
     if not (merges or wide or (not only_values and positions_in_columns(element, lanes))):
         each_row(block)
@@ -97,7 +97,7 @@ def _short_rows_in_columns(
     if n is not None and rows is not None:
         (columns.emit if rows >= fewest(max(n, 1)) else each_row)(block)
         return
-    code = Code(sort.writer, block, sort.op.params["has_fma"])
+    code = LoopBuilder(sort.writer, block, sort.op.params["has_fma"])
     number, length = code.b.index(sort.rows), code.b.index(sort.n)
     enough = code.b.constant(fewest(longest), I64)
     for most in (1 << k for k in reversed(range(longest.bit_length() - 1))):

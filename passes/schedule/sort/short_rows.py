@@ -20,7 +20,7 @@ from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ...cost.model import CostModel
 from ..body import buffer_info
-from ..builder import Code
+from ..builder import LoopBuilder
 from .argsort64 import PackedArgsort64
 from .base import Place
 from .key_range import KeyRange
@@ -65,25 +65,25 @@ class ColumnSort:
 
     def emit(self, block: Block) -> None:
         sort, width = self.sort, self.width
-        code = Code(sort.writer, block, sort.op.params["has_fma"])
+        code = LoopBuilder(sort.writer, block, sort.op.params["has_fma"])
         step = 1 << sort.network.steps
-        n = code.bound(maximum(sort.n, 1))
-        rows = code.bound((n + (step - 1)) // step * step)
+        n = code.materialize_dim(maximum(sort.n, 1))
+        rows = code.materialize_dim((n + (step - 1)) // step * step)
         memory = (minimum(sort.n, self.longest) + sort.network.rows_step) * (2 * width)
         cell = sort.allocate(code, I64, 1, shared=True)
         grid = Grid(sort.allocate(code, sort.key.dtype, memory, shared=False), rows, exponent(code, cell, rows))
         square = sort.allocate(code, sort.key.dtype, width * width, shared=False)
         scale = sort.new_scale(code, cell, shared=False) if isinstance(sort, PackedArgsort64) else None
-        inner, number = code.inner(), sort.writer.fresh()
+        inner, number = code.inner(), sort.writer.new_iv()
         if self.beside is None:
-            groups = code.bound((sort.rows + (width - 1)) // width)
+            groups = code.materialize_dim((sort.rows + (width - 1)) // width)
             self._group(inner, _Group(sort.places, number * width, sort.rows, square, scale), grid)
         else:
             length = self.dims[self.beside]
-            each = code.bound((length + (width - 1)) // width)
-            groups = code.bound(each * product(self._others))
-            line = inner.bound(number // each)
-            first = inner.bound((number - line * each) * width)
+            each = code.materialize_dim((length + (width - 1)) // width)
+            groups = code.materialize_dim(each * product(self._others))
+            line = inner.materialize_dim(number // each)
+            first = inner.materialize_dim((number - line * each) * width)
             self._group(inner, _Group(self._places(inner, line), first, length, None, scale), grid)
         inner.block.add_op(loop.YieldOp())
         costs = sort.writer.costs
@@ -94,9 +94,9 @@ class ColumnSort:
     def _others(self) -> list[Dim]:
         return [d for i, d in enumerate(self.dims) if i not in (self.axis, self.beside)]
 
-    def _places(self, code: Code, line: Dim) -> Callable[[Dim], Place]:
+    def _places(self, code: LoopBuilder, line: Dim) -> Callable[[Dim], Place]:
         """The places of rows along the dim `beside`, by the number of what is left of all dims."""
-        index = [code.bound(d) for d in unravel(line, self._others)]
+        index = [code.materialize_dim(d) for d in unravel(line, self._others)]
 
         def places(row: Dim) -> Place:
             def place(i: Dim) -> list[Dim]:
@@ -108,12 +108,12 @@ class ColumnSort:
 
         return places
 
-    def _group(self, code: Code, group: _Group, grid: Grid) -> None:
+    def _group(self, code: LoopBuilder, group: _Group, grid: Grid) -> None:
         sort, key, width = self.sort, self.sort.key, self.width
-        count = code.bound(minimum(width, group.end - group.first))
-        group = replace(group, end=code.bound(group.first + count))
+        count = code.materialize_dim(minimum(width, group.end - group.first))
+        group = replace(group, end=code.materialize_dim(group.first + count))
         self._enter(code, group, grid)
-        size = code.bound(sort.n * width)
+        size = code.materialize_dim(sort.n * width)
         if group.scale is not None:
             group = replace(group, scale=self._scaled(code, group, group.scale, grid, size))
         zeros = nans = None
@@ -134,10 +134,10 @@ class ColumnSort:
 
     # In and out
 
-    def _enter(self, code: Code, group: _Group, grid: Grid) -> None:
+    def _enter(self, code: LoopBuilder, group: _Group, grid: Grid) -> None:
         sort, width, square = self.sort, self.width, group.square
 
-        def along(c: Code, row: Dim, i: Dim, to: SSAValue, at: Dim) -> None:
+        def along(c: LoopBuilder, row: Dim, i: Dim, to: SSAValue, at: Dim) -> None:
             c.store(sort.key_at(c, group.places(row), i), to, [at])
 
         if square is None:
@@ -147,11 +147,11 @@ class ColumnSort:
         with code.for_(0, (sort.n + (width - 1)) // width) as (some, number):
             start = number * width
             with some.for_(group.first, group.end) as (each, row):
-                with each.for_(start, each.bound(minimum(sort.n, start + width)), width) as (c, i):
+                with each.for_(start, each.materialize_dim(minimum(sort.n, start + width)), width) as (c, i):
                     along(c, row, i, square, (row - group.first) * width + (i - start))
             self._transpose(some, square, dim(0), grid.buffer, start * width)
 
-    def _leave(self, code: Code, group: _Group, grid: Grid) -> None:
+    def _leave(self, code: LoopBuilder, group: _Group, grid: Grid) -> None:
         sort, width, square = self.sort, self.width, group.square
         if square is None:
             with code.for_(group.first, group.end, width) as (some, row), some.for_(0, sort.n) as (c, i):
@@ -162,11 +162,11 @@ class ColumnSort:
             start = number * width
             self._transpose(some, grid.buffer, start * width, square, dim(0))
             with some.for_(group.first, group.end) as (each, row):
-                with each.for_(start, each.bound(minimum(sort.n, start + width)), width) as (c, i):
+                with each.for_(start, each.materialize_dim(minimum(sort.n, start + width)), width) as (c, i):
                     key = c.load(square, [(row - group.first) * width + (i - start)])
                     sort.put(c, key, group.places(row), i, group.scale)
 
-    def _transpose(self, code: Code, source: SSAValue, start: Dim, target: SSAValue, to: Dim) -> None:
+    def _transpose(self, code: LoopBuilder, source: SSAValue, start: Dim, target: SSAValue, to: Dim) -> None:
         """A square, through registers."""
         width = self.width
         with code.for_(0, width, width) as (some, row), some.for_(0, width, unroll=width) as (c, i):
@@ -174,7 +174,7 @@ class ColumnSort:
 
     # Keys by a scale
 
-    def _scaled(self, code: Code, group: _Group, unset: KeyRange, grid: Grid, size: Dim) -> KeyRange:
+    def _scaled(self, code: LoopBuilder, group: _Group, unset: KeyRange, grid: Grid, size: Dim) -> KeyRange:
         """Numbers for the keys of a grid; their scale."""
         sort, width = self.sort, self.width
         assert isinstance(sort, PackedArgsort64)
@@ -188,12 +188,12 @@ class ColumnSort:
             c.store(scale.number(c, high, c.b.index(i)), grid.buffer, [i * width + column])
         return scale
 
-    def _order_equal(self, code: Code, group: _Group, scale: KeyRange, grid: Grid) -> None:
+    def _order_equal(self, code: LoopBuilder, group: _Group, scale: KeyRange, grid: Grid) -> None:
         """What keys lost; of a grid where that may matter, all rows are looked through."""
         sort, width = self.sort, self.width
         assert isinstance(sort, PackedArgsort64)
 
-        def order(c: Code) -> None:
+        def order(c: LoopBuilder) -> None:
             with c.for_(group.first, group.end) as (each, row):
                 each.store(each.b.constant(0, I64), scale.cells, [dim(0)])
                 sort.order_equal(each, group.places(row), dim(0), sort.n, scale.cells, scale)
@@ -204,19 +204,19 @@ class ColumnSort:
 
     # What comparators do not order
 
-    def _restore_nans(self, code: Code, group: _Group) -> None:
+    def _restore_nans(self, code: LoopBuilder, group: _Group) -> None:
         sort = self.sort
         with code.for_(group.first, group.end) as (each, row):
             place = group.places(row)
 
-            def is_nan(c: Code, i: Dim, place: Place = place) -> Value:
+            def is_nan(c: LoopBuilder, i: Dim, place: Place = place) -> Value:
                 x = c.load(sort.x, place(i))
                 return x.differs(x)
 
             nans = each.bind(sort.count(each, is_nan, dim(0), sort.n))
             sort.put_nans(each, place, nans, dim(0), sort.n)
 
-    def _order_zeros(self, code: Code, group: _Group, grid: Grid) -> None:
+    def _order_zeros(self, code: LoopBuilder, group: _Group, grid: Grid) -> None:
         with code.for_(group.first, group.end) as (each, row):
             column = row - group.first
             self.sort.rewrite_zeros(
@@ -232,7 +232,7 @@ def time_in_columns(costs: CostModel, key: DType, columns: int, n: float) -> flo
     rows = math.ceil(max(1.0, n) / step) * step
     bits = math.ceil(math.log2(rows))
     far = FAR if rows * columns * key.bytes > costs.machine.l1_bytes else 1.0
-    return costs.computing(far * (bits * (bits + 1) / 2 * rows) / max(1.0, n) + MOVES, key.bits)
+    return costs.compute_ns(far * (bits * (bits + 1) / 2 * rows) / max(1.0, n) + MOVES, key.bits)
 
 
 def longest_in_columns(costs: CostModel, key: DType, columns: int, other: Callable[[float], float]) -> int:

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from ....dialects.dims.dims import Dim, dim
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
-from ..builder import Code
+from ..builder import LoopBuilder
 from .base import Place
 from .mergesort import NetworkMergeSort
 from .network import exponent
@@ -26,7 +26,7 @@ class SignedZeroFixup:
     def __init__(self, sort: NetworkMergeSort):
         self.sort, self.key = sort, sort.key
 
-    def finish(self, code: Code, row: Dim, cells: SSAValue, flag: SSAValue) -> None:
+    def finish(self, code: LoopBuilder, row: Dim, cells: SSAValue, flag: SSAValue) -> None:
         """A sorted row as it has to be."""
         if self.key.negative_zero is None:
             return
@@ -34,16 +34,16 @@ class SignedZeroFixup:
         has_zeros = self._has_signed_zeros(code, place, cells, flag)
         code.if_(has_zeros, lambda c: self._order_zeros(c, place), lambda c: None)
 
-    def _has_signed_zeros(self, code: Code, place: Place, cells: SSAValue, flag: SSAValue) -> Value:
+    def _has_signed_zeros(self, code: LoopBuilder, place: Place, cells: SSAValue, flag: SSAValue) -> Value:
         """Whether a sorted row has zeros with a sign: then one is the last whose key is no greater than theirs."""
         (out,), n, bits = self.sort.op.outs, self.sort.n, self.key.dtype.bits
         assert self.key.negative_zero is not None
         zero = (self.key.negative_zero ^ 1 << bits - 1) - (1 << bits - 1)
 
-        def key(c: Code, i: Dim) -> Value:
+        def key(c: LoopBuilder, i: Dim) -> Value:
             return self.key.make(c.b, c.load(out, place(i)))
 
-        def step(c: Code, number: Dim, found: Value) -> Value:
+        def step(c: LoopBuilder, number: Dim, found: Value) -> Value:
             further = found + (c.b.constant(1, I64) << c.b.index(steps - 1 - number))
             at = c.bind(c.b.minimum(further, c.b.index(n)))
             return c.b.select((further <= c.b.index(n)) & (key(c, at - 1) <= zero), further, found)
@@ -55,10 +55,10 @@ class SignedZeroFixup:
         code.if_(found > 0, lambda c: c.store(key(c, at - 1).equals(zero), flag, [dim(0)]), lambda c: None)
         return code.load(flag, [dim(0)])
 
-    def _order_zeros(self, code: Code, place: Place) -> None:
+    def _order_zeros(self, code: LoopBuilder, place: Place) -> None:
         (out,) = self.sort.op.outs
 
-        def number(c: Code, i: Dim) -> Value:
+        def number(c: LoopBuilder, i: Dim) -> Value:
             return self.key.make(c.b, c.load(out, place(i)))
 
         self.sort.rewrite_zeros(code, place, number)
