@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ....dialects.dims.dims import Dim, Sym
+from ....dialects.dims.dims import Dim
 from ....dialects.types import DType
 from ...aot.c_signature import STATUS, CArray, CConstant, CScalar, CSignature, CSize
 from ..cpu.dispatch import emit_isa_level
 from ..cpu.frame import ARENA, PARALLEL, POOL, THREAD_ARENA, THREAD_STRIDE, THREADS
 from ..emit.module import attributes
-from ..emit.text import EmitError, IrText, Module, llvm_type, quoted
+from ..emit.text import IrText, Module, llvm_type, quoted
 from ..emit.values.index import IndexValues
 from ..emit.values.lanes import Lanes
 from ..target.target import Target
@@ -57,17 +57,13 @@ def emit_entry(signature: CSignature, versions: Sequence[Version]) -> str:
     return f"{module}{attributes(target)}"
 
 
-def _undefined(symbol: Sym) -> str:
-    raise EmitError(f"nothing defines the symbol {symbol}")
-
-
 class _Function:
     """One function over the signature's sizes."""
 
-    def __init__(self, module: Module, signature: CSignature):
+    def __init__(self, module: Module, signature: CSignature, versions: Sequence[Version] = ()):
         self.text = IrText(module)
-        self.index = IndexValues(self.text, Lanes(self.text), _undefined)
-        self.signature = signature
+        self.index = IndexValues(self.text, Lanes(self.text))
+        self.signature, self.versions = signature, versions
         self.returns: dict[str, str] = {}
 
     def open(self, sizes: Sequence[CSize]) -> None:
@@ -120,10 +116,10 @@ class _Function:
         whole = text.add(found, str(_LINE - 1))
         return text.ins(f"and i64 {whole}, {-_LINE}") if whole[0] == "%" else str(int(whole) & -_LINE)
 
-    def memory(self, versions: Sequence[Version], threads: str) -> tuple[str, str, str]:
+    def memory(self, threads: str) -> tuple[str, str, str]:
         """Bytes of the arena, bytes from one thread's arena to the next, and bytes of all without alignment."""
-        arena = self.largest([v.arena for v in versions])
-        stride = self.largest([v.thread_arena for v in versions])
+        arena = self.largest([v.arena for v in self.versions])
+        stride = self.largest([v.thread_arena for v in self.versions])
         return arena, stride, self.text.add(arena, self.text.mul(stride, threads))
 
 
@@ -131,8 +127,8 @@ class _Call(_Function):
     """The exported function."""
 
     def __init__(self, module: Module, signature: CSignature, versions: Sequence[Version], level: str):
-        super().__init__(module, signature)
-        self.versions, self.level = versions, level
+        super().__init__(module, signature, versions)
+        self.level = level
 
     def emit(self) -> None:
         text = self.text
@@ -211,7 +207,7 @@ class _Call(_Function):
     def _runtime(self, threads: str) -> str:
         """The runtime struct: the caller's threads, and the arenas in the workspace."""
         text = self.text
-        arena, stride, total = self.memory(self.versions, threads)
+        arena, stride, total = self.memory(threads)
         runtime = text.alloca("i64", 6)
         if total != "0":
             needless = text.ins(f"icmp eq i64 {total}, 0")
@@ -252,17 +248,13 @@ class _Call(_Function):
 class _Workspace(_Function):
     """``size_t f_workspace(sizes, threads)``: what the arenas need, and room to align them."""
 
-    def __init__(self, module: Module, signature: CSignature, versions: Sequence[Version]):
-        super().__init__(module, signature)
-        self.versions = versions
-
     def emit(self) -> None:
         text = self.text
         s = self.signature
         self.open(s.shape_sizes)
         self.check_conditions(0)
         threads = self.thread_count()
-        total = self.memory(self.versions, threads)[2]
+        total = self.memory(threads)[2]
         if total != "0":
             some = text.ins(f"icmp sgt i64 {total}, 0")
             total = text.ins(f"select i1 {some}, i64 {text.add(total, str(_LINE - 1))}, i64 0")

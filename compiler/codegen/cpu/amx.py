@@ -10,15 +10,14 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ....dialects.attributes import BufferInfo, BufferType
 from ....dialects.dims.dims import Dim, dim, sym
 from ....dialects.loop import AmxOp
 from ....dialects.loop.amx import TILE, TILES
-from ..emit.loops.loops import Loops
+from ..emit.loops.loops import Loops, bound_of
 from ..emit.memory.access import Memory, storage_type
 from ..emit.text import EmitError, IrText
 from ..emit.values.index import IndexValues
-from ..emit.values.registers import VectorValue
+from ..emit.values.registers import VectorValue, info_of
 
 __all__ = ["AmxTiles"]
 
@@ -68,8 +67,9 @@ class AmxTiles:
             return self.loops.region(op.block)
 
         lower, upper = op.lower.data, op.upper.data
-        bound = upper if lower.nonneg else None
-        self.loops.counted(op.symbol, self.index.value(lower), self.index.value(upper), "1", products, bound=bound)
+        self.loops.counted(
+            op.symbol, self.index.value(lower), self.index.value(upper), "1", products, bound=bound_of(op)
+        )
         for r, c, number in sums:
             at = self.index.pointer(self.memory.buffer(op.sums), "float", dim((r * columns * TILE + c) * TILE))
             self._call("tilestored64", f"i8 {number}, ptr {at}, i64 {columns * ROW}")
@@ -92,7 +92,7 @@ class AmxTiles:
 
     def _load(self, op: AmxOp, buffer: SSAValue, at: tuple[Dim, ...], number: int) -> None:
         """A tile of a buffer to the register of a number."""
-        info = _info(buffer)
+        info = info_of(buffer)
         index = (*at, *(dim(0) for _ in range(info.rank - len(at))))
         if self.memory.checks is not None:
             self.memory.checks.element(op, buffer, index, None)
@@ -102,7 +102,7 @@ class AmxTiles:
         """The lines of the next iteration's tiles, which lie behind one another; after the last, of what follows."""
         lines = []
         for buffer, at in ((op.left, op.left_at), (op.right, op.right_at)):
-            info = _info(buffer)
+            info = info_of(buffer)
             index = [e.substitute({op.symbol: sym(op.iv.data) + 1}) for e in at.data]
             start = self._place(buffer, (*index, *(dim(0) for _ in range(info.rank - len(index)))))
             size = prod(d.const or 0 for d in info.dims[len(index) :]) * info.dtype.bytes
@@ -110,15 +110,10 @@ class AmxTiles:
         return lines
 
     def _place(self, buffer: SSAValue, index: tuple[Dim, ...]) -> str:
-        info = _info(buffer)
+        info = info_of(buffer)
         return self.index.pointer(self.memory.buffer(buffer), storage_type(info.dtype), self.index.address(info, index))
 
     def _call(self, name: str, arguments: str) -> None:
         full = f"llvm.x86.{name}"
         self.text.declare(full, "void", [a.split()[0] for a in arguments.split(", ") if a])
         self.text.put(f"call void @{full}({arguments})")
-
-
-def _info(buffer: SSAValue) -> BufferInfo:
-    assert isinstance(buffer.type, BufferType)
-    return buffer.type.data

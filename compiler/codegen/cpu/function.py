@@ -21,12 +21,14 @@ from ....dialects.attributes import BufferType, DimAttr
 from ....dialects.dims.dims import Dim, Sym
 from ....dialects.loop import AllocOp, AmxOp, ForOp, ParallelOp, ShuffleOp, ThreadsOp, TimestampOp
 from ....dialects.types import DTYPES
-from ..emit.function import FunctionEmitter, buffer_info, symbols_of
+from ..emit.function import FunctionEmitter, symbols_of
+from ..emit.loops.loops import bound_of
 from ..emit.memory.access import storage_type
 from ..emit.memory.nontemporal import alignment_of
 from ..emit.text import ONCE, EmitError, IrText, Module, llvm_type, quoted
+from ..emit.values.index import undefined
 from ..emit.values.lanes import Lanes
-from ..emit.values.registers import VectorValue
+from ..emit.values.registers import VectorValue, info_of, unmade
 from .amx import AmxTiles
 from .exits import CpuExits
 from .frame import ARENA, PARALLEL, POOL, THREAD_ARENA, THREAD_STRIDE, THREADS, Frame
@@ -51,17 +53,15 @@ class CpuFunction:
         self.frame = Frame(self.text, None if parent is None else parent.frame)
         self.exits = CpuExits(self.text, self.frame)
         self.emitter = FunctionEmitter(
-            self.text,
-            Lanes(self.text),
-            self,
+            self.text, Lanes(self.text),
             {
                 AllocOp: self._allocate, ForOp: self._for, ParallelOp: self._parallel, TimestampOp: self._clock,
-                ThreadsOp: self._threads, AmxOp: self._matmul, ShuffleOp: lambda op: shuffle_lanes(self.emitter, op),
+                ThreadsOp: self._threads, AmxOp: lambda op: self.tiles.matmul(op),
+                ShuffleOp: lambda op: shuffle_lanes(self.emitter, op),
             },
-            places=ChosenPlaces(self.text),
+            symbol=self._symbol, value=self._value, buffer=self.buffer, places=ChosenPlaces(self.text),
             alignment=lambda base, storage, offset: alignment_of(storage),
-            poll=self.exits.poll if module.polled else None,
-            exits=self.exits if module.checked else None,
+            poll=self.exits.poll if module.polled else None, exits=self.exits if module.checked else None,
         )  # fmt: skip
         self.index = self.emitter.index
         self.tiles = AmxTiles(self.text, self.index, self.emitter.memory, self.emitter.loops)
@@ -104,17 +104,17 @@ class CpuFunction:
 
     # What lies outside: arguments, symbols, values of the enclosing function
 
-    def symbol(self, symbol: Sym) -> str:
+    def _symbol(self, symbol: Sym) -> str:
         if self.parent is not None:
             parent = self.parent
             return self.frame.capture(symbol, "i64", lambda: parent.index.symbol(symbol)[0])
         if symbol not in self.given_symbols:
-            raise EmitError(f"nothing defines the symbol {symbol}")
+            return undefined(symbol)
         return self.frame.field("%symbols", 8 * self.given_symbols[symbol], "i64")
 
-    def value(self, value: SSAValue) -> VectorValue:
+    def _value(self, value: SSAValue) -> VectorValue:
         if self.parent is None:
-            raise EmitError(f"{value} is used before it is defined")
+            return unmade(value)
         reg = self.parent.emitter.values[value]
         if not reg.uniform:
             raise EmitError("a parallel loop inside lanes")
@@ -134,7 +134,7 @@ class CpuFunction:
 
     def _allocate(self, op: AllocOp) -> None:
         if _is_number(op):
-            self.buffers[op.result] = self.text.alloca(storage_type(buffer_info(op).dtype))
+            self.buffers[op.result] = self.text.alloca(storage_type(info_of(op.result).dtype))
             return
         if op.scope.data == "arena":
             base, offset = self.frame.runtime(ARENA, "ptr"), op.offset.data
@@ -152,9 +152,6 @@ class CpuFunction:
 
     def _threads(self, op: ThreadsOp) -> None:
         self.emitter.values[op.result] = VectorValue((), [self.frame.runtime(THREADS, "i64")], DTYPES["i64"])
-
-    def _matmul(self, op: AmxOp) -> None:
-        self.tiles.matmul(op)
 
     def _clock(self, op: TimestampOp) -> None:
         """The C library's clock: cycle counters count at rates of their own, and some processors guard theirs."""
@@ -215,11 +212,11 @@ class CpuFunction:
 
     def _iterations(self, op: ParallelOp, start: str, end: str, stride: str) -> None:
         """A parallel loop's iterations from `start` on, one after another."""
-        emitter, lower = self.emitter, op.lower.data
+        emitter = self.emitter
         emitter.loops.counted(
             op.symbol, start, end, stride, lambda _: emitter.loops.polled(op.block),
-            bound=op.upper.data if lower.nonneg else None, strip=emitter.polling.strip(op),
-            multiple=gcd(self.index.multiple(lower), self.index.multiple(op.step.data)),
+            bound=bound_of(op), strip=emitter.polling.strip(op),
+            multiple=gcd(self.index.multiple(op.lower.data), self.index.multiple(op.step.data)),
         )  # fmt: skip
 
     def _child(self, op: ForOp | ParallelOp) -> CpuFunction:
@@ -298,4 +295,4 @@ def _only_divides(op: func.FuncOp) -> bool:
 
 def _is_number(op: AllocOp) -> bool:
     """Whether a temporary is one number: it lives in the function's frame, and so in a register where nobody minds."""
-    return op.scope.data == "arena" and not buffer_info(op).rank
+    return op.scope.data == "arena" and not info_of(op.result).rank

@@ -17,11 +17,10 @@ from xdsl.ir import Block, Operation
 from ....dialects.scalar.float_bits import format_of
 from ....dialects.scalar.hints import RECIPROCAL
 from ....dialects.scalar.language import ScalarBuilder, Value
-from ..emit.values.registers import VectorValue
+from ..emit.values.registers import Values, VectorValue
 
 if TYPE_CHECKING:
     from ..emit.values.scalar import ScalarBodies
-    from ..emit.values.values import Values
 
 __all__ = ["Inverse", "divide_by_reciprocal", "inverse_of", "inverses_before"]
 

@@ -21,31 +21,16 @@ a condition (`Places`), what rows of memory are aligned to, how a function polls
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....dialects.attributes import BufferInfo, BufferType, DimsAttr
+from ....dialects import loop
+from ....dialects.attributes import DimsAttr
 from ....dialects.dims.dims import Dim, Sym
 from ....dialects.kernel import CallOp
-from ....dialects.loop import (
-    AllocOp,
-    BindOp,
-    ForOp,
-    IfOp,
-    IndexOp,
-    LoadOp,
-    MergeOp,
-    PartitionOp,
-    PrefetchOp,
-    ReduceOp,
-    ScanOp,
-    StoreOp,
-    WhileOp,
-    YieldOp,
-)
 from .debug_info import Place
 from .loops.loops import Loops
 from .loops.merge import Merges
@@ -56,74 +41,52 @@ from .memory.access import Memory, Places
 from .memory.bounds_check import BoundsChecks, Exits
 from .polling import Polling
 from .text import EmitError, IrText
-from .values.index import IndexValues
+from .values.index import IndexValues, undefined
 from .values.lanes import Lanes
-from .values.registers import ComplexReg, VectorValue
+from .values.registers import ComplexReg, Values, VectorValue, unmade
 from .values.scalar import ScalarBodies
-from .values.values import Values
 
-__all__ = ["FunctionEmitter", "Outside", "buffer_info", "symbols_of"]
+__all__ = ["FunctionEmitter", "symbols_of"]
 
 #: By the type of an op, what writes it.
 Handlers = Mapping[type[Operation], Callable[[Any], None]]
 
 
-class Outside(Protocol):
-    """What a function is given: arguments, or the symbols and values of a function around it."""
-
-    def symbol(self, symbol: Sym) -> str:
-        """The value of a symbol that no loop defines, available when the function begins."""
-        ...
-
-    def value(self, value: SSAValue) -> VectorValue:
-        """The register of a value that no op of the function makes."""
-        ...
-
-    def buffer(self, value: SSAValue) -> str:
-        """The pointer to a buffer's elements."""
-        ...
-
-
 class FunctionEmitter:
     """Writes the ops of one function into `text`.
 
+    `symbol`, `value` and `buffer` give what lies outside of it: the value of a symbol that no loop defines, available
+    when the function begins, the register of a value that none of its ops makes, and the pointer to a buffer.
     `alignment` is as `Memory` has it.  `poll` writes a poll, where long loops are to have them; `exits` is how a
     function ends whose indices are checked; `alone` is as `Reductions` has it.
     """
 
     def __init__(
-        self,
-        text: IrText,
-        lanes: Lanes,
-        outside: Outside,
-        handlers: Handlers,
-        *,
-        places: Places,
-        alignment: Callable[[str, str, Dim], int],
-        poll: Callable[[], None] | None = None,
-        exits: Exits | None = None,
-        alone: FoldAlone | None = None,
-    ):
+        self, text: IrText, lanes: Lanes, handlers: Handlers, *, buffer: Callable[[SSAValue], str], places: Places,
+        alignment: Callable[[str, str, Dim], int], symbol: Callable[[Sym], str] = undefined,
+        value: Callable[[SSAValue], VectorValue] = unmade, poll: Callable[[], None] | None = None,
+        exits: Exits | None = None, alone: FoldAlone | None = None,
+    ):  # fmt: skip
         self.text, self.lanes = text, lanes
-        self.index = IndexValues(text, lanes, outside.symbol)
+        self.index = IndexValues(text, lanes, symbol)
         self.polling = Polling(text, lanes, poll)
         self.scalars = ScalarBodies(text, lanes, self.polling)
-        self.values = Values(outside.value)
+        self.values = Values(value)
         checks = None if exits is None else BoundsChecks(text, lanes, self.index, self.scalars, exits)
         self.memory = Memory(
-            text, lanes, self.index, self.scalars, buffer=outside.buffer, alignment=alignment, places=places,
-            checks=checks,
-        )  # fmt: skip
+            text, lanes, self.index, self.scalars, buffer=buffer, alignment=alignment, places=places, checks=checks
+        )
         self.loops = Loops(text, lanes, self.index, self.values, self.scalars, self.polling, self.region)
         self.reductions = Reductions(text, lanes, self.index, self.values, self.scalars, self.loops, alone)
         self.scans = Scans(text, lanes, self.index, self.values, self.loops)
         self.merges = Merges(text, lanes, self.index, self.memory, self.loops)
         self.partitions = Partitions(text, lanes, self.index, self.values, self.memory, self.loops)
         self.handlers: Handlers = {
-            LoadOp: self._load, StoreOp: self.store, PrefetchOp: self.memory.prefetch, IndexOp: self._index,
-            BindOp: self._bind, CallOp: self._call, ForOp: self.loops.for_loop, IfOp: self.loops.branch,
-            WhileOp: self.loops.while_loop, scf.WhileOp: self.loops.while_in_lanes, ReduceOp: self.reductions.reduce,
-            ScanOp: self.scans.scan, MergeOp: self.merges.merge, PartitionOp: self.partitions.partition,
+            loop.LoadOp: self._load, loop.StoreOp: self.store, loop.PrefetchOp: self.memory.prefetch,
+            loop.IndexOp: self._index, loop.BindOp: self._bind, CallOp: self._call,
+            loop.ForOp: self.loops.for_loop, loop.WhileOp: self.loops.while_loop, loop.IfOp: self.loops.branch,
+            scf.WhileOp: self.loops.while_in_lanes, loop.ReduceOp: self.reductions.reduce, loop.ScanOp: self.scans.scan,
+            loop.MergeOp: self.merges.merge, loop.PartitionOp: self.partitions.partition,
             func.ReturnOp: lambda op: None, **handlers,
         }  # fmt: skip
         self._bound_here: list[Sym] = []
@@ -143,7 +106,7 @@ class FunctionEmitter:
             handler = handlers.get(type(op))
             if handler is not None:
                 handler(op)
-            elif isinstance(op, YieldOp | scf.YieldOp | scf.ConditionOp):
+            elif isinstance(op, loop.YieldOp | scf.YieldOp | scf.ConditionOp):
                 result = [values[v] for v in op.operands]
             elif op.name.startswith(("arith.", "math.")):
                 values[op.results[0]] = self.scalars.arithmetic(op, [values[o] for o in op.operands])
@@ -170,19 +133,19 @@ class FunctionEmitter:
             self.text.out.append(place)
             self._place = place
 
-    def _load(self, op: LoadOp) -> None:
+    def _load(self, op: loop.LoadOp) -> None:
         self.values[op.result] = self.memory.load(op)
 
-    def store(self, op: StoreOp) -> None:
+    def store(self, op: loop.StoreOp) -> None:
         self.memory.store(op, self.values[op.value])
 
-    def _index(self, op: IndexOp) -> None:
+    def _index(self, op: loop.IndexOp) -> None:
         self.values[op.result] = self.index.varying(op.expr.data)
 
     def _call(self, op: CallOp) -> None:
         self.values[op.result] = self.scalars.arithmetic(op, [self.values[o] for o in op.operands])
 
-    def _bind(self, op: BindOp) -> None:
+    def _bind(self, op: loop.BindOp) -> None:
         symbol, value = Sym(op.symbol.data), self.values[op.value]
         if value.uniform:
             self.index.push_scope()
@@ -200,12 +163,6 @@ def _complex_part(op: Operation, operands: Sequence[VectorValue]) -> VectorValue
     if not isinstance(x, ComplexReg) or op.name not in ("complex.re", "complex.im"):
         raise EmitError(f"bodies take complex values apart by complex.re and complex.im, and do not hold {op.name}")
     return x.re if op.name == "complex.re" else x.im
-
-
-def buffer_info(op: AllocOp) -> BufferInfo:
-    """The memory that an allocation gives."""
-    assert isinstance(op.result.type, BufferType)
-    return op.result.type.data
 
 
 def symbols_of(op: func.FuncOp) -> list[Sym]:

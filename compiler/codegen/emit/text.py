@@ -94,6 +94,8 @@ class IrText:
         self.out: list[Any] = self.root
         self.allocas: list[Any] = []
         self.block = "entry"
+        #: Splats by element and width, in the blocks that dominate the current place, innermost last.
+        self.frames: list[dict[tuple[str, int], str]] = [{}]
         #: Registers that hold less than their type has bits, because of a mask.
         self.below_width: set[str] = set()
         self._count = 0

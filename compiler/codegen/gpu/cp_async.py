@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim
 from ....dialects.loop import AsyncCopyOp
 from ..emit.memory.access import Memory, storage_type
 from ..emit.text import EmitError, IrText
 from ..emit.values.index import IndexValues
 from ..emit.values.lanes import Lanes
+from ..emit.values.registers import info_of
 
 __all__ = ["AsyncCopies"]
 
@@ -23,8 +23,7 @@ class AsyncCopies:
         text = self.text
         if self.lanes.axes:
             raise EmitError("a copy beside its thread in a loop of lanes")
-        source: BufferInfo = op.source.type.data  # type: ignore[union-attr]
-        target: BufferInfo = op.target.type.data  # type: ignore[union-attr]
+        source, target = info_of(op.source), info_of(op.target)
         storage, size = storage_type(source.dtype), op.bytes
         base, offset = self.memory.buffer(op.source), self.index.address(source, op.index.data)
         to, place = self.memory.buffer(op.target), self.index.address(target, op.to.data)

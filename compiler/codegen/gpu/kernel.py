@@ -10,22 +10,11 @@ from __future__ import annotations
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects import loop
 from ....dialects.attributes import BufferType, TensorMapType
-from ....dialects.dims.dims import Sym
-from ....dialects.loop import (
-    AllocOp,
-    AsyncCopyOp,
-    BarrierOp,
-    BulkCopyOp,
-    ForOp,
-    MmaOp,
-    ParallelOp,
-    ReduceOp,
-    StoreOp,
-    TimestampOp,
-)
 from ....dialects.types import DTYPES
 from ..emit.function import FunctionEmitter, symbols_of
+from ..emit.loops.loops import bound_of
 from ..emit.text import EmitError, IrText, Module
 from ..emit.values.lanes import Lanes
 from ..emit.values.registers import VectorValue
@@ -47,12 +36,12 @@ TENSOR_MAP = 128
 
 def _is_shared(op: Operation) -> bool:
     """Whether an op is a fold that the threads of a block or warp share."""
-    return isinstance(op, ReduceOp) and op.cooperative is not None
+    return isinstance(op, loop.ReduceOp) and op.cooperative is not None
 
 
-def _fills_registers(fold: MmaOp) -> bool:
+def _fills_registers(fold: loop.MmaOp) -> bool:
     """Whether a thread may need more than it has where two blocks run side by side: for its sums, or what it brings."""
-    through = any(isinstance(op, StoreOp) for op in fold.walk())
+    through = any(isinstance(op, loop.StoreOp) for op in fold.walk())
     return through or fold.warpgroup is not None or DTYPES[fold.unit.sums].bits > 32
 
 
@@ -62,19 +51,16 @@ class GpuKernel:
     def __init__(self, module: Module, name: str):
         self.name, self.text, self.alignments = name, IrText(module), Alignments()
         lanes = Lanes(self.text)
-        places = BranchedPlaces(self.text, lanes)
+        places = BranchedPlaces(self.text)
         self.emitter = FunctionEmitter(
-            self.text,
-            lanes,
-            self,
+            self.text, lanes,
             {
-                AllocOp: self._allocate, StoreOp: self._store, ForOp: self._for, ParallelOp: self._parallel,
-                ReduceOp: self._reduce, MmaOp: self._matrix_fold, BarrierOp: lambda op: self.team.barrier(),
-                AsyncCopyOp: lambda op: self.copies.copy(op), BulkCopyOp: lambda op: self.bulk.copy(op),
-                TimestampOp: self._clock,
+                loop.AllocOp: self._allocate, loop.StoreOp: self._store, loop.ForOp: self._for,
+                loop.ParallelOp: self._parallel, loop.MmaOp: self._matrix_fold, loop.TimestampOp: self._clock,
+                loop.ReduceOp: lambda op: self.reductions.reduce(op), loop.BarrierOp: lambda op: self.team.barrier(),
+                loop.AsyncCopyOp: lambda op: self.copies.copy(op), loop.BulkCopyOp: lambda op: self.bulk.copy(op),
             },
-            places=places,
-            alignment=self.alignments.of_row,
+            buffer=self.buffer, places=places, alignment=self.alignments.of_row,
             alone=fold_alone,
         )  # fmt: skip
         self.index, self.lanes = self.emitter.index, lanes
@@ -93,7 +79,7 @@ class GpuKernel:
         """The whole kernel."""
         text = self.text
         parameters = []
-        stored = {inner.buffer for inner in op.walk() if isinstance(inner, StoreOp)}
+        stored = {inner.buffer for inner in op.walk() if isinstance(inner, loop.StoreOp)}
         for i, argument in enumerate(op.body.block.args):
             if isinstance(argument.type, TensorMapType):
                 self._tensor_maps[argument] = f"%a{i}"
@@ -111,10 +97,10 @@ class GpuKernel:
             self.index.symbols[symbol] = (f"%s{i}", 0)
         self.emitter.region(op.body.block)
         text.put("ret void")
-        threads = {p.n_threads for p in op.walk() if isinstance(p, ParallelOp) and p.kind.data == "gpu_block"}
+        threads = {p.n_threads for p in op.walk() if isinstance(p, loop.ParallelOp) and p.kind.data == "gpu_block"}
         bounds = ""
         if threads:
-            folds = [inner for inner in op.walk() if isinstance(inner, MmaOp)]
+            folds = [inner for inner in op.walk() if isinstance(inner, loop.MmaOp)]
             # Without such a bound ptxas keeps to the registers of a full multiprocessor, even where it has to spill.
             side_by_side = 2 if folds and not any(map(_fills_registers, folds)) else 1
             bounds = f'"nvvm.maxntid"="{max(threads)}" "nvvm.minctasm"="{side_by_side}"'
@@ -122,21 +108,15 @@ class GpuKernel:
 
     # Buffers
 
-    def symbol(self, symbol: Sym) -> str:
-        raise EmitError(f"nothing defines the symbol {symbol}")
-
-    def value(self, value: SSAValue) -> VectorValue:
-        raise EmitError(f"{value} is used before it is defined")
-
     def buffer(self, value: SSAValue) -> str:
-        if value not in self.buffers and isinstance(value.owner, AllocOp):
+        if value not in self.buffers and isinstance(value.owner, loop.AllocOp):
             self._allocate(value.owner)
         found = self.buffers.get(value)
         if found is None:
             raise EmitError(f"{value} is no buffer of this kernel")
         return found
 
-    def _allocate(self, op: AllocOp) -> None:
+    def _allocate(self, op: loop.AllocOp) -> None:
         if op.scope.data != "shared":
             raise EmitError(f"memory of scope {op.scope.data!r} inside a kernel: its temporaries are block memory")
         self.buffers[op.result] = self.team.shared(op.offset.data)
@@ -146,38 +126,35 @@ class GpuKernel:
 
     # Operations
 
-    def _store(self, op: StoreOp) -> None:
+    def _store(self, op: loop.StoreOp) -> None:
         if not self.team.together:
             self.emitter.store(op)
             return
         inside, after = self.text.label("one"), self.text.label("done")
         self.text.branch_if(self.text.ins(f"icmp eq i64 {self.team.thread_number()}, 0"), inside, after)
         self.text.start(inside)
-        self.lanes.frames.append({})
+        self.text.frames.append({})
         self.emitter.store(op)
-        self.lanes.frames.pop()
+        self.text.frames.pop()
         self.text.branch(after)
         self.text.start(after)
 
-    def _for(self, op: ForOp) -> None:
+    def _for(self, op: loop.ForOp) -> None:
         self.alignments.know(op)
         self.emitter.loops.for_loop(op)
 
-    def _reduce(self, op: ReduceOp) -> None:
-        self.reductions.reduce(op)
-
-    def _matrix_fold(self, op: MmaOp) -> None:
+    def _matrix_fold(self, op: loop.MmaOp) -> None:
         self.alignments.know(op)
         if not self.team.together or self.lanes.axes or self.team.kind != "block":
             raise EmitError("a matrix fold where not all threads of the block are")
         (self.matrices if op.warpgroup is None else self.warpgroups).fold(op)
 
-    def _clock(self, op: TimestampOp) -> None:
+    def _clock(self, op: loop.TimestampOp) -> None:
         raise EmitError("a GPU kernel is timed from outside")
 
     # Parallel loops
 
-    def _parallel(self, op: ParallelOp) -> None:
+    def _parallel(self, op: loop.ParallelOp) -> None:
         kind = op.kind.data
         if kind == "gpu_block":
             self._blocks_of_grid(op)
@@ -188,18 +165,17 @@ class GpuKernel:
         else:
             raise EmitError(f"loop.parallel of kind {kind} is for a CPU; this target is {self.text.target.triple}")
 
-    def _blocks_of_grid(self, op: ParallelOp) -> None:
+    def _blocks_of_grid(self, op: loop.ParallelOp) -> None:
         text = self.text
-        folds = [inner for inner in op.walk() if isinstance(inner, ReduceOp | MmaOp)]
+        folds = [inner for inner in op.walk() if isinstance(inner, loop.ReduceOp | loop.MmaOp)]
         self.team.begin(op.n_threads, op.shared_bytes - sum(fold.block_bytes(op.n_threads) for fold in folds))
         for zero in op.aligned.data if op.aligned is not None else ():
             self.alignments.learn(zero)
         number, count = self.team.special("ctaid"), self.team.special("nctaid")
         step = self.index.value(op.step.data)
         first = text.add(self.index.value(op.lower.data), text.mul(number, step))
-        bound = op.upper.data if op.lower.data.nonneg else None
         self.alignments.know(op)
-        shares = any(isinstance(inner, AllocOp | BarrierOp) or _is_shared(inner) for inner in op.walk())
+        shares = any(isinstance(inner, loop.AllocOp | loop.BarrierOp) or _is_shared(inner) for inner in op.walk())
 
         def body(_: list[VectorValue]) -> list[VectorValue]:
             self.emitter.region(op.block)
@@ -208,15 +184,15 @@ class GpuKernel:
             return []
 
         self.emitter.loops.counted(
-            op.symbol, first, self.index.value(op.upper.data), text.mul(count, step), body, bound=bound
+            op.symbol, first, self.index.value(op.upper.data), text.mul(count, step), body, bound=bound_of(op)
         )
         self.team.together = False
 
-    def _spread(self, op: ParallelOp, number: str, count: int) -> None:
+    def _spread(self, op: loop.ParallelOp, number: str, count: int) -> None:
         """The iterations spread over `count` threads or warps, of which this is `number`."""
         text = self.text
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
-        bound = upper if lower.nonneg else None
+        bound = bound_of(op)
         self.alignments.know(op)
         first = text.add(self.index.value(lower), text.mul(number, self.index.value(step)))
         extent, stride = (upper - lower).const, step.const
@@ -234,15 +210,15 @@ class GpuKernel:
         once = extent is not None and stride is not None and extent <= count * stride
         if once and stride is not None and extent == count * stride:
             self.emitter.loops.counted(op.symbol, first, "0", "1", body, trips=1, bound=bound)
-        elif any(isinstance(inner, BarrierOp) for inner in op.walk()) and op.kind.data == "gpu_thread":
+        elif any(isinstance(inner, loop.BarrierOp) for inner in op.walk()) and op.kind.data == "gpu_thread":
             raise EmitError(f"a barrier in a loop that not all {count} threads run once")
         elif once:
             inside, after = text.label("some"), text.label("done")
             text.branch_if(text.ins(f"icmp slt i64 {first}, {self.index.value(upper)}"), inside, after)
             text.start(inside)
-            self.lanes.frames.append({})
+            self.text.frames.append({})
             self.emitter.loops.counted(op.symbol, first, "0", "1", body, trips=1, bound=bound)
-            self.lanes.frames.pop()
+            self.text.frames.pop()
             text.branch(after)
             text.start(after)
         else:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from ....dialects.attributes import BufferInfo, BufferType
 from ....dialects.loop import MmaOp
 from ....dialects.matrix_units import LINE, MatrixUnit, Piece
 from ....dialects.types import DTYPES
 from ..emit.text import EmitError, IrText, llvm_type
+from ..emit.values.registers import info_of
 from .cooperative import Team
 from .pipeline import Pipeline
 
@@ -188,7 +188,7 @@ class MatrixFolds:
     def store_sums(self, op: MmaOp, row: str, column: str, sums: Sequence[str]) -> None:
         """From the registers of a warp, whose tile begins there, to block memory, for all threads of the block."""
         text = self.text
-        info, across, lane = _info(op.sums), op.tile[1] // OCTET, self.team.lane_number()
+        info, across, lane = info_of(op.sums), op.tile[1] // OCTET, self.team.lane_number()
         pitch, scalar = info.dims[-1].const, llvm_type(info.dtype)
         assert pitch is not None
         down = text.add(row, text.ins(f"lshr i64 {lane}, 2"))
@@ -207,8 +207,3 @@ class MatrixFolds:
 def parts(text: IrText, made: str, kind: str) -> list[str]:
     """The elements of a struct of that type."""
     return [text.ins(f"extractvalue {kind} {made}, {i}") for i in range(kind.count(",") + 1)]
-
-
-def _info(buffer: SSAValue) -> BufferInfo:
-    assert isinstance(buffer.type, BufferType)
-    return buffer.type.data

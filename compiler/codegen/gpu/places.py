@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..emit.text import IrText
-from ..emit.values.lanes import Lanes
 
 __all__ = ["BranchedPlaces"]
 
@@ -13,8 +12,8 @@ __all__ = ["BranchedPlaces"]
 class BranchedPlaces:
     """Stores in blocks of their own, loads of zeros."""
 
-    def __init__(self, text: IrText, lanes: Lanes):
-        self.text, self.lanes = text, lanes
+    def __init__(self, text: IrText):
+        self.text = text
 
     def store_where(self, condition: str | None, pointer: str, write: Callable[[str], None]) -> None:
         if condition is None:
@@ -23,9 +22,9 @@ class BranchedPlaces:
         inside, after = self.text.label("where"), self.text.label("done")
         self.text.branch_if(condition, inside, after)
         self.text.start(inside)
-        self.lanes.frames.append({})
+        self.text.frames.append({})
         write(pointer)
-        self.lanes.frames.pop()
+        self.text.frames.pop()
         self.text.branch(after)
         self.text.start(after)
 

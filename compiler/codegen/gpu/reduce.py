@@ -14,9 +14,9 @@ from ....dialects.dims.analysis import constant_bound
 from ....dialects.dims.dims import Sym
 from ....dialects.loop import ReduceOp
 from ....dialects.types import DTYPES
-from ..emit.loops.loops import emitted_cost, needs_order
+from ..emit.loops.loops import bound_of, emitted_cost, needs_order
 from ..emit.loops.pairwise_stack import get_state, put_state
-from ..emit.loops.reduce import Fold, Reductions, bound_of, number_of
+from ..emit.loops.reduce import Fold, Reductions, number_of
 from ..emit.memory.access import Places, storage_type
 from ..emit.text import EmitError
 from ..emit.values.primitives import literal
@@ -107,17 +107,17 @@ class CooperativeReductions:
         else:
             all_there, some, after = text.label("whole"), text.label("rest"), text.label("block")
             text.branch_if(text.ins(f"icmp sle i64 {below}, {end}"), all_there, some)
-            self.lanes.frames.append({})
+            self.text.frames.append({})
             text.start(all_there)
             a = self._whole_block(fold, here, below, place, copies, threads)
             from_a = text.block
             text.branch(after)
-            self.lanes.frames[-1] = {}
+            self.text.frames[-1] = {}
             text.start(some)
             b = self._part_of_block(fold, here, end, place, copies, threads)
             from_b = text.block
             text.branch(after)
-            self.lanes.frames.pop()
+            self.text.frames.pop()
             text.start(after)
             totals = self.loops.join(a, from_a, b, from_b)
         totals = self._halved(fold, totals, copies)
@@ -184,10 +184,9 @@ class CooperativeReductions:
             lanes = () if lane is None else (lane,)
             older = [VectorValue(lanes, r[:copies], d) for r, d in zip(regs, fold.dtypes)]
             newer = [VectorValue(lanes, r[copies:], d) for r, d in zip(regs, fold.dtypes)]
-            self.lanes.axes = lanes
-            merged = self.alone.merge(fold, older, newer)
-            regs = [m.operands() for m in self.lanes.spread_all(merged, lanes)]
-            self.lanes.axes = ()
+            with self.lanes.along(lane):
+                merged = self.alone.merge(fold, older, newer)
+                regs = [m.operands() for m in self.lanes.spread_all(merged, lanes)]
         return [VectorValue((), r, d) for r, d in zip(regs, fold.dtypes)]
 
     def _merge_values_of(
@@ -286,19 +285,16 @@ def _steps_of(
     """Elements of all steps at once, then folded step after step; only those that are `there` (None: all)."""
     if lane is None:
         return r.accumulate(fold, totals, None)
-    outside = r.lanes.axes
-    r.lanes.axes = (*outside, lane)
-    element = r.region(fold.op.body.block)
-    columns = [list(r.lanes.spread(e.spelled(), (lane,))) for e in element]
-    copies = kept.copies if kept is not None else 1
-    lanes = (kept,) if kept is not None else ()
-    r.lanes.axes = (*outside, *lanes)
-    for first in range(0, lane.copies, copies):
-        step = [VectorValue(lanes, c[first : first + copies], e.dtype) for c, e in zip(columns, element)]
-        new = r.fold_in(fold, totals, step)
-        if there is not None:
-            asked = VectorValue(lanes, there[first : first + copies], DTYPES["bool"])
-            new = [r.lanes.select(asked, n, t) for n, t in zip(new, totals)]
-        totals = new
-    r.lanes.axes = outside
+    with r.lanes.along(lane):
+        element = r.region(fold.op.body.block)
+        columns = [list(r.lanes.spread(e.spelled(), (lane,))) for e in element]
+    copies, lanes = (1, ()) if kept is None else (kept.copies, (kept,))
+    with r.lanes.along(kept):
+        for first in range(0, lane.copies, copies):
+            step = [VectorValue(lanes, c[first : first + copies], e.dtype) for c, e in zip(columns, element)]
+            new = r.fold_in(fold, totals, step)
+            if there is not None:
+                asked = VectorValue(lanes, there[first : first + copies], DTYPES["bool"])
+                new = [r.lanes.select(asked, n, t) for n, t in zip(new, totals)]
+            totals = new
     return totals

@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from xdsl.ir import SSAValue
 
-from ....dialects.attributes import BufferType
 from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.loop import BulkCopyOp, MmaOp
 from ....dialects.loop.gpu_matrix import MBARRIER
@@ -20,7 +19,7 @@ from ..emit.loops.loops import Loops
 from ..emit.memory.access import Memory, storage_type
 from ..emit.text import EmitError, IrText
 from ..emit.values.index import IndexValues
-from ..emit.values.registers import VectorValue
+from ..emit.values.registers import VectorValue, info_of
 from .cooperative import WARP, Team
 from .pipeline import show_to_units, wait_for_products
 
@@ -34,14 +33,9 @@ class BulkPipeline:
     """
 
     def __init__(
-        self,
-        text: IrText,
-        index: IndexValues,
-        memory: Memory,
-        loops: Loops,
-        team: Team,
+        self, text: IrText, index: IndexValues, memory: Memory, loops: Loops, team: Team,
         tensor_map: Callable[[SSAValue], str],
-    ):
+    ):  # fmt: skip
         self.text, self.index, self.memory, self.loops, self.team = text, index, memory, loops, team
         self.tensor_map = tensor_map
         #: Where a fold's mbarriers lie, and the one that counts the bytes that come next.
@@ -78,8 +72,7 @@ class BulkPipeline:
 
     def copy(self, op: BulkCopyOp) -> None:
         """Of the thread at this place; its bytes count where `_arrivals` says."""
-        assert isinstance(op.target.type, BufferType)
-        info, dims = op.target.type.data, len(op.at.data)
+        info, dims = info_of(op.target), len(op.at.data)
         place = self.index.address(info, (*op.to.data, dim(0), dim(0), dim(0)))
         pointer = self.index.pointer(self.memory.buffer(op.target), storage_type(info.dtype), place)
         to = self.text.ins(f"addrspacecast ptr {pointer} to ptr addrspace(3)")

@@ -9,11 +9,11 @@ from typing import Any
 from xdsl.dialects import scf
 from xdsl.ir import Block
 
-from .....dialects.attributes import BufferInfo
 from .....dialects.dims.analysis import constant_bound, linear_in
 from .....dialects.dims.dims import Dim, Sym, dim
 from .....dialects.loop import (
     AllocOp,
+    AmxOp,
     ForOp,
     IfOp,
     IndexOp,
@@ -32,11 +32,10 @@ from ..polling import Polling
 from ..text import EmitError, IrText
 from ..values.index import IndexValues
 from ..values.lanes import Lanes
-from ..values.registers import VectorAxis, VectorValue, union
+from ..values.registers import Values, VectorAxis, VectorValue, info_of, union
 from ..values.scalar import ScalarBodies
-from ..values.values import Values
 
-__all__ = ["Loops", "Region", "emitted_cost", "is_unit_stride_or_uniform", "maskable", "needs_order"]
+__all__ = ["Loops", "Region", "bound_of", "emitted_cost", "is_unit_stride_or_uniform", "maskable", "needs_order"]
 
 BOOL, I64 = DTYPES["bool"], DTYPES["i64"]
 #: From this cost on (`emitted_cost`) a loop has one masked body instead of one for whole vectors and one for the rest.
@@ -60,15 +59,9 @@ class Loops:
     """Loops and branches of `text` around the ops of blocks, which `region` emits."""
 
     def __init__(
-        self,
-        text: IrText,
-        lanes: Lanes,
-        index: IndexValues,
-        values: Values,
-        scalars: ScalarBodies,
-        polling: Polling,
+        self, text: IrText, lanes: Lanes, index: IndexValues, values: Values, scalars: ScalarBodies, polling: Polling,
         region: Region,
-    ):
+    ):  # fmt: skip
         self.text, self.lanes, self.index, self.values = text, lanes, index, values
         self.scalars, self.polling, self.region = scalars, polling, region
 
@@ -143,7 +136,7 @@ class Loops:
             text.out.append(phis)
         depth = len(self.index.scopes)
         self.index.push_scope()
-        self.lanes.frames.append({})
+        self.text.frames.append({})
         self.index.define(symbol, iv)
         if bound is not None:
             self.index.bounds[symbol] = bound
@@ -152,7 +145,7 @@ class Loops:
         self.index.multiples[symbol] = multiple
         given = body(carried)
         last = [VectorValue(c.lanes, self.lanes.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
-        self.lanes.frames.pop()
+        self.text.frames.pop()
         del self.index.scopes[depth:]
         self._restore(symbol, *saved)
         if trips == 1:
@@ -202,6 +195,22 @@ class Loops:
         ahead = text.mul(step, str(strip))
         return text.intrinsic("smin", "i64", "i64", [("i64", text.ins(f"add i64 {start}, {ahead}")), ("i64", upper)])
 
+    def where(
+        self, condition: str, hint: str, there: Callable[[], list[VectorValue]], else_: Sequence[VectorValue] = ()
+    ) -> list[VectorValue]:
+        """What `there` gives, in a block of its own where an instruction says so; else as many others."""
+        text = self.text
+        some, after, before = text.label(hint), text.label("done"), text.block
+        text.branch_if(text.ins(condition), some, after)
+        text.start(some)
+        text.frames.append({})
+        found = there()
+        text.frames.pop()
+        last = text.block
+        text.branch(after)
+        text.start(after)
+        return self.join(else_, before, found, last)
+
     def join(self, a: Sequence[VectorValue], from_a: str, b: Sequence[VectorValue], from_b: str) -> list[VectorValue]:
         """Phis of registers of the same form, at the start of a block with two predecessors."""
         result = []
@@ -224,7 +233,7 @@ class Loops:
 
     def for_loop(self, op: ForOp) -> None:
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
-        bound = upper if lower.nonneg else None
+        bound = bound_of(op)
         if op.lanes > 1 and not needs_order(op.block, lanes_beside=True):
             vector = op.vector.value.data if self.lanes.vector is None else 1
             if vector * op.unroll.value.data > 1:
@@ -313,28 +322,20 @@ class Loops:
         lane = VectorAxis(symbol, width, 1, depth)
         if full == width and rest is None:
             # At most one more step: no loop.
-            inside, after = text.label("tail"), text.label("done")
-            text.branch_if(text.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
-            text.start(inside)
-            self._under_mask(op, stopped, lane, 1, bound)
-            text.branch(after)
-            text.start(after)
+            self.where(f"icmp slt i64 {stopped}, {end}", "tail", lambda: self._under_mask(op, stopped, lane, 1, bound))
             return
         # Where a body is long, as a tile of sums is, the vectors left over matter.
         self._under_mask(op, stopped, lane, rest, bound, whole_too=full > width)
 
     def _in_lanes(self, op: ForOp, lane: VectorAxis | None) -> list[VectorValue]:
         """The body, in the lanes around and one more."""
-        outside = self.lanes.axes
-        if lane is not None:
-            self.lanes.axes = (*outside, lane)
-        self.region(op.block)
-        self.lanes.axes = outside
+        with self.lanes.along(lane):
+            self.region(op.block)
         return []
 
     def _under_mask(
         self, op: ForOp, first: str, lane: VectorAxis, trips: int | None, bound: Dim | None, whole_too: bool = False
-    ) -> None:
+    ) -> list[VectorValue]:
         """The iterations from `first` on, a vector at a time, under a mask; `whole_too`: not all of them are partial.
 
         One body then serves both, which differ in their stores.
@@ -349,7 +350,7 @@ class Loops:
             self.lanes.mask = self.lanes.rest = self.lanes.left = None
             return []
 
-        self.counted(op.symbol, first, end, str(lane.width), body, trips=trips, bound=bound)
+        return self.counted(op.symbol, first, end, str(lane.width), body, trips=trips, bound=bound)[1]
 
     def _worth_one_copy(self, op: ForOp) -> bool:
         """Whether a body is so long that a second copy would cost more than branches do; without gathers."""
@@ -397,9 +398,6 @@ class Loops:
         """One step of so many copies, unless `first` is `end`; copies begin no later than `last`."""
         text = self.text
         symbol = op.symbol
-        inside, after = text.label("step"), text.label("done")
-        text.branch_if(text.ins(f"icmp slt i64 {first}, {end}"), inside, after)
-        text.start(inside)
 
         def body(_: list[VectorValue]) -> list[VectorValue]:
             moved = [text.add(self.index.symbols[symbol][0], str(c * width)) for c in range(1, copies)]
@@ -408,15 +406,12 @@ class Loops:
             self.index.push_scope()
             for name, value in zip(starts[1:], held):
                 self.index.define(name, value)
-            outside = self.lanes.axes
-            self.lanes.axes = (*outside, VectorAxis(symbol, width, copies, len(outside), starts))
-            self.region(op.block)
-            self.lanes.axes = outside
-            return []
+            return self._in_lanes(op, VectorAxis(symbol, width, copies, len(self.lanes.axes), starts))
 
-        self.counted(symbol, first, end, str(copies * width), body, trips=1, bound=bound)
-        text.branch(after)
-        text.start(after)
+        self.where(
+            f"icmp slt i64 {first}, {end}", "step",
+            lambda: self.counted(symbol, first, end, str(copies * width), body, trips=1, bound=bound)[1],
+        )  # fmt: skip
 
     # Branches
 
@@ -427,9 +422,9 @@ class Loops:
         text.branch_if(condition, then, otherwise)
         for label, block in ((then, op.then.block), (otherwise, op.otherwise.block)):
             text.start(label)
-            self.lanes.frames.append({})
+            self.text.frames.append({})
             self.region(block)
-            self.lanes.frames.pop()
+            self.text.frames.pop()
             text.branch(after)
         text.start(after)
 
@@ -440,7 +435,7 @@ class Loops:
         text.branch(test)
         text.start(test)
         text.out.append(phis)
-        self.lanes.frames.append({})
+        self.text.frames.append({})
         (condition,) = self.region(op.condition.block)
         text.branch_if(_uniform(condition), body, after)
         text.start(body)
@@ -450,8 +445,13 @@ class Loops:
         if every:
             phis.append(f"  {left} = phi i64 [{every}, %{before}], [{next_}, %{text.block}]")
         text.branch(test)
-        self.lanes.frames.pop()
+        self.text.frames.pop()
         text.start(after)
+
+
+def bound_of(op: ForOp | ReduceOp | ScanOp | MergeOp | PartitionOp | ParallelOp | AmxOp) -> Dim | None:
+    """The upper bound of a loop's iterator, if the lower is not negative."""
+    return op.upper.data if op.lower.data.nonneg else None
 
 
 def emitted_cost(block: Block) -> int:
@@ -484,7 +484,7 @@ def needs_order(block: Block, lanes_beside: bool = False) -> bool:
 def maskable(block: Block) -> bool:
     """Whether every element that lanes touch is 32 or 64 bits wide, so that masked access is one instruction."""
     for op in block.walk():
-        if isinstance(op, LoadOp | StoreOp) and op.buffer.type.data.dtype.bits < 32:  # type: ignore[union-attr]
+        if isinstance(op, LoadOp | StoreOp) and info_of(op.buffer).dtype.bits < 32:
             return False
     return True
 
@@ -493,8 +493,7 @@ def is_unit_stride_or_uniform(index: IndexValues, block: Block, symbol: Sym) -> 
     """Whether all that a body touches stays where it is along an iterator, or lies one after another."""
     for access in block.walk():
         if isinstance(access, LoadOp | StoreOp):
-            info: BufferInfo = access.buffer.type.data  # type: ignore[union-attr]
-            parts = linear_in(index.address(info, access.index.data), [symbol])
+            parts = linear_in(index.address(info_of(access.buffer), access.index.data), [symbol])
             step = None if parts is None else parts[0].get(symbol, dim(0)).const
             if step not in (0, 1):
                 return False

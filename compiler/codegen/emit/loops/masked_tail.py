@@ -30,16 +30,10 @@ def incomplete_step(
         return low
     begin = lower * fold.width
     high = _part(fold, totals, lower, upper)
-    more, after, before = text.label("more"), text.label("done"), text.block
-    text.branch_if(text.ins(f"icmp sgt i32 {left}, {begin}"), more, after)
-    text.start(more)
-    reductions.lanes.frames.append({})
-    new = _step(reductions, fold, high, text.add(first, str(begin)), left, begin)
-    reductions.lanes.frames.pop()
-    last = text.block
-    text.branch(after)
-    text.start(after)
-    high = reductions.loops.join(high, before, new, last)
+    high = reductions.loops.where(
+        f"icmp sgt i32 {left}, {begin}", "more",
+        lambda: _step(reductions, fold, high, text.add(first, str(begin)), left, begin), high,
+    )  # fmt: skip
     return [
         VectorValue(t.lanes, _together(x.regs, y.regs, lower, upper), t.dtype) for t, x, y in zip(totals, low, high)
     ]

@@ -19,8 +19,8 @@ from ..memory.access import Memory
 from ..text import EmitError, IrText, llvm_type, vector_type
 from ..values.index import IndexValues
 from ..values.lanes import Lanes
-from ..values.registers import VectorAxis, VectorValue
-from .loops import Loops
+from ..values.registers import VectorAxis, VectorValue, info_of
+from .loops import Loops, bound_of
 
 __all__ = ["Merges"]
 
@@ -59,14 +59,13 @@ class Merges:
         lower, upper, beside = op.lower.data, op.upper.data, op.unroll.value.data
         if (extent := (upper - lower).const) is not None:
             beside = max(1, min(beside, extent))
-        bound = upper if lower.nonneg else None
         end = self.index.value(upper)
 
         def group(_: list[VectorValue]) -> list[VectorValue]:
             self._side_by_side(op, beside, end)
             return []
 
-        self.loops.counted(op.symbol, self.index.value(lower), end, str(beside), group, bound=bound)
+        self.loops.counted(op.symbol, self.index.value(lower), end, str(beside), group, bound=bound_of(op))
 
     def _side_by_side(self, op: MergeOp, beside: int, end: str) -> None:
         """So many iterations; where fewer are left, the last one several times, which stores the same each time."""
@@ -78,11 +77,11 @@ class Merges:
         self.index.push_scope()
         for name, value in zip(starts[1:], held):
             self.index.define(name, value)
-        self.lanes.axes = iterations = (VectorAxis(op.symbol, 1, beside, 0, starts),)
-        places = [self.lanes.spread(reg, iterations) for reg in self.region(op.body.block)]
-        self.lanes.axes = ()
+        iterations = (VectorAxis(op.symbol, 1, beside, 0, starts),)
+        with self.lanes.along(iterations[0]):
+            places = [self.lanes.spread(reg, iterations) for reg in self.region(op.body.block)]
         first, _, second, second_end, target = places
-        dtype = op.source.type.data.dtype  # type: ignore[union-attr]
+        dtype = info_of(op.source).dtype
         width = op.vector.value.data
         taken = [text.add(a, b) for a, b in zip(first, second)]
         merge = _Merge(op, self.memory.buffer(op.source), dtype, width, second_end, taken)

@@ -91,7 +91,7 @@ class PairwiseStack:
         before, loop, after = r.text.block, r.text.label("loop"), r.text.label("done")
         r.text.branch_if(r.text.ins(f"icmp ne i64 {bits}, 0"), loop, after)
         r.text.start(loop)
-        r.lanes.frames.append({})
+        r.text.frames.append({})
         phis: list[Any] = []
         r.text.out.append(phis)
         left = r.text.fresh()
@@ -100,7 +100,7 @@ class PairwiseStack:
         merged = r.lanes.spread_all(r.merge(self.fold, self.get(level), carried), outer)
         rest, latch = self._without_lowest(left), r.text.block
         r.text.branch_if(r.text.ins(f"icmp ne i64 {rest}, 0"), loop, after)
-        r.lanes.frames.pop()
+        r.text.frames.pop()
         phis.append(f"  {left} = phi i64 [{bits}, %{before}], [{rest}, %{latch}]")
         for c, start, end in zip(carried, value, merged):
             ty = c.type

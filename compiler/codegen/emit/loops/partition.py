@@ -12,9 +12,8 @@ from ..memory.nontemporal import alignment_of
 from ..text import EmitError, IrText, lit, vector_type
 from ..values.index import IndexValues
 from ..values.lanes import Lanes
-from ..values.registers import VectorAxis, VectorValue
-from ..values.values import Values
-from .loops import Loops
+from ..values.registers import Values, VectorAxis, VectorValue
+from .loops import Loops, bound_of
 
 __all__ = ["Partitions"]
 
@@ -33,7 +32,6 @@ class Partitions:
         if self.lanes.axes:
             raise EmitError("a partition inside a vector loop")
         width, lower, upper = op.vector.value.data, op.lower.data, op.upper.data
-        bound = upper if lower.nonneg else None
         start, end = self.index.value(lower), self.index.value(upper)
         first = self.index.value(op.low.data)
         places = [VectorValue((), [at], I64) for at in (first, self.index.value(op.high.data))]
@@ -44,7 +42,7 @@ class Partitions:
         stopped = start
         if width > 1:
             whole = text.add(start, text.whole(text.sub(end, start), width))
-            stopped, places = self.loops.counted(op.symbol, start, whole, str(width), step, places, bound=bound)
+            stopped, places = self.loops.counted(op.symbol, start, whole, str(width), step, places, bound=bound_of(op))
 
         def rest(places: list[VectorValue]) -> list[VectorValue]:
             if width > 1:
@@ -53,16 +51,15 @@ class Partitions:
             self.lanes.mask = None
             return places
 
-        _, places = self.loops.counted(op.symbol, stopped, end, str(width), rest, places, bound=bound)
+        _, places = self.loops.counted(op.symbol, stopped, end, str(width), rest, places, bound=bound_of(op))
         self.values[op.count] = VectorValue((), [text.sub(places[0].regs[0], first)], I64)
 
     def _step_of_partition(self, op: PartitionOp, width: int, places: list[VectorValue]) -> list[VectorValue]:
         """One vector, or what of it the mask has; where the next one's elements go."""
         text = self.text
         lanes = (VectorAxis(op.symbol, width, 1, 0),)
-        self.lanes.axes = lanes
-        value, is_first = self.region(op.body.block)
-        self.lanes.axes = ()
+        with self.lanes.along(lanes[0]):
+            value, is_first = self.region(op.body.block)
         dtype = value.dtype
         storage, mask_type = storage_type(dtype), vector_type(width, "i1")
         (element,), (chosen,) = self.lanes.spread(value, lanes), self.lanes.spread(is_first, lanes)

@@ -24,15 +24,14 @@ from ..text import EmitError, IrText, lit, llvm_type, vector_type
 from ..values.index import IndexValues
 from ..values.lanes import Lanes
 from ..values.primitives import literal
-from ..values.registers import VectorAxis, VectorValue, count_of, dtype_of
+from ..values.registers import Values, VectorAxis, VectorValue, count_of, dtype_of, info_of
 from ..values.scalar import ScalarBodies
-from ..values.values import Values
 from .arg_reduction import POSITIONS, Position, position_of
-from .loops import Loops, emitted_cost, is_unit_stride_or_uniform, maskable, needs_order
+from .loops import Loops, bound_of, emitted_cost, is_unit_stride_or_uniform, maskable, needs_order
 from .masked_tail import incomplete_step
 from .pairwise_stack import PairwiseStack, get_state, put_state, stored_type
 
-__all__ = ["Fold", "FoldAlone", "Reductions", "bound_of", "number_of"]
+__all__ = ["Fold", "FoldAlone", "Reductions", "number_of"]
 
 #: A body of at most this many instructions, times its copies, keeps its lanes in registers.
 LIGHT_INSTRUCTIONS = 128
@@ -74,15 +73,9 @@ class Reductions:
     """
 
     def __init__(
-        self,
-        text: IrText,
-        lanes: Lanes,
-        index: IndexValues,
-        values: Values,
-        scalars: ScalarBodies,
-        loops: Loops,
+        self, text: IrText, lanes: Lanes, index: IndexValues, values: Values, scalars: ScalarBodies, loops: Loops,
         alone: FoldAlone | None,
-    ):
+    ):  # fmt: skip
         self.text, self.lanes, self.index, self.values = text, lanes, index, values
         self.scalars, self.loops, self.region, self.alone = scalars, loops, loops.region, alone
 
@@ -206,17 +199,16 @@ class Reductions:
             some, after, before = text.label("again"), text.label("first"), text.block
             text.branch_if(text.ins(f"icmp eq i64 {here}, {start}"), after, some)
             text.start(some)
-            self.lanes.frames.append({})
+            self.text.frames.append({})
             merged = self.lanes.spread_all(self.merge(wide, totals, made), fold.outer)
-            self.lanes.frames.pop()
+            self.text.frames.pop()
             last = text.block
             text.branch(after)
             text.start(after)
             return self.loops.join(made, before, merged, last)
 
-        bound = op.upper.data if op.lower.data.nonneg else None
         _, totals = self.loops.counted(
-            first, start, end, str(POSITIONS), one, self.start(wide, fold.outer), bound=bound
+            first, start, end, str(POSITIONS), one, self.start(wide, fold.outer), bound=bound_of(op)
         )
         return totals
 
@@ -227,16 +219,15 @@ class Reductions:
         self, fold: Fold, totals: list[VectorValue], lane: VectorAxis | None, mask: str | None = None
     ) -> list[VectorValue]:
         """`totals` with the elements of one step of `lane`'s iterators folded in, or those of a `mask`."""
-        around, mask_around = self.lanes.axes, self.lanes.mask
-        if lane is not None:
-            self.lanes.axes = (*around, lane)
-        self.lanes.mask = mask or mask_around
-        new = self.fold_in(fold, totals, self._elements(fold, lane))
-        if mask is not None:
-            assert lane is not None
-            condition = VectorValue((lane,), [mask], DTYPES["bool"])
-            new = [self.lanes.select(condition, n, t) for n, t in zip(new, totals)]
-        self.lanes.axes, self.lanes.mask = around, mask_around
+        around = self.lanes.mask
+        self.lanes.mask = mask or around
+        with self.lanes.along(lane):
+            new = self.fold_in(fold, totals, self._elements(fold, lane))
+            if mask is not None:
+                assert lane is not None
+                condition = VectorValue((lane,), [mask], DTYPES["bool"])
+                new = [self.lanes.select(condition, n, t) for n, t in zip(new, totals)]
+        self.lanes.mask = around
         return new
 
     def fold_in(self, fold: Fold, totals: Sequence[VectorValue], element: Sequence[VectorValue]) -> list[VectorValue]:
@@ -296,27 +287,18 @@ class Reductions:
         if extent is not None and extent % fold.lanes == 0:
             return self._combine(fold, totals)
         totals = [t.spelled() for t in totals]
-        some, after, before = text.label("tail"), text.label("done"), text.block
-        text.branch_if(text.ins(f"icmp slt i64 {stopped}, {end}"), some, after)
-        text.start(some)
-        self.lanes.frames.append({})
-        if (
-            extent is None
-            and self._masks_rows(fold)
-            and is_unit_stride_or_uniform(self.index, fold.op.body.block, symbol)
-        ):
-            rest = incomplete_step(self, fold, totals, stopped, end)
-        else:
+
+        def rest() -> list[VectorValue]:
+            masked = extent is None and self._masks_rows(fold)
+            if masked and is_unit_stride_or_uniform(self.index, fold.op.body.block, symbol):
+                return incomplete_step(self, fold, totals, stopped, end)
             memory = self._memory(fold, copies)
             self._spill(fold, memory, totals)
             left = None if extent is None else extent % fold.lanes
             self._in_memory(fold, memory, VectorAxis(symbol, fold.width, 1, depth), stopped, end, left)
-            rest = self._reload(fold, memory, every)
-        self.lanes.frames.pop()
-        last = text.block
-        text.branch(after)
-        text.start(after)
-        return self._combine(fold, self.loops.join(totals, before, rest, last))
+            return self._reload(fold, memory, every)
+
+        return self._combine(fold, self.loops.where(f"icmp slt i64 {stopped}, {end}", "tail", rest, totals))
 
     def _masks_rows(self, fold: Fold) -> bool:
         return fold.width > 1 and self.text.target.has_masks and maskable(fold.op.body.block)
@@ -394,12 +376,10 @@ class Reductions:
         if width == 1 or (extent is not None and extent % width == 0):
             return
         if self._masks_rows(fold):
-            inside, after = text.label("tail"), text.label("done")
-            text.branch_if(text.ins(f"icmp slt i64 {stopped}, {end}"), inside, after)
-            text.start(inside)
-            self.loops.counted(symbol, stopped, end, str(width), step(lane, True), trips=1, bound=bound)
-            text.branch(after)
-            text.start(after)
+            self.loops.where(
+                f"icmp slt i64 {stopped}, {end}", "tail",
+                lambda: self.loops.counted(symbol, stopped, end, str(width), step(lane, True), trips=1, bound=bound)[1],
+            )  # fmt: skip
             return
         scalar = VectorAxis(symbol, 1, 1, lane.depth)
         rest = None if extent is None else extent % width
@@ -412,7 +392,7 @@ class Reductions:
             return False
         for op in fold.op.body.block.walk():
             if isinstance(op, LoadOp):
-                offset = self.index.address(op.buffer.type.data, op.index.data)  # type: ignore[union-attr]
+                offset = self.index.address(info_of(op.buffer), op.index.data)
                 parts = linear_in(offset, [vector.symbol, fold.op.symbol])
                 if parts is None or op.guard_exprs:
                     return False
@@ -428,11 +408,8 @@ class Reductions:
         step = VectorAxis(fold.op.symbol, 1, vector.width, len(self.lanes.axes))
 
         def tile(totals: list[VectorValue]) -> list[VectorValue]:
-            around = self.lanes.axes
-            self.lanes.axes = (*around, step)
-            rows = [VectorValue((*fold.outer, step), self.lanes.spread(e, (*fold.outer, step)), e.dtype)
-                    for e in self._elements(fold, step)]  # fmt: skip
-            self.lanes.axes = around
+            with self.lanes.along(step):
+                rows = self.lanes.spread_all(self._elements(fold, step), (*fold.outer, step))
             for k in range(step.copies):
                 element = [VectorValue(fold.outer, row.regs[k :: step.copies], row.dtype) for row in rows]
                 totals = self.fold_in(fold, totals, element)
@@ -501,16 +478,9 @@ class Reductions:
     def _merge_rows(
         self, fold: Fold, lanes: tuple[VectorAxis, ...], older: list[list[str]], newer: list[list[str]]
     ) -> list[VectorValue]:
-        around = self.lanes.axes
-        self.lanes.axes = (*around, lanes[-1])
-        merged = self.merge(
-            fold,
-            [VectorValue(lanes, r, d) for r, d in zip(older, fold.dtypes)],
-            [VectorValue(lanes, r, d) for r, d in zip(newer, fold.dtypes)],
-        )
-        merged = self.lanes.spread_all(merged, lanes)
-        self.lanes.axes = around
-        return merged
+        older_ones, newer_ones = ([VectorValue(lanes, r, d) for r, d in zip(x, fold.dtypes)] for x in (older, newer))
+        with self.lanes.along(lanes[-1]):
+            return self.lanes.spread_all(self.merge(fold, older_ones, newer_ones), lanes)
 
     def blocked_reduce(
         self, fold: Fold, extent: int | None, size: int, one: Callable[[str, str], list[VectorValue]]
@@ -525,7 +495,7 @@ class Reductions:
         start, end = self.index.value(lower), self.index.value(upper)
         # A name of its own for the block's first element; the iterator itself is the element's.
         first = Sym(f"{op.symbol.name}.block")
-        block_bound = upper if lower.nonneg else None
+        block_bound = bound_of(op)
         trips = None if extent is None else -(-extent // size)
 
         def one_block() -> list[VectorValue]:
@@ -562,11 +532,6 @@ class Reductions:
         total = [r.spelled() for r in self.merge(fold, youngest, initial)]
         total = self.lanes.spread_all(total, fold.outer)
         return waiting.drain(count, total)
-
-
-def bound_of(op: ReduceOp) -> Dim | None:
-    """The upper bound of a fold's iterator, if the lower is not negative."""
-    return op.upper.data if op.lower.data.nonneg else None
 
 
 def number_of(attribute: Any) -> float | int:

@@ -19,9 +19,8 @@ from ..text import EmitError, IrText, lit, llvm_type
 from ..values.index import IndexValues
 from ..values.lanes import Lanes
 from ..values.primitives import literal
-from ..values.registers import VectorAxis, VectorValue, dtype_of
-from ..values.values import Values
-from .loops import Loops, needs_order
+from ..values.registers import Values, VectorAxis, VectorValue, dtype_of
+from .loops import Loops, bound_of, needs_order
 from .pairwise_stack import get_state, put_state
 from .reduce import number_of
 
@@ -61,7 +60,6 @@ class Scans:
         inits = [self.values[v] for v in op.inits]
         extent = (upper - lower).const
         first = Sym(f"{op.symbol.name}.block")
-        bound = upper if lower.nonneg else None
 
         def block(before: list[VectorValue]) -> list[VectorValue]:
             here = sym(first.name)
@@ -70,13 +68,14 @@ class Scans:
 
         trips = None if extent is None else max(0, -(-extent // order.block))
         start, end = self.index.value(lower), self.index.value(upper)
-        _, total = self.loops.counted(first, start, end, str(order.block), block, inits, trips=trips, bound=bound)
+        _, total = self.loops.counted(
+            first, start, end, str(order.block), block, inits, trips=trips, bound=bound_of(op)
+        )
         self.values.update(zip(op.outs, total))
 
     def _scan_block(self, scan: _Scan, before: list[VectorValue], start: str, end: str) -> list[VectorValue]:
         """The elements from `start` to `end`, at most a block; the states after them."""
         op, lanes = scan.op, scan.lanes
-        bound = op.upper.data if op.lower.data.nonneg else None
         main_end = self.text.add(start, self.text.whole(self.text.sub(end, start), lanes))
         if needs_order(op.body.block) or needs_order(op.epilogue.block):
             load, finish = self._through_memory(scan, str(lanes))
@@ -84,29 +83,25 @@ class Scans:
             load, finish = self._in_vectors(scan)
         states = len(scan.dtypes)
         chain = [VectorValue((), [text], d) for text, d in zip(scan.identity, scan.dtypes)]
+        lane = VectorAxis(op.symbol, lanes, 1, len(self.lanes.axes))
 
         def run(carried: list[VectorValue]) -> list[VectorValue]:
-            return self._run(
-                scan, before, carried, VectorAxis(op.symbol, lanes, 1, len(self.lanes.axes)), load, finish, None
-            )
+            return self._run(scan, before, carried, lane, load, finish, None)
 
-        stopped, after = self.loops.counted(op.symbol, start, main_end, str(lanes), run, [*chain, *before], bound=bound)
-        inside, joined, previous = self.text.label("tail"), self.text.label("done"), self.text.block
-        self.text.branch_if(self.text.ins(f"icmp slt i64 {stopped}, {end}"), inside, joined)
-        self.text.start(inside)
-        self.lanes.frames.append({})
-        left = self.text.sub(end, stopped)
-        some = self._through_memory(scan, left)
+        stopped, after = self.loops.counted(
+            op.symbol, start, main_end, str(lanes), run, [*chain, *before], bound=bound_of(op)
+        )
 
-        def rest(carried: list[VectorValue]) -> list[VectorValue]:
-            return self._run(scan, before, carried, VectorAxis(op.symbol, lanes, 1, len(self.lanes.axes)), *some, left)
+        def rest() -> list[VectorValue]:
+            left = self.text.sub(end, stopped)
+            some = self._through_memory(scan, left)
 
-        _, last = self.loops.counted(op.symbol, stopped, end, str(lanes), rest, after, trips=1, bound=bound)
-        self.lanes.frames.pop()
-        latest = self.text.block
-        self.text.branch(joined)
-        self.text.start(joined)
-        return self.loops.join(after, previous, last, latest)[states:]
+            def step(carried: list[VectorValue]) -> list[VectorValue]:
+                return self._run(scan, before, carried, lane, *some, left)
+
+            return self.loops.counted(op.symbol, stopped, end, str(lanes), step, after, trips=1, bound=bound_of(op))[1]
+
+        return self.loops.where(f"icmp slt i64 {stopped}, {end}", "tail", rest, after)[states:]
 
     # One run
 
@@ -121,11 +116,10 @@ class Scans:
         states = len(scan.dtypes)
         chain, latest = carried[:states], carried[states:]
         elements = load(lane)
-        outside, self.lanes.axes = self.lanes.axes, (*self.lanes.axes, lane)
-        local = self._doubled(scan, elements, lane)
-        prefixes = self._merged(scan, chain, local, lane)
-        results = self._merged(scan, before, prefixes, lane)
-        self.lanes.axes = outside
+        with self.lanes.along(lane):
+            local = self._doubled(scan, elements, lane)
+            prefixes = self._merged(scan, chain, local, lane)
+            results = self._merged(scan, before, prefixes, lane)
         shown = [self._moved_up(r, p, lane) for r, p in zip(results, latest)] if scan.exclusive else results
         finish(lane, shown)
         place = str(lane.width - 1) if count is None else self.text.sub(count, "1")
@@ -171,10 +165,8 @@ class Scans:
 
     def _in_vectors(self, scan: _Scan) -> tuple[Load, Finish]:
         def inside(lane: VectorAxis, block: Block, arguments: Sequence[VectorValue] = ()) -> list[VectorValue]:
-            outside, self.lanes.axes = self.lanes.axes, (*self.lanes.axes, lane)
-            found = self.region(block, arguments)
-            self.lanes.axes = outside
-            return found
+            with self.lanes.along(lane):
+                return self.region(block, arguments)
 
         def load(lane: VectorAxis) -> list[VectorValue]:
             return [self._as_vector(r, lane) for r in inside(lane, scan.op.body.block)]

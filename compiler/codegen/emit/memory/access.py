@@ -23,6 +23,7 @@ from ..values.registers import (
     VectorValue,
     copies,
     dtype_of,
+    info_of,
     positions,
     union,
     width_of,
@@ -75,17 +76,10 @@ class Memory:
     """
 
     def __init__(
-        self,
-        text: IrText,
-        lanes: Lanes,
-        index: IndexValues,
-        scalars: ScalarBodies,
-        *,
-        buffer: Callable[[SSAValue], str],
-        alignment: Callable[[str, str, Dim], int],
-        places: Places,
+        self, text: IrText, lanes: Lanes, index: IndexValues, scalars: ScalarBodies, *,
+        buffer: Callable[[SSAValue], str], alignment: Callable[[str, str, Dim], int], places: Places,
         checks: BoundsChecks | None,
-    ):
+    ):  # fmt: skip
         self.text, self.lanes, self.index, self.scalars = text, lanes, index, scalars
         self.buffer, self.alignment, self.places, self.checks = buffer, alignment, places, checks
         self.nontemporal = NontemporalStores(text, index)
@@ -118,7 +112,7 @@ class Memory:
         Of a loop that runs in vectors what is left over is not asked for.
         """
         text = self.text
-        info: BufferInfo = op.buffer.type.data  # type: ignore[union-attr]
+        info = info_of(op.buffer)
         base, storage = self.buffer(op.buffer), storage_type(info.dtype)
         lanes, slots = self._slots_of(base, storage, self.index.address(info, op.index.data), None, ())
         in_a_row = len(lanes) == 1 and slots[0].stride is not None
@@ -154,9 +148,7 @@ class Memory:
         offsets = None if parts is not None else self.index.varying(offset)
         along = parts[0] if parts is not None else offsets.lanes if offsets is not None else ()
         if self.lanes.inside is not None and self.lanes.inside.lanes[0] in along:
-            guard = (
-                self.lanes.inside if guard is None else self.scalars.primitive("and", (guard, self.lanes.inside), BOOL)
-            )
+            guard = self.scalars.both(guard, self.lanes.inside)
         lanes = union((along, value) if guard is None else (along, value, guard.lanes))
         vector = next((lane for lane in along if lane.width > 1), None)
         width = width_of(lanes)
@@ -441,15 +433,14 @@ class Memory:
     # What an access is made of
 
     def _access(self, op: LoadOp | StoreOp, buffer: SSAValue) -> tuple[BufferInfo, str, Dim, VectorValue | None]:
-        info: BufferInfo = buffer.type.data  # type: ignore[union-attr]
+        info = info_of(buffer)
         base = self.buffer(buffer)
         offset = self.index.address(info, op.index.data)
         guard: VectorValue | None = None
         for expr in op.guard_exprs:
             expr = simplify(expr, self.index.bounds)
             if not expr.nonneg:
-                one = self._nonnegative(expr)
-                guard = one if guard is None else self.scalars.primitive("and", (guard, one), BOOL)
+                guard = self.scalars.both(guard, self._nonnegative(expr))
         if self.checks is not None:
             self.checks.element(op, buffer, op.index.data, guard)
         return info, base, offset, guard

@@ -16,14 +16,13 @@ from typing import Protocol
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
-from .....dialects.attributes import BufferInfo
 from .....dialects.dims.dims import Dim, dim
 from .....dialects.loop import AllocOp
 from .....dialects.types import DTYPES
 from ..text import IrText, Module, lit, vector_type
 from ..values.index import IndexValues
 from ..values.lanes import Lanes
-from ..values.registers import VectorValue, union, width_of
+from ..values.registers import VectorValue, info_of, union, width_of
 from ..values.scalar import ScalarBodies
 
 __all__ = ["RECORD", "BoundsChecks", "Exits"]
@@ -66,18 +65,14 @@ class BoundsChecks:
 
     def element(self, op: Operation, buffer: SSAValue, index: Sequence[Dim], guard: VectorValue | None) -> None:
         """An access to the element at `index`, in all lanes but those that a guard or the tail leaves out."""
-        info = _info(buffer)
+        info = info_of(buffer)
         for number, (at, size) in enumerate(zip(index, info.dims, strict=True)):
             if at.const is not None and size.const is not None and 0 <= at.const < size.const:
                 continue
             place, limit, here = self.index.varying(at), self.index.varying(size), guard
             lanes = union((place.lanes, limit.lanes))
             if self.lanes.inside is not None and self.lanes.inside.lanes[0] in lanes:
-                here = (
-                    self.lanes.inside
-                    if here is None
-                    else self.scalars.primitive("and", (here, self.lanes.inside), BOOL)
-                )
+                here = self.scalars.both(here, self.lanes.inside)
             lanes = union((lanes, here.lanes)) if here is not None else lanes
             width = width_of(lanes)
             places, limits = self.lanes.spread(place, lanes), self.lanes.spread(limit, lanes)
@@ -96,7 +91,7 @@ class BoundsChecks:
 
     def rows(self, op: Operation, buffer: SSAValue, firsts: Sequence[str], count: int) -> None:
         """An access to `count` elements of a buffer of one dim, from each of the places `firsts` on."""
-        (size,) = _info(buffer).dims
+        (size,) = info_of(buffer).dims
         limit = self.index.value(size)
         for first in firsts:
             last = self.text.add(first, str(count - 1))
@@ -106,7 +101,7 @@ class BoundsChecks:
 
     def run(self, op: Operation, buffer: SSAValue, first: str, behind: str) -> None:
         """An access to the elements of a buffer of one dim from `first` up to `behind`; it may be to none."""
-        (size,) = _info(buffer).dims
+        (size,) = info_of(buffer).dims
         limit = self.index.value(size)
         outside = [self.text.ins(f"icmp ugt i64 {place}, {limit}") for place in (first, behind)]
         text = f"{_place(op)}: {op.name} of {_named(buffer)}, elements up to it"
@@ -114,7 +109,7 @@ class BoundsChecks:
 
     def temporary(self, op: AllocOp, size: Dim) -> None:
         """A temporary, which has to lie inside of its arena of so many bytes; one without elements lies nowhere."""
-        info = _info(op.result)
+        info = info_of(op.result)
         steps = (stride * (extent - 1) for stride, extent in zip(info.strides, info.dims))
         last = op.offset.data + sum(steps, dim(1)) * info.dtype.bytes - 1
         limit, place = self.index.value(size), self.index.value(last)
@@ -131,10 +126,10 @@ class BoundsChecks:
         failed, after = self.text.label("outside"), self.text.label("inside")
         self.text.branch_if(outside, failed, after)
         self.text.start(failed)
-        self.lanes.frames.append({})
+        self.text.frames.append({})
         site = _site(self.text.module, text)
         self.text.put(f"call void @{RECORD}(ptr {self.exits.bounds_record()}, ptr {site}, i64 {place()}, i64 {size()})")
-        self.lanes.frames.pop()
+        self.text.frames.pop()
         self.exits.leave()
         self.text.start(after)
 
@@ -158,15 +153,11 @@ def _site(module: Module, text: str) -> str:
     return name
 
 
-def _info(buffer: SSAValue) -> BufferInfo:
-    return buffer.type.data  # type: ignore[union-attr]
-
-
 def _named(buffer: SSAValue) -> str:
     """A buffer as messages name it."""
     if isinstance(buffer.owner, AllocOp):
-        return f"a temporary, {_info(buffer)}"
-    return f"{f'%{buffer.name_hint}' if buffer.name_hint else 'a result'}, {_info(buffer)}"
+        return f"a temporary, {info_of(buffer)}"
+    return f"{f'%{buffer.name_hint}' if buffer.name_hint else 'a result'}, {info_of(buffer)}"
 
 
 def _place(op: Operation) -> str:

@@ -18,7 +18,7 @@ from ..text import EmitError, IrText, vector_type
 from .lanes import Lanes
 from .registers import VectorAxis, VectorValue, copies, union, width_of
 
-__all__ = ["IndexValues", "Scope"]
+__all__ = ["IndexValues", "undefined"]
 
 I64 = DTYPES["i64"]
 
@@ -46,13 +46,18 @@ def _symbols(expr: Dim) -> tuple[Sym, ...]:
     return tuple(sorted(expr.symbols(), key=lambda s: s.name))
 
 
+def undefined(symbol: Sym) -> str:
+    """What is outside of a function that is given nothing."""
+    raise EmitError(f"nothing defines the symbol {symbol}")
+
+
 class IndexValues:
     """Symbols, scopes, index values and pointers of `text`.
 
     `outside` gives the value of a symbol that no loop defines, available when the function begins.
     """
 
-    def __init__(self, text: IrText, lanes: Lanes, outside: Callable[[Sym], str]):
+    def __init__(self, text: IrText, lanes: Lanes, outside: Callable[[Sym], str] = undefined):
         self.text, self.lanes, self.outside = text, lanes, outside
         self.scopes: list[Scope] = [Scope(text.entry)]
         self.symbols: dict[Sym, tuple[str, int]] = {}

@@ -5,7 +5,8 @@ Of a loop that runs in vectors the last one may be partial: then a mask says whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from .....dialects.types import DType
 from ..text import IrText, lit, llvm_type, vector_type
@@ -29,8 +30,6 @@ class Lanes:
         self.left: str | None = None
         #: In a step of a fold, over its lanes: whether an element is there, where not all are.
         self.inside: VectorValue | None = None
-        #: Splats that stand in the blocks that dominate the current place, innermost last.
-        self.frames: list[dict[tuple[str, int], str]] = [{}]
         self._vector_masks: set[str] = set()
 
     @property
@@ -38,20 +37,29 @@ class Lanes:
         """The lane dim that is vectors, if one is."""
         return next((axis for axis in self.axes if axis.width > 1), None)
 
+    @contextmanager
+    def along(self, axis: VectorAxis | None) -> Iterator[None]:
+        """In the lane dims around and one more, if there is one more."""
+        around = self.axes
+        if axis is not None:
+            self.axes = (*around, axis)
+        yield
+        self.axes = around
+
     def splat(self, value: str, scalar: str, width: int) -> str:
         """A vector with `value` (a constant's text or a register) in every lane."""
         if width == 1:
             return value
         if value[0] != "%":
             return f"splat ({scalar} {value})"
-        for frame in self.frames:
+        for frame in self.text.frames:
             found = frame.get((value, width))
             if found is not None:
                 return found
         ty = vector_type(width, scalar)
         one = self.text.ins(f"insertelement {ty} poison, {scalar} {value}, i64 0")
         found = self.text.ins(f"shufflevector {ty} {one}, {ty} poison, <{width} x i32> zeroinitializer")
-        self.frames[-1][value, width] = found
+        self.text.frames[-1][value, width] = found
         return found
 
     def spread(self, value: VectorValue, axes: tuple[VectorAxis, ...]) -> Sequence[str]:

@@ -8,29 +8,22 @@ is uniform is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
-from .....dialects.attributes import scalar_dtype
+from .....dialects.attributes import BufferInfo, BufferType, scalar_dtype
 from .....dialects.dims.dims import Dim, Sym, sym
 from .....dialects.types import DType
-from ..text import lit, llvm_type, vector_type
+from ..text import EmitError, lit, llvm_type, vector_type
 
 __all__ = [
-    "ComplexReg",
-    "VectorAxis",
-    "VectorValue",
-    "copies",
-    "count_of",
-    "dtype_of",
-    "positions",
-    "union",
-    "width_of",
-]
+    "ComplexReg", "Values", "VectorAxis", "VectorValue", "copies", "count_of", "dtype_of", "info_of", "positions",
+    "union", "unmade", "width_of",
+]  # fmt: skip
 
 
 class VectorAxis:
@@ -101,6 +94,23 @@ class ComplexReg(VectorValue):
         self.re, self.im = re, im
 
 
+def unmade(value: SSAValue) -> VectorValue:
+    """What is outside of a function that is given nothing."""
+    raise EmitError(f"{value} is used before it is defined")
+
+
+class Values(dict[SSAValue, VectorValue]):
+    """The registers of the SSA values that ops made so far; `outside` gives those that none of them makes."""
+
+    def __init__(self, outside: Callable[[SSAValue], VectorValue] = unmade):
+        super().__init__()
+        self._outside = outside
+
+    def __missing__(self, value: SSAValue) -> VectorValue:
+        found = self[value] = self._outside(value)
+        return found
+
+
 def union(parts: Sequence[tuple[VectorAxis, ...]]) -> tuple[VectorAxis, ...]:
     """The lane dims that any part has, outermost first."""
     first = parts[0] if parts else ()
@@ -114,6 +124,12 @@ def union(parts: Sequence[tuple[VectorAxis, ...]]) -> tuple[VectorAxis, ...]:
 def dtype_of(ir_type: Attribute) -> DType:
     """The element type of a register, of an SSA value's type."""
     return scalar_dtype(ir_type)
+
+
+def info_of(buffer: SSAValue) -> BufferInfo:
+    """The memory that a buffer is."""
+    assert isinstance(buffer.type, BufferType)
+    return buffer.type.data
 
 
 @lru_cache(maxsize=4096)

@@ -82,7 +82,7 @@ class ScalarBodies:
         carried = [VectorValue(r.lanes, [text.fresh() for _ in r.regs], r.dtype) for r in first]
         phis: list[Any] = []
         text.out.append(phis)
-        self.lanes.frames.append({})
+        self.text.frames.append({})
         more, passed = before(carried)
         if inside is not None:
             ty = vector_type(more.width, "i1")
@@ -99,7 +99,7 @@ class ScalarBodies:
         if every:
             phis.append(f"  {left} = phi i64 [{every}, %{entered}], [{next_}, %{text.block}]")
         text.branch(head)
-        self.lanes.frames.pop()
+        self.text.frames.pop()
         text.start(done)
         return passed
 
@@ -148,6 +148,10 @@ class ScalarBodies:
         if found is None or not issubclass(found, Map):
             raise EmitError(f"no machine code is known for {name}")
         return self.builder.expand(found, [Value(self.builder, o, o.dtype) for o in operands]).ref
+
+    def both(self, a: VectorValue | None, b: VectorValue) -> VectorValue:
+        """Where both of two conditions hold; None always does."""
+        return b if a is None else self.primitive("and", (a, b), BOOL)
 
     def cast(self, x: VectorValue, dtype: DType) -> VectorValue:
         if dtype is BF16 and x.dtype is F32 and (rounded := rounded_to_bf16(self, x)) is not None:
@@ -232,12 +236,12 @@ class LlvmScalarBuilder(ScalarBuilder):
         slow_label, join = text.label("rare"), text.label("join")
         text.branch_if(needed, slow_label, join)
         text.start(slow_label)
-        lanes.frames.append({})
+        text.frames.append({})
         chosen = lanes.select(mask, slow().ref, quick)
         axes_after = union((chosen.lanes, axes))
         assert axes_after == axes, "the slow path varies along lanes that neither its condition nor the fast one has"
         regs = lanes.spread(chosen, axes)
-        lanes.frames.pop()
+        text.frames.pop()
         after = text.block
         text.branch(join)
         text.start(join)
