@@ -71,19 +71,17 @@ class _Function:
             self.index.define(size.symbol, f"%{size.name}")
 
     def close(self, result: str, name: str, parameters: Sequence[str]) -> None:
-        text = self.text
         for status, label in self.returns.items():
-            text.start(label)
-            text.put(f"ret {result} {status}")
-        text.finish(name, result, ", ".join(parameters))
+            self.text.start(label)
+            self.text.put(f"ret {result} {status}")
+        self.text.finish(name, result, ", ".join(parameters))
 
     def require(self, condition: str, status: int) -> None:
         """Go on where the i1 holds; else return `status`."""
-        text = self.text
         label = self.returns.setdefault(str(status), f"status{status}")
-        good = text.label("good")
-        text.branch_if(condition, good, label)
-        text.start(good)
+        good = self.text.label("good")
+        self.text.branch_if(condition, good, label)
+        self.text.start(good)
 
     def check_conditions(self, status: int | None = None) -> None:
         """Return the condition's own status, or `status`, where one does not hold."""
@@ -109,12 +107,11 @@ class _Function:
 
     def largest(self, dims: Sequence[Dim]) -> str:
         """The largest of some sizes in bytes, in whole lines."""
-        text = self.text
         found = self.index.value(dims[0])
         for d in dict.fromkeys(dims[1:]):
-            found = text.intrinsic("smax", "i64", "i64", [("i64", found), ("i64", self.index.value(d))])
-        whole = text.add(found, str(_LINE - 1))
-        return text.ins(f"and i64 {whole}, {-_LINE}") if whole[0] == "%" else str(int(whole) & -_LINE)
+            found = self.text.intrinsic("smax", "i64", "i64", [("i64", found), ("i64", self.index.value(d))])
+        whole = self.text.add(found, str(_LINE - 1))
+        return self.text.ins(f"and i64 {whole}, {-_LINE}") if whole[0] == "%" else str(int(whole) & -_LINE)
 
     def memory(self, threads: str) -> tuple[str, str, str]:
         """Bytes of the arena, bytes from one thread's arena to the next, and bytes of all without alignment."""
@@ -131,7 +128,6 @@ class _Call(_Function):
         self.level = level
 
     def emit(self) -> None:
-        text = self.text
         s = self.signature
         self.open(s.integers)
         self.check_conditions()
@@ -139,13 +135,13 @@ class _Call(_Function):
             self._check_pointer(array)
         threads = self.thread_count()
         self._check_threads(threads)
-        arguments, symbols = self._arguments(), text.alloca("i64", max(1, len(self.versions[0].symbols)))
+        arguments, symbols = self._arguments(), self.text.alloca("i64", max(1, len(self.versions[0].symbols)))
         runtime = self._runtime(threads)
         for version in self._versions():
             for i, d in enumerate(version.symbols):
-                text.put(f"store i64 {self.index.value(d)}, ptr {self._slot(symbols, i)}, align 8")
+                self.text.put(f"store i64 {self.index.value(d)}, ptr {self._slot(symbols, i)}, align 8")
             called = f"call i32 {quoted(version.function)}(ptr {arguments}, ptr {symbols}, ptr {runtime})"
-            text.put(f"ret i32 {text.ins(called)}")
+            self.text.put(f"ret i32 {self.text.ins(called)}")
         self.close("i32", s.symbol, self._parameters())
 
     def _parameters(self) -> list[str]:
@@ -155,11 +151,10 @@ class _Call(_Function):
         return [*given, "ptr %workspace", "ptr %threads"]
 
     def _check_pointer(self, array: CArray) -> None:
-        text = self.text
-        given = text.ins(f"icmp ne ptr %{array.name}, null")
+        given = self.text.ins(f"icmp ne ptr %{array.name}, null")
         if array.elements.const is None:
-            empty = text.ins(f"icmp eq i64 {self.index.value(array.elements)}, 0")
-            given = text.ins(f"or i1 {given}, {empty}")
+            empty = self.text.ins(f"icmp eq i64 {self.index.value(array.elements)}, 0")
+            given = self.text.ins(f"or i1 {given}, {empty}")
         elif array.elements.const == 0:
             return
         self.require(given, STATUS["TXC_ERROR_NULL"][0])
@@ -182,18 +177,17 @@ class _Call(_Function):
 
     def _arguments(self) -> str:
         """The array of pointers; numbers by value get memory of this frame."""
-        text = self.text
         s = self.signature
         given = [a for a in (*s.arguments, *s.results) if not isinstance(a, CSize)]
-        table = text.alloca("i64", max(1, len(given) + len(s.constants)))
+        table = self.text.alloca("i64", max(1, len(given) + len(s.constants)))
         for constant in s.constants:
-            text.put(f"store ptr {self._constant(constant)}, ptr {self._slot(table, constant.buffer)}, align 8")
+            self.text.put(f"store ptr {self._constant(constant)}, ptr {self._slot(table, constant.buffer)}, align 8")
         for a in given:
             pointer = f"%{a.name}"
             if isinstance(a, CScalar) and not a.by_address:
-                pointer = text.alloca(_memory_type(a.dtype), 1)
-                text.put(f"store {_memory_type(a.dtype)} %{a.name}, ptr {pointer}")
-            text.put(f"store ptr {pointer}, ptr {self._slot(table, a.buffer)}, align 8")
+                pointer = self.text.alloca(_memory_type(a.dtype), 1)
+                self.text.put(f"store {_memory_type(a.dtype)} %{a.name}, ptr {pointer}")
+            self.text.put(f"store ptr {pointer}, ptr {self._slot(table, a.buffer)}, align 8")
         return table
 
     def _constant(self, constant: CConstant) -> str:
@@ -274,14 +268,13 @@ class _Shape(_Function):
         self.result = result
 
     def emit(self) -> None:
-        text = self.text
         s = self.signature
         self.open(s.shape_sizes)
         self.check_conditions()
         for i, d in enumerate(self.result.dims):
-            at = text.ins(f"getelementptr i64, ptr %shape, i64 {i}")
-            text.put(f"store i64 {self.index.value(d)}, ptr {at}, align 8")
-        text.put("ret i32 0")
+            at = self.text.ins(f"getelementptr i64, ptr %shape, i64 {i}")
+            self.text.put(f"store i64 {self.index.value(d)}, ptr {at}, align 8")
+        self.text.put("ret i32 0")
         parameters = [f"i64 %{size.name}" for size in s.shape_sizes]
         self.close("i32", f"{s.symbol}_{self.result.name}_shape", [*parameters, "ptr %shape"])
 

@@ -40,13 +40,12 @@ def rounded_to_bf16(scalars: ScalarBodies, x: VectorValue) -> VectorValue | None
 
 
 def _rounded(scalars: ScalarBodies, width: int, register: str) -> str:
-    text = scalars.text
 
     def one(width: int, register: str) -> str:
         name = f"llvm.x86.avx512bf16.cvtneps2bf16.{32 * width}"
-        text.declare(name, f"<{width} x bfloat>", [f"<{width} x float>"])
-        made = text.ins(f"call <{width} x bfloat> @{name}(<{width} x float> {register})")
-        return text.to("bitcast", width, made, "bfloat", "i16")
+        scalars.text.declare(name, f"<{width} x bfloat>", [f"<{width} x float>"])
+        made = scalars.text.ins(f"call <{width} x bfloat> @{name}(<{width} x float> {register})")
+        return scalars.text.to("bitcast", width, made, "bfloat", "i16")
 
     return _by_halves(scalars, width, register, "i16", one)
 

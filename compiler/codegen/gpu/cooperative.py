@@ -41,11 +41,10 @@ class Team:
 
     def special(self, name: str) -> str:
         """A coordinate of this thread, or the size of its grid, along x."""
-        text = self.text
         full = f"llvm.nvvm.read.ptx.sreg.{name}.x"
-        text.declare(full, "i32", [])
-        prelude = text.entry
-        return text.ins(f"zext i32 {text.ins(f'call i32 @{full}()', prelude)} to i64", prelude)
+        self.text.declare(full, "i32", [])
+        prelude = self.text.entry
+        return self.text.ins(f"zext i32 {self.text.ins(f'call i32 @{full}()', prelude)} to i64", prelude)
 
     def thread_number(self) -> str:
         """This thread's number in its team."""
@@ -68,13 +67,12 @@ class Team:
 
     def barrier(self) -> None:
         """All threads of the team wait for each other."""
-        text = self.text
         if self.kind == "warp":
-            text.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
-            text.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
+            self.text.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
+            self.text.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
         else:
-            text.declare("llvm.nvvm.barrier0", "void", [])
-            text.put("call void @llvm.nvvm.barrier0()")
+            self.text.declare("llvm.nvvm.barrier0", "void", [])
+            self.text.put("call void @llvm.nvvm.barrier0()")
 
     # Values of other threads of the warp
 
@@ -115,10 +113,9 @@ class Team:
 
     def shared(self, offset: Dim) -> str:
         """A pointer into the block's memory."""
-        text = self.text
         if not self._shared:
-            text.module.globals.setdefault("shared", SHARED.format(align=16))
-            self._shared = text.ins("addrspacecast ptr addrspace(3) @shared to ptr", text.entry)
+            self.text.module.globals.setdefault("shared", SHARED.format(align=16))
+            self._shared = self.text.ins("addrspacecast ptr addrspace(3) @shared to ptr", self.text.entry)
         return self.index.pointer(self._shared, "i8", offset)
 
     def memory_of_fold(self, size: int) -> Dim:

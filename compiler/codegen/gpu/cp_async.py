@@ -20,7 +20,6 @@ class AsyncCopies:
         self.text, self.lanes, self.index, self.memory = text, lanes, index, memory
 
     def copy(self, op: AsyncCopyOp) -> None:
-        text = self.text
         if self.lanes.axes:
             raise EmitError("a copy beside its thread in a loop of lanes")
         source, target = info_of(op.source), info_of(op.target)
@@ -30,27 +29,26 @@ class AsyncCopies:
         for where, pointer, at in (("from", base, offset), ("to", to, place)):
             if self.memory.alignment(pointer, storage, at) % size:
                 raise EmitError(f"a copy of {size} bytes {where} element {at}, which is not known to be aligned")
-        far = text.ins(f"addrspacecast ptr {self.index.pointer(base, storage, offset)} to ptr addrspace(1)")
-        near = text.ins(f"addrspacecast ptr {self.index.pointer(to, storage, place)} to ptr addrspace(3)")
+        far = self.text.ins(f"addrspacecast ptr {self.index.pointer(base, storage, offset)} to ptr addrspace(1)")
+        near = self.text.ins(f"addrspacecast ptr {self.index.pointer(to, storage, place)} to ptr addrspace(3)")
         arguments = [("ptr addrspace(3)", near), ("ptr addrspace(1)", far)]
         name = f"llvm.nvvm.cp.async.{'cg' if size == 16 else 'ca'}.shared.global.{size}"
         if (some := self._bytes_read(op.guard_exprs, size)) is not None:
             name, arguments = f"{name}.s", [*arguments, ("i32", some)]
-        text.declare(name, "void", [ty for ty, _ in arguments])
-        text.put(f"call void @{name}({', '.join(f'{ty} {value}' for ty, value in arguments)})")
+        self.text.declare(name, "void", [ty for ty, _ in arguments])
+        self.text.put(f"call void @{name}({', '.join(f'{ty} {value}' for ty, value in arguments)})")
 
     def _bytes_read(self, guards: tuple[Dim, ...], size: int) -> str | None:
         """All of them, or none where a guard is negative, and then zeros come."""
-        text = self.text
         least: str | None = None
         for guard in guards:
             if not guard.nonneg:
                 value = self.index.value(guard)
-                least = value if least is None else text.ins(f"call i64 @llvm.smin.i64(i64 {least}, i64 {value})")
-                text.declare("llvm.smin.i64", "i64", ["i64", "i64"])
+                least = value if least is None else self.text.ins(f"call i64 @llvm.smin.i64(i64 {least}, i64 {value})")
+                self.text.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         if least is None:
             return None
-        return text.ins(f"select i1 {text.ins(f'icmp sge i64 {least}, 0')}, i32 {size}, i32 0")
+        return self.text.ins(f"select i1 {self.text.ins(f'icmp sge i64 {least}, 0')}, i32 {size}, i32 0")
 
     def end_group(self) -> None:
         """What this thread has begun to copy since the last group ended is one more."""

@@ -77,7 +77,6 @@ class GpuKernel:
 
     def emit(self, op: func.FuncOp) -> None:
         """The whole kernel."""
-        text = self.text
         parameters = []
         stored = {inner.buffer for inner in op.walk() if isinstance(inner, loop.StoreOp)}
         for i, argument in enumerate(op.body.block.args):
@@ -88,7 +87,7 @@ class GpuKernel:
             assert isinstance(argument.type, BufferType)
             only_read = "" if argument in stored else " readonly"
             parameters.append(f"ptr addrspace(1) noalias{only_read} %a{i}")
-            base = text.ins(f"addrspacecast ptr addrspace(1) %a{i} to ptr", text.entry)
+            base = self.text.ins(f"addrspacecast ptr addrspace(1) %a{i} to ptr", self.text.entry)
             self.buffers[argument] = base
             if not all(s.nonneg for s in argument.type.data.strides):
                 self.alignments.turned.add(base)
@@ -96,7 +95,7 @@ class GpuKernel:
             parameters.append(f"i64 %s{i}")
             self.index.symbols[symbol] = (f"%s{i}", 0)
         self.emitter.region(op.body.block)
-        text.put("ret void")
+        self.text.put("ret void")
         threads = {p.n_threads for p in op.walk() if isinstance(p, loop.ParallelOp) and p.kind.data == "gpu_block"}
         bounds = ""
         if threads:
@@ -166,14 +165,13 @@ class GpuKernel:
             raise EmitError(f"loop.parallel of kind {kind} is for a CPU; this target is {self.text.target.triple}")
 
     def _blocks_of_grid(self, op: loop.ParallelOp) -> None:
-        text = self.text
         folds = [inner for inner in op.walk() if isinstance(inner, loop.ReduceOp | loop.MmaOp)]
         self.team.begin(op.n_threads, op.shared_bytes - sum(fold.block_bytes(op.n_threads) for fold in folds))
         for zero in op.aligned.data if op.aligned is not None else ():
             self.alignments.learn(zero)
         number, count = self.team.special("ctaid"), self.team.special("nctaid")
         step = self.index.value(op.step.data)
-        first = text.add(self.index.value(op.lower.data), text.mul(number, step))
+        first = self.text.add(self.index.value(op.lower.data), self.text.mul(number, step))
         self.alignments.know(op)
         shares = any(isinstance(inner, loop.AllocOp | loop.BarrierOp) or _is_shared(inner) for inner in op.walk())
 
@@ -184,7 +182,7 @@ class GpuKernel:
             return []
 
         self.emitter.loops.counted(
-            op.symbol, first, self.index.value(op.upper.data), text.mul(count, step), body, bound=bound_of(op)
+            op.symbol, first, self.index.value(op.upper.data), self.text.mul(count, step), body, bound=bound_of(op)
         )
         self.team.together = False
 

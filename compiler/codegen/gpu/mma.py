@@ -57,13 +57,12 @@ class MatrixFolds:
 
     def fold(self, op: MmaOp) -> None:
         """By warps, each its tile of the sums."""
-        text = self.text
         down, across = op.warps
         if down * across * 32 != self.team.threads or down & (down - 1):
             raise EmitError(f"a matrix fold of {down} by {across} warps in a block of {self.team.threads} threads")
         warp, (tile_rows, tile_columns) = self.team.warp_number(), op.tile
-        row = text.mul(text.ins(f"and i64 {warp}, {down - 1}"), str(tile_rows))
-        column = text.mul(text.ins(f"lshr i64 {warp}, {down.bit_length() - 1}"), str(tile_columns))
+        row = self.text.mul(self.text.ins(f"and i64 {warp}, {down - 1}"), str(tile_rows))
+        column = self.text.mul(self.text.ins(f"lshr i64 {warp}, {down.bit_length() - 1}"), str(tile_columns))
         left = self._operand(op.left, op.pieces[0], row, tile_rows)
         right = self._operand(op.right, op.pieces[1], column, tile_columns)
 
@@ -111,7 +110,6 @@ class MatrixFolds:
 
     def _fragments(self, operand: _Operand, base: str, size: int, granule: int) -> list[list[str]]:
         """By 8 rows (columns) a register for each granule of the unit's depth, from `granule` on."""
-        text = self.text
         unit = operand.piece.unit
         count = unit.depth // unit.granule
         if unit.granule * unit.element.bytes > 16:
@@ -119,26 +117,25 @@ class MatrixFolds:
 
             def element(octet: int, number: int) -> str:
                 pointer = self._moved(base, *operand.at(octet, number))
-                return text.ins(f"load {scalar}, ptr addrspace(3) {pointer}, align {unit.element.bytes}")
+                return self.text.ins(f"load {scalar}, ptr addrspace(3) {pointer}, align {unit.element.bytes}")
 
             return [[element(o, granule + k) for k in range(count)] for o in range(size // OCTET)]
         found: list[list[str]] = []
         for octet in range(0, size // OCTET, LOADED // OCTET):
             pointer = self._moved(base, *operand.at(octet, granule))
             name = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{'.trans' if operand.piece.turned else ''}.b16.p3"
-            text.declare(name, FOUR, ["ptr addrspace(3)"])
-            regs = parts(self.text, text.ins(f"call {FOUR} @{name}(ptr addrspace(3) {pointer})"), FOUR)
+            self.text.declare(name, FOUR, ["ptr addrspace(3)"])
+            regs = parts(self.text, self.text.ins(f"call {FOUR} @{name}(ptr addrspace(3) {pointer})"), FOUR)
             regs = [self._converted(r, unit) for r in regs]
             found += [[regs[0], regs[2]], [regs[1], regs[3]]]
         return found
 
     def _converted(self, word: str, unit: MatrixUnit) -> str:
         """A register in the unit's format."""
-        text = self.text
         if not unit.convert:
             return word
-        text.declare(unit.convert, "i32", ["float"])
-        return text.ins(f"call i32 @{unit.convert}(float {text.ins(f'bitcast i32 {word} to float')})")
+        self.text.declare(unit.convert, "i32", ["float"])
+        return self.text.ins(f"call i32 @{unit.convert}(float {self.text.ins(f'bitcast i32 {word} to float')})")
 
     def _moved(self, base: str, offset: str, more: int) -> str:
         pointer = self.text.ins(f"getelementptr i8, ptr addrspace(3) {base}, i64 {offset}")

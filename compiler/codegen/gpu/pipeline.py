@@ -78,9 +78,8 @@ class Pipeline:
 
     def _fill(self, op: MmaOp, at: str, upper: str, copies: bool) -> None:
         """The pieces of the iteration at `at`, where there is one; a group of copies either way."""
-        text = self.text
-        text.declare("llvm.smin.i64", "i64", ["i64", "i64"])
-        end = text.ins(f"call i64 @llvm.smin.i64(i64 {text.add(at, '1')}, i64 {upper})")
+        self.text.declare("llvm.smin.i64", "i64", ["i64", "i64"])
+        end = self.text.ins(f"call i64 @llvm.smin.i64(i64 {self.text.add(at, '1')}, i64 {upper})")
 
         def pieces(_: list[VectorValue]) -> list[VectorValue]:
             self.loops.region(op.block)

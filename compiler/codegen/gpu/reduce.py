@@ -70,15 +70,14 @@ class CooperativeReductions:
 
     def _free(self, fold: Fold, start: str, end: str) -> list[VectorValue]:
         """Each thread takes every so-many-th element."""
-        text = self.text
         size, number = self.team.size, self.team.thread_number()
         copies = _in_flight(fold, 1)
         lane = _lane_of(self.alone, fold, copies, size)
         totals = self.alone.start(fold, () if lane is None else (lane,))
-        first = text.add(start, number)
+        first = self.text.add(start, number)
         symbol, bound = fold.op.symbol, bound_of(fold.op)
         step = size * copies
-        last = text.sub(end, str(step - size))
+        last = self.text.sub(end, str(step - size))
         stopped, totals = self.loops.counted(
             symbol, first, last, str(step), lambda c: self.alone.accumulate(fold, c, lane), totals, bound=bound
         )
@@ -86,7 +85,7 @@ class CooperativeReductions:
         _, totals = self.loops.counted(
             symbol, stopped, end, str(size), lambda c: self.alone.accumulate(fold, c, None), totals, bound=bound
         )
-        count = text.intrinsic("smin", "i64", "i64", [("i64", text.sub(end, start)), ("i64", str(size))])
+        count = self.text.intrinsic("smin", "i64", "i64", [("i64", self.text.sub(end, start)), ("i64", str(size))])
         return self._across(fold, totals, 1, count)
 
     # Trees
@@ -149,19 +148,18 @@ class CooperativeReductions:
         self, fold: Fold, here: str, end: str, place: str, copies: int, threads: int
     ) -> list[VectorValue]:
         """A block that is not whole, or not there at all: elements beyond it repeat the last, and are not folded."""
-        text = self.text
         order, symbol = fold.op.order.data, fold.op.symbol
         steps = min(_in_flight(fold, copies) // copies, order.block // order.lanes) or 1
         kept = _lane_of(self.alone, fold, copies, threads)
         totals = self.alone.start(fold, () if kept is None else (kept,))
 
         def step(carried: list[VectorValue]) -> list[VectorValue]:
-            first, last = self.index.symbols[symbol][0], text.sub(end, "1")
+            first, last = self.index.symbols[symbol][0], self.text.sub(end, "1")
             starts, there = [symbol], ["true"]
             for copy in range(1, copies * steps):
-                moved = text.add(first, str(copy * threads))
-                there.append(text.ins(f"icmp sle i64 {moved}, {last}"))
-                held = text.intrinsic("smin", "i64", "i64", [("i64", moved), ("i64", last)])
+                moved = self.text.add(first, str(copy * threads))
+                there.append(self.text.ins(f"icmp sle i64 {moved}, {last}"))
+                held = self.text.intrinsic("smin", "i64", "i64", [("i64", moved), ("i64", last)])
                 starts.append(Sym(f"{symbol.name}~{copy}"))
                 self.index.push_scope()
                 self.index.define(starts[-1], held)
@@ -169,7 +167,7 @@ class CooperativeReductions:
             return _steps_of(self.alone, fold, carried, lane, kept, there)
 
         _, totals = self.loops.counted(
-            symbol, text.add(here, place), end, str(order.lanes * steps), step, totals, bound=bound_of(fold.op)
+            symbol, self.text.add(here, place), end, str(order.lanes * steps), step, totals, bound=bound_of(fold.op)
         )
         return totals
 
@@ -197,11 +195,10 @@ class CooperativeReductions:
 
     def _tree(self, fold: Fold, values: list[VectorValue], distance: int, count: str) -> list[VectorValue]:
         """The values of every `distance`-th thread of a warp, of which `count` are there, in its first thread."""
-        text = self.text
-        number, step = text.ins(f"lshr i64 {self.team.lane_number()}, {distance.bit_length() - 1}"), 1
+        number, step = self.text.ins(f"lshr i64 {self.team.lane_number()}, {distance.bit_length() - 1}"), 1
         while step * distance < WARP:
             newer = self.team.from_above(values, step * distance)
-            there = text.ins(f"icmp slt i64 {text.add(number, str(step))}, {count}")
+            there = self.text.ins(f"icmp slt i64 {self.text.add(number, str(step))}, {count}")
             merged = self._merge_values_of(fold, values, newer)
             values = [self.lanes.select(VectorValue((), [there], DTYPES["bool"]), m, v) for m, v in zip(merged, values)]
             step *= 2

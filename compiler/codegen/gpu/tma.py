@@ -43,7 +43,6 @@ class BulkPipeline:
 
     def sums(self, op: MmaOp, count: int, multiply: Callable[[str, list[str]], list[str]]) -> list[str]:
         """As `Pipeline.sums`; the products of one piece still run when `multiply` is next called."""
-        text = self.text
         line, upper, sums = op.unit.line, self.index.value(op.upper.data), DTYPES[op.unit.sums]
         now = Sym(f"{op.iv.data}.now")
         self._mbarriers = self._initialised(op)
@@ -57,10 +56,10 @@ class BulkPipeline:
             found = multiply(slot, [r.operands()[0] for r in carried])
             wait_for_products(self.text, 1)
             self._release(op, at, here)
-            self._ask(op, text.add(at, str((op.n_stages - 1) * line)), upper)
+            self._ask(op, self.text.add(at, str((op.n_stages - 1) * line)), upper)
             # The thread that asks may have been away; what four warps do together all threads of a warp do at once.
-            text.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
-            text.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
+            self.text.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
+            self.text.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
             return [VectorValue((), [r], sums) for r in found]
 
         zeros = [VectorValue((), ["0.0" if sums.is_float else "0"], sums) for _ in range(count)]

@@ -63,12 +63,11 @@ class WarpgroupFolds:
 
     def _descriptor(self, buffer: SSAValue, piece: Piece, slot: str, own: str) -> str:
         """Of the piece of that number from byte `own` on."""
-        text = self.text
         pointer = self.matrices.piece_pointer(buffer, piece, slot)
-        address = text.add(text.ins(f"ptrtoint ptr addrspace(3) {pointer} to i64"), own)
-        units = text.ins(f"lshr i64 {text.ins(f'and i64 {address}, {(1 << 18) - 1}')}, 4")
+        address = self.text.add(self.text.ins(f"ptrtoint ptr addrspace(3) {pointer} to i64"), own)
+        units = self.text.ins(f"lshr i64 {self.text.ins(f'and i64 {address}, {(1 << 18) - 1}')}, 4")
         leading = piece.shape[1] * LINE // 16 if piece.turned else 1
-        return text.ins(f"or i64 {units}, {SWIZZLED | STRIDE | leading << 16}")
+        return self.text.ins(f"or i64 {units}, {SWIZZLED | STRIDE | leading << 16}")
 
     def _along(self, descriptor: str, piece: Piece, k: int) -> str:
         """The descriptor `k` elements further along K: that many lines, or bytes of a line."""

@@ -377,12 +377,11 @@ class Loops:
         `left` iterations, if that is known, and fewer than the lanes; fewer than `least` are left to others.  Copies
         that are left over do the last vector before `end`, in step with the copy before, as in `_one_step`.
         """
-        text = self.text
         width, copies, stop = lane.width, lane.copies if left is None else -(-left // lane.width), end
         if left is None:
-            enough = text.ins(f"icmp sge i64 {text.sub(end, first)}, {least}")
-            stop = text.ins(f"select i1 {enough}, i64 {end}, i64 {first}")
-        self._in_step(op, first, stop, text.sub(end, str(width)), width, copies, bound)
+            enough = self.text.ins(f"icmp sge i64 {self.text.sub(end, first)}, {least}")
+            stop = self.text.ins(f"select i1 {enough}, i64 {end}, i64 {first}")
+        self._in_step(op, first, stop, self.text.sub(end, str(width)), width, copies, bound)
         return stop
 
     def _one_step(self, op: ForOp, copies: int, bound: Dim | None) -> None:
@@ -396,12 +395,11 @@ class Loops:
 
     def _in_step(self, op: ForOp, first: str, end: str, last: str, width: int, copies: int, bound: Dim | None) -> None:
         """One step of so many copies, unless `first` is `end`; copies begin no later than `last`."""
-        text = self.text
         symbol = op.symbol
 
         def body(_: list[VectorValue]) -> list[VectorValue]:
-            moved = [text.add(self.index.symbols[symbol][0], str(c * width)) for c in range(1, copies)]
-            held = [text.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
+            moved = [self.text.add(self.index.symbols[symbol][0], str(c * width)) for c in range(1, copies)]
+            held = [self.text.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
             starts = [symbol, *(Sym(f"{symbol.name}~{c}") for c in range(1, copies))]
             self.index.push_scope()
             for name, value in zip(starts[1:], held):

@@ -21,8 +21,7 @@ def incomplete_step(
 
     All of them at once, but for the upper half of the lanes only where any element is left for it.
     """
-    text = reductions.text
-    left = text.ins(f"trunc i64 {text.sub(end, first)} to i32")
+    left = reductions.text.ins(f"trunc i64 {reductions.text.sub(end, first)} to i32")
     upper = fold.groups // 2
     lower = fold.groups - upper
     low = _step(reductions, fold, _part(fold, totals, 0, lower), first, left, 0)
@@ -32,7 +31,7 @@ def incomplete_step(
     high = _part(fold, totals, lower, upper)
     high = reductions.loops.where(
         f"icmp sgt i32 {left}, {begin}", "more",
-        lambda: _step(reductions, fold, high, text.add(first, str(begin)), left, begin), high,
+        lambda: _step(reductions, fold, high, reductions.text.add(first, str(begin)), left, begin), high,
     )  # fmt: skip
     return [
         VectorValue(t.lanes, _together(x.regs, y.regs, lower, upper), t.dtype) for t, x, y in zip(totals, low, high)

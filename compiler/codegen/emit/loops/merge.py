@@ -176,12 +176,11 @@ class Merges:
 
     def _exchanged(self, merge: _Merge, a: str, b: str) -> tuple[str, str]:
         """The lesser and the greater elements of two vectors, lane by lane."""
-        text = self.text
         ty = merge.type
-        low = text.intrinsic("smin", ty, ty, [(ty, a), (ty, b)])
+        low = self.text.intrinsic("smin", ty, ty, [(ty, a), (ty, b)])
         if merge.width * merge.dtype.bits < SINGLE_PORT:
-            return low, text.intrinsic("smax", ty, ty, [(ty, a), (ty, b)])
-        return low, text.ins(f"xor {ty} {text.ins(f'xor {ty} {a}, {b}')}, {low}")
+            return low, self.text.intrinsic("smax", ty, ty, [(ty, a), (ty, b)])
+        return low, self.text.ins(f"xor {ty} {self.text.ins(f'xor {ty} {a}, {b}')}, {low}")
 
     def _fetch(self, merge: _Merge, pointer: str, writes: bool) -> None:
         """Have a line that comes later ready to read, or to write."""

@@ -28,7 +28,6 @@ class Partitions:
         self.memory, self.loops, self.region = memory, loops, loops.region
 
     def partition(self, op: PartitionOp) -> None:
-        text = self.text
         if self.lanes.axes:
             raise EmitError("a partition inside a vector loop")
         width, lower, upper = op.vector.value.data, op.lower.data, op.upper.data
@@ -41,22 +40,21 @@ class Partitions:
 
         stopped = start
         if width > 1:
-            whole = text.add(start, text.whole(text.sub(end, start), width))
+            whole = self.text.add(start, self.text.whole(self.text.sub(end, start), width))
             stopped, places = self.loops.counted(op.symbol, start, whole, str(width), step, places, bound=bound_of(op))
 
         def rest(places: list[VectorValue]) -> list[VectorValue]:
             if width > 1:
-                self.lanes.mask = self.lanes.below(text.sub(end, self.index.symbols[op.symbol][0]), width)
+                self.lanes.mask = self.lanes.below(self.text.sub(end, self.index.symbols[op.symbol][0]), width)
             places = step(places)
             self.lanes.mask = None
             return places
 
         _, places = self.loops.counted(op.symbol, stopped, end, str(width), rest, places, bound=bound_of(op))
-        self.values[op.count] = VectorValue((), [text.sub(places[0].regs[0], first)], I64)
+        self.values[op.count] = VectorValue((), [self.text.sub(places[0].regs[0], first)], I64)
 
     def _step_of_partition(self, op: PartitionOp, width: int, places: list[VectorValue]) -> list[VectorValue]:
         """One vector, or what of it the mask has; where the next one's elements go."""
-        text = self.text
         lanes = (VectorAxis(op.symbol, width, 1, 0),)
         with self.lanes.along(lanes[0]):
             value, is_first = self.region(op.body.block)
@@ -64,29 +62,28 @@ class Partitions:
         storage, mask_type = storage_type(dtype), vector_type(width, "i1")
         (element,), (chosen,) = self.lanes.spread(value, lanes), self.lanes.spread(is_first, lanes)
         element, chosen = lit(element, width, storage), lit(chosen, width, "i1")
-        others = text.ins(f"xor {mask_type} {chosen}, {self.lanes.splat('true', 'i1', width)}")
+        others = self.text.ins(f"xor {mask_type} {chosen}, {self.lanes.splat('true', 'i1', width)}")
         if self.lanes.mask is not None:
-            chosen, others = (text.ins(f"and {mask_type} {m}, {self.lanes.mask}") for m in (chosen, others))
+            chosen, others = (self.text.ins(f"and {mask_type} {m}, {self.lanes.mask}") for m in (chosen, others))
         low, high = (place.regs[0] for place in places)
-        after = text.add(low, self._count_of(chosen, width))
-        high = text.sub(high, self._count_of(others, width))
+        after = self.text.add(low, self._count_of(chosen, width))
+        high = self.text.sub(high, self._count_of(others, width))
         base, ty = self.memory.buffer(op.target), vector_type(width, storage)
         if (checks := self.memory.checks) is not None:
             checks.run(op, op.target, low, after)
             checks.run(op, op.target, high, places[1].regs[0])
         for at, mask in ((low, chosen), (high, others)):
-            pointer = text.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
+            pointer = self.text.ins(f"getelementptr {storage}, ptr {base}, i64 {at}")
             self._compress(ty, storage, element, pointer, mask, width)
         return [VectorValue((), [at], I64) for at in (after, high)]
 
     def _count_of(self, mask: str, width: int) -> str:
         """How many lanes a mask has, as an i64."""
-        text = self.text
         if width == 1:
-            return text.ins(f"zext i1 {mask} to i64")
-        bits = text.ins(f"bitcast <{width} x i1> {mask} to i{width}")
-        count = text.intrinsic("ctpop", f"i{width}", f"i{width}", [(f"i{width}", bits)])
-        return count if width == 64 else text.ins(f"zext i{width} {count} to i64")
+            return self.text.ins(f"zext i1 {mask} to i64")
+        bits = self.text.ins(f"bitcast <{width} x i1> {mask} to i{width}")
+        count = self.text.intrinsic("ctpop", f"i{width}", f"i{width}", [(f"i{width}", bits)])
+        return count if width == 64 else self.text.ins(f"zext i{width} {count} to i64")
 
     def _compress(self, ty: str, storage: str, value: str, pointer: str, mask: str, width: int) -> None:
         """The elements of a mask, without gaps."""

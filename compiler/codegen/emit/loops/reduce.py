@@ -247,7 +247,6 @@ class Reductions:
         """The fold of the elements from `start` to `end`, at most a block."""
         if self.alone is not None and (found := self.alone(self, fold, start, end)) is not None:
             return found
-        text = self.text
         symbol, bound = fold.op.symbol, bound_of(fold.op)
         fold.start = start
         if fold.lanes > 1 and self.lanes.vector is not None:
@@ -274,12 +273,12 @@ class Reductions:
         every = VectorAxis(symbol, fold.width, fold.groups, depth)
         totals = self.start(fold, (*fold.outer, every), every)
         if extent is None:
-            trip = text.sub(end, start)
-            whole_end = text.add(start, text.whole(trip, fold.lanes))
+            trip = self.text.sub(end, start)
+            whole_end = self.text.add(start, self.text.whole(trip, fold.lanes))
             trips = None
         else:
             trips = extent // fold.lanes
-            whole_end = text.add(start, str(trips * fold.lanes))
+            whole_end = self.text.add(start, str(trips * fold.lanes))
         stopped, totals = self.loops.counted(
             symbol, start, whole_end, str(fold.lanes), lambda c: self.accumulate(fold, c, every), totals,
             trips=trips, bound=bound,
@@ -402,7 +401,6 @@ class Reductions:
 
     def _tiles(self, fold: Fold, start: str, end: str, totals: list[VectorValue]) -> tuple[str, list[VectorValue]]:
         """The fold by square tiles, transposed in registers: where it stopped, less than a tile from the end."""
-        text = self.text
         vector = self.lanes.vector
         assert vector is not None
         step = VectorAxis(fold.op.symbol, 1, vector.width, len(self.lanes.axes))
@@ -415,7 +413,7 @@ class Reductions:
                 totals = self.fold_in(fold, totals, element)
             return totals
 
-        whole_end = text.add(start, text.whole(text.sub(end, start), step.copies))
+        whole_end = self.text.add(start, self.text.whole(self.text.sub(end, start), step.copies))
         return self.loops.counted(
             fold.op.symbol, start, whole_end, str(step.copies), tile, totals, bound=bound_of(fold.op)
         )  # fmt: skip
@@ -425,14 +423,13 @@ class Reductions:
 
         Lanes that are combined first come first (their numbers' bits run backwards), so few of them wait.
         """
-        text = self.text
         number, bits = Sym(f"{fold.op.symbol.name}.lane"), fold.lanes.bit_length() - 1
         counter = PairwiseStack(self, fold, bits + 1)
 
         def one_lane(_: list[VectorValue]) -> list[VectorValue]:
             here = self.index.symbols[number][0]
-            backwards = text.intrinsic("bitreverse", "i64", "i64", [("i64", here)])
-            first = text.add(start, text.ins(f"lshr i64 {backwards}, {64 - bits}"))
+            backwards = self.text.intrinsic("bitreverse", "i64", "i64", [("i64", here)])
+            first = self.text.add(start, self.text.ins(f"lshr i64 {backwards}, {64 - bits}"))
             total = self.loops.counted(
                 fold.op.symbol, first, end, str(fold.lanes), lambda c: self.accumulate(fold, c, None),
                 self.start(fold, fold.outer), bound=bound_of(fold.op),

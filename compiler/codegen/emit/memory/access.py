@@ -345,14 +345,13 @@ class Memory:
 
     def _store_slot(self, slot: Slot, storage: str, reg: str, rows: PendingStores) -> None:
         """One register to memory, or to `rows`."""
-        text = self.text
         pointer, stride, mask, width = slot.pointer, slot.stride, slot.mask, slot.width
         align, ty = alignment_of(storage), vector_type(width, storage)
         if slot.offsets is not None:
             self._scatter(pointer, storage, slot.offsets, reg, self.lanes.both(mask, width), width)
         elif stride is None:
             self.places.store_where(
-                mask, pointer, lambda at: text.put(f"store {storage} {reg}, ptr {at}, align {align}")
+                mask, pointer, lambda at: self.text.put(f"store {storage} {reg}, ptr {at}, align {align}")
             )
         elif stride.const in (1, -1):
             if stride.const == -1:
@@ -362,8 +361,8 @@ class Memory:
             self._scatter(pointer, storage, self._steps(stride, width), reg, both, width)
         else:
             for k in range(width):
-                element = text.ins(f"extractelement {ty} {reg}, i64 {k}")
-                text.put(
+                element = self.text.ins(f"extractelement {ty} {reg}, i64 {k}")
+                self.text.put(
                     f"store {storage} {element}, ptr {self.index.pointer(pointer, storage, stride * k)}, align {align}"
                 )
 
@@ -417,16 +416,15 @@ class Memory:
         return re, replace(re, pointer=self.index.pointer(slot.pointer, scalar, dim(1)))
 
     def _scatter(self, base: str, storage: str, offsets: str, value: str, mask: str | None, width: int) -> None:
-        text = self.text
         ty, align = vector_type(width, storage), alignment_of(storage)
         if mask is None:
             for k in range(width):
-                offset = text.ins(f"extractelement <{width} x i64> {offsets}, i64 {k}")
-                at = text.ins(f"getelementptr {storage}, ptr {base}, i64 {offset}")
-                element = text.ins(f"extractelement {ty} {value}, i64 {k}")
-                text.put(f"store {storage} {element}, ptr {at}, align {align}")
+                offset = self.text.ins(f"extractelement <{width} x i64> {offsets}, i64 {k}")
+                at = self.text.ins(f"getelementptr {storage}, ptr {base}, i64 {offset}")
+                element = self.text.ins(f"extractelement {ty} {value}, i64 {k}")
+                self.text.put(f"store {storage} {element}, ptr {at}, align {align}")
             return
-        pointers = text.ins(f"getelementptr {storage}, ptr {base}, <{width} x i64> {offsets}")
+        pointers = self.text.ins(f"getelementptr {storage}, ptr {base}, <{width} x i64> {offsets}")
         self.text.masked("scatter", ty, "void", [(ty, value), (f"<{width} x ptr>", f"align {align} {pointers}"),
                     (f"<{width} x i1>", mask)])  # fmt: skip
 
@@ -447,11 +445,10 @@ class Memory:
 
     def _nonnegative(self, expr: Dim) -> VectorValue:
         """Whether an expression is at least zero, over the lanes it varies along."""
-        text = self.text
         parts = self.index.split(expr)
         if parts is None:
             return self.lanes.apply(
-                (self.index.varying(expr),), BOOL, lambda w, x: text.op("icmp sge", w, "i64", x, "0")
+                (self.index.varying(expr),), BOOL, lambda w, x: self.text.op("icmp sge", w, "i64", x, "0")
             )
         lanes, coefficients = parts
         vector = next((lane for lane in lanes if lane.width > 1), None)
@@ -460,19 +457,19 @@ class Memory:
             regs = []
             for copy in copies(lanes):
                 value = self.index.value(self.index.shifted(expr, lanes, copy))
-                regs.append(text.ins(f"icmp sge i64 {value}, 0"))
+                regs.append(self.text.ins(f"icmp sge i64 {value}, 0"))
             return VectorValue(lanes, regs, BOOL)
         if step not in (1, -1):
             return self.lanes.apply(
-                (self.index.varying(expr),), BOOL, lambda w, x: text.op("icmp sge", w, "i64", x, "0")
+                (self.index.varying(expr),), BOOL, lambda w, x: self.text.op("icmp sge", w, "i64", x, "0")
             )
         regs = []
         for copy in copies(lanes):
             first = self.index.value(self.index.shifted(expr, lanes, copy))
             if step == 1:  # lane >= -first
-                regs.append(self.lanes.below(text.sub("0", first), vector.width, "uge"))
+                regs.append(self.lanes.below(self.text.sub("0", first), vector.width, "uge"))
             else:  # lane < first + 1
-                regs.append(self.lanes.below(text.add(first, "1"), vector.width, "ult"))
+                regs.append(self.lanes.below(self.text.add(first, "1"), vector.width, "ult"))
         return VectorValue(lanes, regs, BOOL)
 
     def _steps(self, stride: Dim, width: int) -> str:

@@ -135,12 +135,11 @@ class BoundsChecks:
 
     def _worst(self, bad: Sequence[tuple[str, str]], width: int) -> str:
         """Of the numbers in lanes that are outside a negative one, else the largest."""
-        text = self.text
         ty, total = vector_type(width, "i64"), ""
         for outside, place in bad:
-            one = text.ins(f"select {vector_type(width, 'i1')} {outside}, {ty} {place}, {ty} zeroinitializer")
-            total = text.intrinsic("umax", ty, ty, [(ty, total), (ty, one)]) if total else one
-        return total if width == 1 else text.intrinsic("vector.reduce.umax", ty, "i64", [(ty, total)])
+            one = self.text.ins(f"select {vector_type(width, 'i1')} {outside}, {ty} {place}, {ty} zeroinitializer")
+            total = self.text.intrinsic("umax", ty, ty, [(ty, total), (ty, one)]) if total else one
+        return total if width == 1 else self.text.intrinsic("vector.reduce.umax", ty, "i64", [(ty, total)])
 
 
 def _site(module: Module, text: str) -> str:

@@ -74,8 +74,7 @@ class NontemporalStores:
 
         None where the operation or the target has no such stores.
         """
-        text = self.text
-        if op.nontemporal is None or not text.target.has_streaming_stores or vector_bytes * 8 not in (128, 256, 512):
+        if op.streaming is None or not self.text.target.has_streaming_stores or vector_bytes * 8 not in (128, 256, 512):
             return None
         least = op.nontemporal.value.data
         size = dim(info.dtype.bytes)
@@ -88,7 +87,7 @@ class NontemporalStores:
         key = size, least
         found = scope.streaming.get(key)
         if found is None:
-            large = text.ins(f"icmp sge i64 {self.index.value(size)}, {least}", scope.prelude)
-            found = text.ins(f"select i1 {large}, i64 {aligned}, i64 -1", scope.prelude)
+            large = self.text.ins(f"icmp sge i64 {self.index.value(size)}, {least}", scope.prelude)
+            found = self.text.ins(f"select i1 {large}, i64 {aligned}, i64 -1", scope.prelude)
             scope.streaming[key] = found
         return found

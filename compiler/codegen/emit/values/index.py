@@ -154,14 +154,13 @@ class IndexValues:
         return total
 
     def _index_call(self, call: Call, out: list[Any]) -> str:
-        text = self.text
         a, b = self.value(call.a), self.value(call.b)
         if call.fn in ("min", "max"):
-            less = text.ins(f"icmp slt i64 {a}, {b}", out)
+            less = self.text.ins(f"icmp slt i64 {a}, {b}", out)
             first, second = (a, b) if call.fn == "min" else (b, a)
-            return text.ins(f"select i1 {less}, i64 {first}, i64 {second}", out)
+            return self.text.ins(f"select i1 {less}, i64 {first}, i64 {second}", out)
         if call.fn == "^":
-            return text.ins(f"xor i64 {a}, {b}", out)
+            return self.text.ins(f"xor i64 {a}, {b}", out)
         return self.divide(call, a, b, 1, out)
 
     def divide(self, call: Call, a: str, b: str, width: int, out: list[Any]) -> str:
@@ -305,20 +304,19 @@ class IndexValues:
         return self._merge_values(atom, self.varying(atom.a), self.varying(atom.b))
 
     def _merge_values(self, what: str | Call, a: VectorValue, b: VectorValue) -> VectorValue:
-        text = self.text
         lanes = union((a.lanes, b.lanes))
         width = width_of(lanes)
         ty = vector_type(width, "i64")
         regs = []
         for x, y in zip(self.lanes.spread(a, lanes), self.lanes.spread(b, lanes)):
             if isinstance(what, str):
-                regs.append(text.ins(f"{what} {ty} {x}, {y}"))
+                regs.append(self.text.ins(f"{what} {ty} {x}, {y}"))
             elif what.fn in ("min", "max"):
-                regs.append(text.intrinsic(f"s{what.fn}", ty, ty, [(ty, x), (ty, y)]))
+                regs.append(self.text.intrinsic(f"s{what.fn}", ty, ty, [(ty, x), (ty, y)]))
             elif what.fn == "^":
-                regs.append(text.ins(f"xor {ty} {x}, {y}"))
+                regs.append(self.text.ins(f"xor {ty} {x}, {y}"))
             else:
-                regs.append(self.divide(what, x, y, width, text.out))
+                regs.append(self.divide(what, x, y, width, self.text.out))
         return VectorValue(lanes, regs, I64)
 
     # Memory

@@ -129,13 +129,12 @@ class Lanes:
 
     def below(self, limit: str, width: int, predicate: str = "ult") -> str:
         """A mask of the lanes whose number is below (`ult`) or from (`uge`) an i64 limit of either sign."""
-        text = self.text
-        low = text.intrinsic("smax", "i64", "i64", [("i64", limit), ("i64", "0")])
-        clamped = text.intrinsic("smin", "i64", "i64", [("i64", low), ("i64", str(width))])
+        low = self.text.intrinsic("smax", "i64", "i64", [("i64", limit), ("i64", "0")])
+        clamped = self.text.intrinsic("smin", "i64", "i64", [("i64", low), ("i64", str(width))])
         bits = 8 if width > 32 else 16 if width > 8 else 32
-        short = text.ins(f"trunc i64 {clamped} to i{bits}")
+        short = self.text.ins(f"trunc i64 {clamped} to i{bits}")
         numbers = "<" + ", ".join(f"i{bits} {k}" for k in range(width)) + ">"
-        return text.ins(f"icmp {predicate} <{width} x i{bits}> {numbers}, {self.splat(short, f'i{bits}', width)}")
+        return self.text.ins(f"icmp {predicate} <{width} x i{bits}> {numbers}, {self.splat(short, f'i{bits}', width)}")
 
     def guarded(self, guard: VectorValue | None, axes: tuple[VectorAxis, ...]) -> Sequence[str | None]:
         """The guard of each register over `axes`: a mask, or an i1 for all lanes; None where there is none."""

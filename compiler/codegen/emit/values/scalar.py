@@ -43,18 +43,17 @@ class ScalarBodies:
 
     def call_outlined(self, decl: type[Map], operands: Sequence[VectorValue], result: DType) -> VectorValue:
         """A call, for every register, of the function that has a map's body; a module has it once for each width."""
-        text = self.text
         kinds = [o.dtype for o in operands]
 
         def one(width: int, *regs: str) -> str:
             key = (decl.name, width, tuple(k.name for k in kinds))
-            name = text.module.maps.get(key)
+            name = self.text.module.maps.get(key)
             if name is None:
-                name = text.module.maps[key] = text.module.unique(f"{decl.name}.{width}{kinds[-1]}")
-                _define_map(text.module, name, decl, kinds, result, width)
+                name = self.text.module.maps[key] = self.text.module.unique(f"{decl.name}.{width}{kinds[-1]}")
+                _define_map(self.text.module, name, decl, kinds, result, width)
             types = [llvm_type(k) for k in kinds]
             given = ", ".join(f"{vector_type(width, t)} {lit(r, width, t)}" for t, r in zip(types, regs))
-            return text.ins(f"call {vector_type(width, llvm_type(result))} {quoted(name)}({given})")
+            return self.text.ins(f"call {vector_type(width, llvm_type(result))} {quoted(name)}({given})")
 
         return self.lanes.apply(operands, result, one)
 
