@@ -271,10 +271,8 @@ def error(runner, f, *arguments):
 
 def test_errors_name_the_variable(runner):
     text = error(runner, lambda x: loop(0, x.shape[0], lambda i, c: (c[0] > 0,), (x,), ("mask",)), X)
-    assert (
-        "mask is f64[x0.shape[0], x0.shape[1]] before an iteration of the loop and bool[x0.shape[0], x0.shape[1]] after it"
-        in text
-    )
+    both = "mask is f64[{0}] before an iteration of the loop and bool[{0}] after it"
+    assert both.format("x0.shape[0], x0.shape[1]") in text
     text = error(runner, lambda x: loop(0, x.shape[0], lambda i, c: (c[0][1:],), (x,), ("tail",)), X)
     assert "tail is f64[x0.0, x0.1] before an iteration of the loop and f64[x0.0 - 1, x0.1] after it" in text
     text = error(runner, lambda x: regions.if_(require(), x.sum() > 0, lambda: (x,), lambda: (x[0],), ("y",)), X)
