@@ -364,7 +364,7 @@ def test_a_view_whose_size_varies_too_is_refused() -> None:
         f(M.copy(), 3)
 
 
-def test_a_view_whose_place_only_a_branch_knows_has_no_value_behind_it() -> None:
+def test_a_view_whose_place_only_a_branch_knows_is_not_stored_into_behind_it() -> None:
     @txc.jit
     def f(x: np.ndarray, n: int) -> np.ndarray:
         p = x[0]
@@ -376,5 +376,5 @@ def test_a_view_whose_place_only_a_branch_knows_has_no_value_behind_it() -> None
         p[1] = -1
         return x
 
-    with pytest.raises(TxcError, match="p is a view whose place is known only in a branch"):
+    with pytest.raises(TxcError, match="p may be an array that others refer to, or a part of one"):
         f(M.copy(), 4)

@@ -594,7 +594,7 @@ class ControlFlow:
             except NeverRuns:
                 pass
             except REFUSALS:
-                if _runs(items.length) is not False:
+                if not _never_runs(items):
                     raise
                 require().forget_since(demanded)  # nobody comes to what is refused
             except MayNotRun:
@@ -763,6 +763,14 @@ def _ran(length: Any) -> Any:
     if isinstance(length, int):
         return True  # a loop of none is none of compiled code
     return require().table.proves(0, "<", length.dim) or as_tensor(length) > 0
+
+
+def _never_runs(items: StagedIterable) -> bool:
+    """Whether a loop over some items surely has no iteration."""
+    try:
+        return _runs(items.length) is False
+    except REFUSALS:
+        return False
 
 
 def _runs(length: Any) -> bool | None:

@@ -86,6 +86,12 @@ class PerhapsOfOthers(Derived):
         self._others = [*others, *(root for root in roots(chosen) if root is not chosen)]
         self._of = [t.value for t in self._others]
 
+    def again(self, chosen: Tensor, others: Sequence[Tensor]) -> PerhapsOfOthers:
+        """The same of an array, and of others, that stand for these."""
+        made = PerhapsOfOthers("", "", chosen, others, self._hint)
+        made._text, made._where = self._text, self._where
+        return made
+
     @property
     def value(self) -> Value:
         if any(t.value is not was for t, was in zip(self._others, self._of)):

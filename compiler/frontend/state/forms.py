@@ -228,7 +228,7 @@ class Items(Form):
 
     def _vector(self, value: GrowingList) -> Tensor:
         assert self.kind is not None
-        return value.whole() if value.parts() else empty((0,), self.kind[1].name)
+        return value.whole() if value.parts() else empty((0,), self.kind[1].numpy)
 
     def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
         made = GrowingList()

@@ -44,7 +44,7 @@ from .growing_lists import (
     unknown_length,
 )  # fmt: skip
 from .iterators import KeptIterator
-from .merging import described, number_kind, same_value
+from .merging import described, is_known_view, number_kind, same_value
 from .one_of import OneOf
 from .references import Reference, options_of
 from .resized import as_arrays, is_one_array
@@ -471,7 +471,7 @@ class LoopState:
         if value is given or not isinstance(value, Tensor) or not (value.ndim or value.boxed):
             return value
         always = self.handed[i]
-        if _among(always, self.aliases[i]) and ((ran := self.ran()) is True or is_array(given)):
+        if self._is_one(always, i) and ((ran := self.ran()) is True or is_array(given)):
             # Each iteration names one array from before the loop.
             return always if ran is True else Choice.where(ran, always, given, value)
         if self.aliases[i]:
@@ -483,6 +483,14 @@ class LoopState:
         if self.locations[i] in self.resizable:
             return self._perhaps_of_others(i, value, [given])
         return Choice.where(ran, value, given, value)
+
+    def _is_one(self, always: Any, i: int) -> bool:
+        """Whether what an iteration leaves is one array from before the loop, or the same part of it in each."""
+        if _among(always, self.aliases[i]):
+            return True
+        return always._parent is not None and is_known_view(always) and all(
+            _among(root, self.aliases[i]) for root in roots(always)
+        )  # fmt: skip
 
     def _perhaps_of_others(self, i: int, value: Tensor, others: Sequence[Tensor]) -> Tensor:
         """An array behind the loop that may be one of others from before, or a part of one."""

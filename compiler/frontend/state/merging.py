@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,21 +27,21 @@ from ....dialects.registry import OpError
 from ...call.signature import like
 from ..indexing.data_dependent_sizes import bind, given_out, largest, leaves
 from ..staging.break_lowering import MADE
-from ..staging.regions import Fork
+from ..staging.regions import Fork, is_inside
 from ..tensor.apply import apply, as_tensor, broadcast_to
 from ..tensor.composite_views import IndexedView, Perhaps, in_scope, roots
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.symint import SymInt, as_dim
 from ..trace.undefined import Undefined
-from .choice import Choice
+from .choice import Choice, PerhapsOfOthers
 from .growing_lists import GrowingList, Records, Stack, is_record
 from .one_of import MOST_OPTIONS, Method, OneOf
 from .sharing import NOWHERE, dims_in, is_array, shared_again
 from .staged_dicts import StagedDict, in_one_order
 from .state import UNSET, Location, State, held, is_number, is_ours, kind_of, label_of, put_back
 
-__all__ = ["UNNAMED", "Merge", "described", "number_kind", "same_value"]
+__all__ = ["UNNAMED", "Merge", "described", "is_known_view", "number_kind", "same_value"]
 
 #: How messages call what no variable holds.
 UNNAMED = ("the value", "the result")
@@ -74,6 +75,13 @@ class _Gathered(NamedTuple):
     present: Any
     of: Stack
     side: int
+
+
+class _Reference(NamedTuple):
+    """Stands for an array of others as one side has it: what makes it, of what become of some parts."""
+
+    make: Callable[..., Tensor]
+    parts: list[Any]
 
 
 class _Apart(NamedTuple):
@@ -347,9 +355,7 @@ class Merge:
             if is_copy or (self.fork.is_fresh(x, side) if is_array(x) else not in_scope(x.value)):
                 known = all(map(self.fork.trace.table.knows, x.dims))
                 return self._only_there(x, side, label) if known else self._sized(x, side, label)
-            if not _is_outside(x):
-                raise _Inside
-            return x
+            return x if is_known_view(x) and _is_outside(x) else self._referred(x, side, label)
         if isinstance(x, SymInt):
             return x if self.fork.trace.table.knows(x.dim) else self._only_there(x, side, label)
         if isinstance(x, tuple):
@@ -382,6 +388,30 @@ class Merge:
             self.kept.append(x)
         return self.becomes[id(x)]
 
+    def _referred(self, x: Tensor, side: int, label: str) -> Any:
+        """An array of others as a side has it, which only that side knows.  _Inside where it cannot be handed on."""
+        known = all(map(self.fork.trace.table.knows, x.dims))
+        if isinstance(x, PerhapsOfOthers):
+            place = self._only_there(x, side, label) if known else self._sized(x, side, label)
+            return _Reference(lambda made: x.again(made, self._seen_by_others(x, side)), [place])
+        if not known or (x._parent is not None and not is_known_view(x) and not isinstance(_first(x), IndexedView)):
+            what, hint = "an array that others refer to", f"copy() it in the branch: {label} = ….copy()"
+            made_of = lambda made: PerhapsOfOthers(label, what, made, self._seen_by_others(x, side), hint)  # noqa: E731
+            return _Reference(made_of, [self._only_there(x, side, label) if known else self._sized(x, side, label)])
+        if isinstance(x, IndexedView):
+            indices = [self._only_there(index, side, label) for index in x.places.indices]
+            source = self._handed_on(x.places.source, side, label)
+            placed = lambda of, *at: IndexedView(replace(x.places, source=of, indices=at, mode=None))  # noqa: E731
+            return _Reference(placed, [source, *indices])
+        if isinstance(x, Choice):
+            arrays = [self._handed_on(array, side, label) for array, _ in x.options]
+            conds = [self._only_there(cond, side, label) for _, cond in x.options]
+            chosen = self._only_there(x, side, label)
+            return _Reference(lambda value, *parts: _chosen_again(value, parts), [chosen, *arrays, *conds])
+        if x._parent is None or x._op is None or not all(map(self.fork.trace.table.knows, dims_in(x._attrs))):
+            raise _Inside
+        return _Reference(lambda of: of._view(x._op, x._attrs), [self._handed_on(x._parent, side, label)])
+
     def _pair(self, a: Any, b: Any, label: str) -> _Joined:
         number = len(self.pairs)
         if is_array(a) and is_array(b):
@@ -401,7 +431,7 @@ class Merge:
         for side, end in enumerate(ends):
             for option, cond in end.options if isinstance(end, Choice) else [(end, True)]:
                 fresh = self.fork.is_fresh(option, side)
-                if not fresh and not _is_known(option):
+                if not fresh and not is_known_view(option):
                     self.unplaced.append(number)
                     return
                 of = holds.setdefault(self._place(number, side, option) if fresh else option, [False, False])
@@ -452,7 +482,8 @@ class Merge:
     def _refuse_parts_of_sized(self) -> None:
         """OpError where a place has a part of an array that leaves a side as a copy."""
         for x, _ in self.sized.values():
-            own = [*roots(x)]
+            # A copy of a part of what was there before is kept apart from it otherwise.
+            own = [root for root in roots(x) if any(is_inside(root, block) for block in self.fork.blocks)]
             others = [end for a, b, _ in self.pairs for end in (a, b) if is_array(end) and end is not x]
             others += [other for other, _ in self.sized.values() if other is not x]
             if any(root is mine for other in others for root in roots(other) for mine in own):
@@ -468,7 +499,7 @@ class Merge:
         """
         typed: list[tuple[Tensor, Tensor] | OpError] = []
         for number, (a, b, label) in enumerate(self.pairs):  # it gets more on the way
-            typed.append(self.fork.typed(a, b, label))
+            typed.append(_unplaced(label) if number in self.unplaced else self.fork.typed(a, b, label))
             error = typed[-1]
             arrays = is_array(a) and is_array(b)
             if isinstance(error, OpError) and (arrays or not (a is NOWHERE or b is NOWHERE or label.startswith(MADE))):
@@ -480,10 +511,6 @@ class Merge:
             no_value = isinstance(one, OpError)
             self.results.append(Undefined(label, one.message, one.hint) if no_value else one)
         self._choices()
-        for number in self.unplaced:
-            label = self.pairs[number][2]
-            text = f"{label} is a view whose place is known only in a branch of an if"
-            self.results[number] = Undefined(label, text, "copy() it in the branch, or take it behind the if")
         ends = [[self._fresh(k, side) for side in range(2)] for k in range(len(self.pairs))]
         for number, options in self.options.items():
             ends[number] = [
@@ -606,7 +633,7 @@ class Merge:
             return [t for other in value.others for t in self._seen_by_others(other, side)]
         if not is_array(value):
             return []
-        of = [*roots(value)]
+        of = [*(value.sources() if isinstance(value, PerhapsOfOthers) else roots(value))]
         ends = [(k, pair[side]) for k, pair in enumerate(self.pairs) if not pair[2].startswith(MADE)]
         peers = [k for k, end in ends if is_array(end) and any(root is t for t in roots(end) for root in of)]
         before = [t for t in of if not self.fork.is_fresh(t, side)]
@@ -621,6 +648,9 @@ class Merge:
             return self._stack_there(planned)
         if isinstance(planned, _Apart):
             return self._completed(planned)
+        if isinstance(planned, _Reference):
+            parts = [self._complete(part) for part in planned.parts]
+            return next((part for part in parts if isinstance(part, Undefined)), None) or planned.make(*parts)
         if isinstance(planned, _Sized):
             return self._of_that_size(planned)
         if isinstance(planned, tuple):
@@ -655,7 +685,20 @@ _PLAIN = (
 )  # fmt: skip
 
 
-def _is_known(x: Tensor) -> bool:
+def _chosen_again(value: Tensor, parts: Sequence[Tensor]) -> Choice:
+    """One of some arrays, behind which their conditions are, and its value."""
+    half = len(parts) // 2
+    return Choice([*zip(parts[:half], parts[half:])], value)
+
+
+def _first(x: Tensor) -> Tensor:
+    """What a view is a view of, by way of other views."""
+    while x._parent is not None:
+        x = x._parent
+    return x
+
+
+def is_known_view(x: Tensor) -> bool:
     """Whether the sizes and places that a view speaks of are known where the trace is."""
     facts = table()
     while x._parent is not None:
@@ -663,7 +706,7 @@ def _is_known(x: Tensor) -> bool:
             return False
         x = x._parent
     if isinstance(x, IndexedView):
-        return all(in_scope(index.value) for index in x._places.indices) and all(map(_is_known, x.sources()))
+        return all(in_scope(index.value) for index in x.places.indices) and all(map(is_known_view, x.sources()))
     return True
 
 
@@ -673,6 +716,11 @@ def _is_outside(x: Tensor) -> bool:
         return in_scope(x.value) and (not isinstance(x, Choice) or all(in_scope(cond.value) for _, cond in x.options))
     except OpError:
         return False
+
+
+def _unplaced(label: str) -> OpError:
+    text = f"{label} is a view whose place is known only in a branch of an if"
+    return OpError(text, "copy() it in the branch, or take it behind the if")
 
 
 def _stacked(parts: Iterable[Any]) -> bool:

@@ -77,8 +77,8 @@ def _moving(array: Tensor) -> tuple[_Moving, list[Any]] | None:
     An `IndexedView` is one by single integers that are known at run time.
     """
     selected = isinstance(array, IndexedView)
-    source = array._places.source if selected else array
-    if (selected and array._places.rank) or source.layout != "row":
+    source = array.places.source if selected else array
+    if (selected and array.places.rank) or source.layout != "row":
         return None
     try:
         owner, index = source.owner()
@@ -91,8 +91,8 @@ def _moving(array: Tensor) -> tuple[_Moving, list[Any]] | None:
         return None
     its = [Sym(f"d{k}") for k in range(index.rank)]
     #: By dim of the source: what stands for a position there, an iterator of the view or an integer.
-    rest = array._places.rest if selected else [*range(index.rank)]
-    chosen = dict(zip(array._places.axes, array._places.indices)) if selected else {}
+    rest = array.places.rest if selected else [*range(index.rank)]
+    chosen = dict(zip(array.places.axes, array.places.indices)) if selected else {}
     steps: list[Dim] = []
     begins: list[Any] = []
     for expr in index.exprs:

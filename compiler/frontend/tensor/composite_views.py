@@ -128,26 +128,26 @@ class Joined(Derived):
 class IndexedView(Derived):
     """What integers known at run time select, as ``x[k]`` and ``x[k, 1:]`` do: a view of where they led when made."""
 
-    __slots__ = ("_places",)
+    __slots__ = ("places",)
 
     def __init__(self, places: Places):
         made = gather(places)
         super().__init__(made.value, layout=made.layout, boxed=True)
         # Where it is made is where Python raises: what is read and stored later need not be checked again.
-        self._places = places if current() is None else replace(places, mode=None)
+        self.places = places if current() is None else replace(places, mode=None)
 
     @property
     def value(self) -> Value:
-        return gather(self._places).value
+        return gather(self.places).value
 
     def sources(self) -> Sequence[Tensor]:
-        return (self._places.source,)
+        return (self.places.source,)
 
     def own_strides(self) -> tuple[Dim, ...] | None:
         return None
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
-        scatter(self._places, Tensor(after, layout=self.layout))
+        scatter(self.places, Tensor(after, layout=self.layout))
 
 
 class Perhaps(Derived):
