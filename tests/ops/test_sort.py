@@ -185,7 +185,7 @@ def few_of_equal_high_bits(n: int) -> np.ndarray:
 
 def test_wide_positions_of_a_bucket_without_room(monkeypatch: pytest.MonkeyPatch):
     """Of what goes into a heap nothing is known but where it begins."""
-    monkeypatch.setattr(samplesort, "ROOM", 0)
+    monkeypatch.setattr(samplesort, "SLACK", 0)
     f = txc.jit(lambda x: np.argsort(x)[::-1], passes=BY_NETWORKS)
     for n in (5000, 40_001):
         for x in (of_equal_high_bits((n,), 1000), few_of_equal_high_bits(n), numbers("f8", (n,))):
@@ -232,7 +232,7 @@ def test_buckets_of_any_number_of_threads():
 
 def test_rows_have_as_many_parts_as_the_second_cache_asks_for(monkeypatch: pytest.MonkeyPatch):
     """Of a cache that holds little there are as many as there can be, and of a short row fewer, the last one short."""
-    monkeypatch.setattr(samplesort, "HELD", 1 / 256)
+    monkeypatch.setattr(samplesort, "L2_SHARE", 1 / 256)
     for n in (5000, 30_011, 300_001):
         x = numbers("i4", (n,))
         f = txc.jit(lambda x: np.sort(x)[1:], passes=BY_NETWORKS)
@@ -242,7 +242,7 @@ def test_rows_have_as_many_parts_as_the_second_cache_asks_for(monkeypatch: pytes
 @pytest.mark.parametrize("name", ["i4", "f8"])
 def test_a_bucket_without_room_is_sorted_as_a_heap(name: str, monkeypatch: pytest.MonkeyPatch):
     """No bucket has room, so the least of each are counted, and others go into a heap."""
-    monkeypatch.setattr(samplesort, "ROOM", 0)
+    monkeypatch.setattr(samplesort, "SLACK", 0)
     f = txc.jit(lambda x: np.sort(x)[::-1], passes=BY_NETWORKS)
     for n in (5000, 9000, 40_001):
         x = numbers(name, (n,))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from txc.passes.schedule.sort.network import bitonic_merge, sorting
+from txc.passes.schedule.sort.network import bitonic_merge, odd_even_mergesort
 
 
 def sorted_by(network: Sequence[tuple[int, int]], rows: np.ndarray) -> np.ndarray:
@@ -23,10 +23,10 @@ def sorted_by(network: Sequence[tuple[int, int]], rows: np.ndarray) -> np.ndarra
 def test_odd_even_merges_sort_all_zeros_and_ones(bits: int, comparators: int) -> None:
     size = 1 << bits
     everything = (np.arange(1 << size)[:, None] >> np.arange(size) & 1).astype(np.int8)
-    network = sorting(bits)
+    network = odd_even_mergesort(bits)
     assert len(network) == comparators
     np.testing.assert_array_equal(sorted_by(network, everything), np.sort(everything))
-    assert not sorting(bits) or (sorted_by(network[:-1], everything) != np.sort(everything)).any()
+    assert not odd_even_mergesort(bits) or (sorted_by(network[:-1], everything) != np.sort(everything)).any()
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 6, 8, 12, 16])
