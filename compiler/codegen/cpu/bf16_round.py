@@ -67,12 +67,7 @@ def _by_halves(scalars: ScalarBodies, width: int, register: str, scalar: str, on
         return one(width, register)
     half = width // 2
     low, high = (
-        one(half, _shuffled(scalars, width, "float", register, "poison", range(first, first + half)))
+        one(half, scalars.text.shuffle(f"<{width} x float>", register, "poison", range(first, first + half)))
         for first in (0, half)
     )
-    return _shuffled(scalars, half, scalar, low, high, range(width))
-
-
-def _shuffled(scalars: ScalarBodies, width: int, scalar: str, a: str, b: str, order: range) -> str:
-    ty, places = f"<{width} x {scalar}>", ", ".join(f"i32 {i}" for i in order)
-    return scalars.text.ins(f"shufflevector {ty} {a}, {ty} {b}, <{len(order)} x i32> <{places}>")
+    return scalars.text.shuffle(f"<{half} x {scalar}>", low, high, range(width))

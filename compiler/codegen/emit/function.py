@@ -30,7 +30,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from ....dialects import loop
 from ....dialects.attributes import DimsAttr
 from ....dialects.dims.dims import Dim, Sym
-from ....dialects.kernel import CallOp
 from .debug_info import Place
 from .loops.loops import Loops
 from .loops.merge import Merges
@@ -83,7 +82,7 @@ class FunctionEmitter:
         self.partitions = Partitions(text, lanes, self.index, self.values, self.memory, self.loops)
         self.handlers: Handlers = {
             loop.LoadOp: self._load, loop.StoreOp: self.store, loop.PrefetchOp: self.memory.prefetch,
-            loop.IndexOp: self._index, loop.BindOp: self._bind, CallOp: self._call,
+            loop.IndexOp: self._index, loop.BindOp: self._bind,
             loop.ForOp: self.loops.for_loop, loop.WhileOp: self.loops.while_loop, loop.IfOp: self.loops.branch,
             scf.WhileOp: self.loops.while_in_lanes, loop.ReduceOp: self.reductions.reduce, loop.ScanOp: self.scans.scan,
             loop.MergeOp: self.merges.merge, loop.PartitionOp: self.partitions.partition,
@@ -108,7 +107,7 @@ class FunctionEmitter:
                 handler(op)
             elif isinstance(op, loop.YieldOp | scf.YieldOp | scf.ConditionOp):
                 result = [values[v] for v in op.operands]
-            elif op.name.startswith(("arith.", "math.")):
+            elif op.name.startswith(("arith.", "math.", "kernel.call")):
                 values[op.results[0]] = self.scalars.arithmetic(op, [values[o] for o in op.operands])
             elif op.name.startswith("complex."):
                 values[op.results[0]] = _complex_part(op, [values[o] for o in op.operands])
@@ -141,9 +140,6 @@ class FunctionEmitter:
 
     def _index(self, op: loop.IndexOp) -> None:
         self.values[op.result] = self.index.varying(op.expr.data)
-
-    def _call(self, op: CallOp) -> None:
-        self.values[op.result] = self.scalars.arithmetic(op, [self.values[o] for o in op.operands])
 
     def _bind(self, op: loop.BindOp) -> None:
         symbol, value = Sym(op.symbol.data), self.values[op.value]

@@ -33,45 +33,12 @@ STRIP = 1 << 19
 _ELEMENTARY = 25
 
 
-class _Lengths:
-    """Rough counts of the instructions of blocks, each of which is counted once, however deep it lies in others."""
-
-    def __init__(self) -> None:
-        self._blocks: dict[Block, float] = {}
-
-    def of(self, block: Block) -> float:
-        """Of a block; infinity where it has no bound."""
-        found = self._blocks.get(block)
-        if found is None:
-            found = self._blocks[block] = sum((self._of_op(op) for op in block.ops), 1.0)
-        return found
-
-    def of_loop(self, op: ForOp | ReduceOp | ScanOp | ParallelOp) -> float:
-        """Of a whole loop; infinity where it has no bound."""
-        extents = (limit - op.lower.data for limit in limits(op.upper.data))
-        extent = min((e.const for e in extents if e.const is not None), default=inf)
-        return max(0, extent) / (op.step.data.const or 1) * sum(self._inside(op))
-
-    def _inside(self, op: Operation) -> list[float]:
-        return [self.of(block) for region in op.regions for block in region.blocks]
-
-    def _of_op(self, op: Operation) -> float:
-        if isinstance(op, ForOp | ReduceOp | ScanOp | ParallelOp):
-            return self.of_loop(op)
-        if isinstance(op, WhileOp | scf.WhileOp | MergeOp | PartitionOp):
-            return inf
-        inside = self._inside(op)
-        if inside:  # a branch
-            return max(inside)
-        return _ELEMENTARY if op.name.startswith(("math.", "kernel.")) else 1
-
-
 class Polling:
     """The polls of one function: `poll` writes one, which leaves the function if that is asked for.  None: no polls."""
 
     def __init__(self, text: IrText, lanes: Lanes, poll: Callable[[], None] | None):
         self.text, self.lanes, self._poll = text, lanes, poll
-        self._lengths = _Lengths()
+        self._lengths: dict[Block, float] = {}
 
     def poll(self) -> None:
         assert self._poll is not None, "only where `strip`, `every` or `each` ask for polls"
@@ -79,22 +46,22 @@ class Polling:
 
     def each(self, block: Block) -> bool:
         """Whether each iteration of that block polls: if it is long."""
-        return self._poll is not None and not self.lanes.axes and self._lengths.of(block) >= OFTEN
+        return self._poll is not None and not self.lanes.axes and self._length(block) >= OFTEN
 
     def strip(self, op: ForOp | ParallelOp) -> int:
         """How many iterations of a loop go between two polls; 0: each polls, or none does."""
         if self._poll is None or self.lanes.axes:
             return 0
-        length = self._lengths.of(op.block)
+        length = self._length(op.block)
         return int(STRIP // length) if length < OFTEN else 0
 
     def strip_if_long(self, op: ForOp) -> int:
         """`strip`, or 0 where all iterations together are no longer than one."""
-        return self.strip(op) if self._poll is not None and self._lengths.of_loop(op) > STRIP else 0
+        return self.strip(op) if self._poll is not None and self._length_of_loop(op) > STRIP else 0
 
     def every(self, *blocks: Block) -> int:
         """After so many iterations a ``while`` of these blocks polls; 0: never."""
-        return max(1, int(OFTEN // sum(map(self._lengths.of, blocks)))) if self._poll is not None else 0
+        return max(1, int(OFTEN // sum(map(self._length, blocks)))) if self._poll is not None else 0
 
     def at_last(self, every: int) -> tuple[str, str]:
         """Poll in a loop's body if this is the last of so many steps.
@@ -112,3 +79,31 @@ class Polling:
         text.branch(on)
         text.start(on)
         return left, text.ins(f"phi i64 [{fewer}, %{before}], [{every}, %{polled}]")
+
+    # Lengths
+
+    def _length(self, block: Block) -> float:
+        """A rough count of a block's instructions; each block is counted once.  Infinity where there is no bound."""
+        found = self._lengths.get(block)
+        if found is None:
+            found = self._lengths[block] = sum((self._of_op(op) for op in block.ops), 1.0)
+        return found
+
+    def _length_of_loop(self, op: ForOp | ReduceOp | ScanOp | ParallelOp) -> float:
+        """Of all iterations."""
+        extents = (limit - op.lower.data for limit in limits(op.upper.data))
+        extent = min((e.const for e in extents if e.const is not None), default=inf)
+        return max(0, extent) / (op.step.data.const or 1) * sum(self._inside(op))
+
+    def _inside(self, op: Operation) -> list[float]:
+        return [self._length(block) for region in op.regions for block in region.blocks]
+
+    def _of_op(self, op: Operation) -> float:
+        if isinstance(op, ForOp | ReduceOp | ScanOp | ParallelOp):
+            return self._length_of_loop(op)
+        if isinstance(op, WhileOp | scf.WhileOp | MergeOp | PartitionOp):
+            return inf
+        inside = self._inside(op)
+        if inside:  # a branch
+            return max(inside)
+        return _ELEMENTARY if op.name.startswith(("math.", "kernel.")) else 1

@@ -183,6 +183,10 @@ class IrText:
             return ""
         return self.ins(call)
 
+    def asm(self, code: str, letters: str, *given: str) -> None:
+        """Assembly without a result, of which LLVM knows no more than that it touches memory."""
+        self.put(f'call void asm sideeffect "{code}", "{letters},~{{memory}}"({", ".join(given)})')
+
     def shuffle(self, ty: str, a: str, b: str, numbers: Sequence[int]) -> str:
         """Lanes of two registers of a vector type, numbered through both."""
         width, _, scalar = ty[1:-1].partition(" x ")
@@ -226,6 +230,12 @@ class IrText:
         if step & (step - 1) == 0:
             return self.ins(f"and i64 {trip}, {-step}")
         return self.sub(trip, self.ins(f"srem i64 {trip}, {step}"))
+
+    def whole_end(self, start: str, end: str, step: int, extent: int | None = None) -> tuple[str, int | None]:
+        """Where whole steps from `start` end, and how many they are, if the `extent` is known."""
+        if extent is None:
+            return self.add(start, self.whole(self.sub(end, start), step)), None
+        return self.add(start, str(extent // step * step)), extent // step
 
     def sub(self, a: str, b: str, out: list[Any] | None = None) -> str:
         if b == "0":

@@ -52,7 +52,7 @@ class BulkPipeline:
         def body(carried: list[VectorValue]) -> list[VectorValue]:
             at, here = self.index.symbol(now)[0], {op.symbol: dim(now.name)}
             slot = self.index.value(op.slot.substitute(here))
-            self._wait(self._full(slot), self.index.value(_turn(op).substitute(here) % 2))
+            self._wait(self._mbarrier(slot), self.index.value(_turn(op).substitute(here) % 2))
             found = multiply(slot, [r.operands()[0] for r in carried])
             wait_for_products(self.text, 1)
             self._release(op, at, here)
@@ -78,14 +78,14 @@ class BulkPipeline:
         # The manual counts dims from the contiguous one on.
         at = [self.text.ins(f"trunc i64 {self.index.value(place)} to i32") for place in reversed(op.at.data)]
         places = ", ".join(f"${2 + i}" for i in range(dims))
-        text = (
+        code = (
             f"cp.async.bulk.tensor.{dims}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
             f"[$0], [$1, {{{places}}}], [${2 + dims}];"
         )
         given = [f"ptr addrspace(3) {to}", f"ptr {self.tensor_map(op.tensor)}", *(f"i32 {a}" for a in at)]
         letters = ",".join(["l", "l", *["r"] * dims, "l"])
         given.append(f"ptr addrspace(3) {self._arrivals}")
-        self.text.put(f'call void asm sideeffect "{text}", "{letters},~{{memory}}"({", ".join(given)})')
+        self.text.asm(code, letters, *given)
 
     # Mbarriers
 
@@ -114,19 +114,12 @@ class BulkPipeline:
         """``init``, for one thread that fills and all warps that release, or ``inval``."""
         for number in range(2 * op.n_stages):
             arrivals = 1 if number < op.n_stages else self.team.threads // WARP
-            given = f", i32 {arrivals}" if operand else ""
-            pointer = self._mbarrier(str(number))
-            text, letters = f"mbarrier.{action}.shared::cta.b64 [$0]{operand};", "l,r" if operand else "l"
-            self.text.put(
-                f'call void asm sideeffect "{text}", "{letters},~{{memory}}"(ptr addrspace(3) {pointer}{given})'
-            )
+            given = [f"ptr addrspace(3) {self._mbarrier(str(number))}", *([f"i32 {arrivals}"] if operand else [])]
+            self.text.asm(f"mbarrier.{action}.shared::cta.b64 [$0]{operand};", "l,r" if operand else "l", *given)
 
     def _mbarrier(self, number: str) -> str:
         offset = self.text.mul(number, str(MBARRIER))
         return self.text.ins(f"getelementptr i8, ptr addrspace(3) {self._mbarriers}, i64 {offset}")
-
-    def _full(self, slot: str) -> str:
-        return self._mbarrier(slot)
 
     def _empty(self, op: MmaOp, slot: str) -> str:
         return self._mbarrier(self.text.add(slot, str(op.n_stages)))
@@ -157,11 +150,10 @@ class BulkPipeline:
             slot = self.index.value(op.slot)
             if not first:
                 self._wait(self._empty(op, slot), self.index.value((_turn(op) + 1) % 2))
-            self._arrivals = self._full(slot)
+            self._arrivals = self._mbarrier(slot)
             expected = sum(copy.bytes for copy in op.bulk_copies)
-            text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
-            given = f"ptr addrspace(3) {self._arrivals}, i32 {expected}"
-            self.text.put(f'call void asm sideeffect "{text}", "l,r,~{{memory}}"({given})')
+            code = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
+            self.text.asm(code, "l,r", f"ptr addrspace(3) {self._arrivals}", f"i32 {expected}")
             self.loops.region(op.block)
             return []
 
@@ -178,8 +170,7 @@ class BulkPipeline:
 
         def arrive(_: str) -> None:
             empty = self._empty(op, self.index.value(behind.substitute(here)))
-            text = "mbarrier.arrive.shared::cta.b64 _, [$0];"
-            self.text.put(f'call void asm sideeffect "{text}", "l,~{{memory}}"(ptr addrspace(3) {empty})')
+            self.text.asm("mbarrier.arrive.shared::cta.b64 _, [$0];", "l", f"ptr addrspace(3) {empty}")
 
         self.memory.places.store_where(self.text.ins(f"and i1 {first}, {some}"), "", arrive)
 

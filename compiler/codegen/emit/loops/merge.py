@@ -189,8 +189,7 @@ class Merges:
     def _permuted(self, merge: _Merge, a: str, b: str, lanes: Sequence[int]) -> str:
         if merge.width == 1:
             return a
-        order = "<" + ", ".join(f"i32 {lane}" for lane in lanes) + ">"
-        return self.text.ins(f"shufflevector {merge.type} {a}, {merge.type} {b}, <{merge.width} x i32> {order}")
+        return self.text.shuffle(merge.type, a, b, lanes)
 
     def _pointer_to(self, base: str, dtype: DType, at: str) -> str:
         return self.text.ins(f"getelementptr {llvm_type(dtype)}, ptr {base}, i64 {at}")

@@ -260,25 +260,16 @@ class Reductions:
                 symbol, start, end, "1", lambda c: self.accumulate(fold, c, None), totals, trips=extent, bound=bound
             )
             return totals
-        depth = len(self.lanes.axes)
-        copies = count_of(fold.outer)
+        depth, copies = len(self.lanes.axes), count_of(fold.outer)
+        one, every = (VectorAxis(symbol, fold.width, groups, depth) for groups in (1, fold.groups))
         light = emitted_cost(fold.op.body.block) * fold.groups * copies <= LIGHT_INSTRUCTIONS
         if not light or (extent is not None and extent < fold.lanes):
-            one = VectorAxis(symbol, fold.width, 1, depth)
             memory = self._memory(fold, copies)
-            every = VectorAxis(symbol, fold.width, fold.groups, depth)
             self._spill(fold, memory, self.start(fold, (*fold.outer, every), every))
             self._in_memory(fold, memory, one, start, end, extent)
             return self._combine(fold, self._reload(fold, memory, every))
-        every = VectorAxis(symbol, fold.width, fold.groups, depth)
         totals = self.start(fold, (*fold.outer, every), every)
-        if extent is None:
-            trip = self.text.sub(end, start)
-            whole_end = self.text.add(start, self.text.whole(trip, fold.lanes))
-            trips = None
-        else:
-            trips = extent // fold.lanes
-            whole_end = self.text.add(start, str(trips * fold.lanes))
+        whole_end, trips = self.text.whole_end(start, end, fold.lanes, extent)
         stopped, totals = self.loops.counted(
             symbol, start, whole_end, str(fold.lanes), lambda c: self.accumulate(fold, c, every), totals,
             trips=trips, bound=bound,
@@ -294,7 +285,7 @@ class Reductions:
             memory = self._memory(fold, copies)
             self._spill(fold, memory, totals)
             left = None if extent is None else extent % fold.lanes
-            self._in_memory(fold, memory, VectorAxis(symbol, fold.width, 1, depth), stopped, end, left)
+            self._in_memory(fold, memory, one, stopped, end, left)
             return self._reload(fold, memory, every)
 
         return self._combine(fold, self.loops.where(f"icmp slt i64 {stopped}, {end}", "tail", rest, totals))
@@ -362,13 +353,7 @@ class Reductions:
 
             return emit
 
-        whole: int | None = None
-        if extent is None:
-            trip = text.sub(end, start)
-            main_end = text.add(start, text.whole(trip, width))
-        else:
-            whole = extent // width
-            main_end = text.add(start, str(whole * width))
+        main_end, whole = self.text.whole_end(start, end, width, extent)
         stopped, _ = self.loops.counted(
             symbol, start, main_end, str(width), step(lane, False), trips=whole, bound=bound
         )
@@ -413,7 +398,7 @@ class Reductions:
                 totals = self.fold_in(fold, totals, element)
             return totals
 
-        whole_end = self.text.add(start, self.text.whole(self.text.sub(end, start), step.copies))
+        whole_end, _ = self.text.whole_end(start, end, step.copies)
         return self.loops.counted(
             fold.op.symbol, start, whole_end, str(step.copies), tile, totals, bound=bound_of(fold.op)
         )  # fmt: skip

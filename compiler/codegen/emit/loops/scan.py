@@ -139,24 +139,18 @@ class Scans:
         """The prefixes of one run: lane ``l`` takes in lane ``l - s`` for ``s`` = 1, 2, 4, …"""
         step, width = 1, lane.width
         while step < width:
-            places = ", ".join(f"i32 {k - step if k >= step else width + k}" for k in range(width))
-            shifted = []
-            for x, text in zip(elements, scan.identity):
-                ty = x.type
-                neutral = lit(text, width, llvm_type(x.dtype))
-                moved = self.text.ins(f"shufflevector {ty} {x.regs[0]}, {ty} {neutral}, <{width} x i32> <{places}>")
-                shifted.append(VectorValue((lane,), [moved], x.dtype))
+            places = [k - step if k >= step else width + k for k in range(width)]
+            moved = (self.text.shuffle(x.type, x.regs[0], text, places) for x, text in zip(elements, scan.identity))
+            shifted = [VectorValue((lane,), [reg], x.dtype) for reg, x in zip(moved, elements)]
             elements = self._merged(scan, shifted, elements, lane)
             step *= 2
         return elements
 
     def _moved_up(self, results: VectorValue, previous: VectorValue, lane: VectorAxis) -> VectorValue:
         """Each lane's left neighbour; `previous` in the first."""
-        ty, width = results.type, lane.width
-        spread = self.lanes.splat(previous.operands()[0], llvm_type(previous.dtype), width)
-        places = ", ".join(f"i32 {k - 1 if k else width}" for k in range(width))
-        moved = self.text.ins(f"shufflevector {ty} {results.regs[0]}, {ty} {spread}, <{width} x i32> <{places}>")
-        return VectorValue((lane,), [moved], results.dtype)
+        spread = self.lanes.splat(previous.operands()[0], llvm_type(previous.dtype), lane.width)
+        places = [k - 1 if k else lane.width for k in range(lane.width)]
+        return VectorValue((lane,), [self.text.shuffle(results.type, results.regs[0], spread, places)], results.dtype)
 
     def _element(self, x: VectorValue, place: str) -> VectorValue:
         return VectorValue((), [self.text.ins(f"extractelement {x.type} {x.regs[0]}, i64 {place}")], x.dtype)
@@ -210,14 +204,14 @@ class Scans:
         def finish(lane: VectorAxis, prefixes: Sequence[VectorValue]) -> None:
             for base, x in zip(memory, prefixes):
                 put_state(self.text, base, x.regs[0], x.dtype, lane.width)
-            each(lane, lambda places: self._finish_one(scan, places))
+
+            def take(places: list[str]) -> None:
+                states = [VectorValue((), [get_state(self.text, p, d, 1)], d) for p, d in zip(places, scan.dtypes)]
+                self.region(scan.op.epilogue.block, states)
+
+            each(lane, take)
 
         return load, finish
 
-    def _finish_one(self, scan: _Scan, places: list[str]) -> None:
-        states = [VectorValue((), [get_state(self.text, p, d, 1)], d) for p, d in zip(places, scan.dtypes)]
-        self.region(scan.op.epilogue.block, states)
-
     def _as_vector(self, x: VectorValue, lane: VectorAxis) -> VectorValue:
-        spread = VectorValue((lane,), self.lanes.spread(x, (lane,)), x.dtype)
-        return VectorValue((lane,), spread.operands(), x.dtype)
+        return VectorValue((lane,), self.lanes.spread(x, (lane,)), x.dtype).spelled()

@@ -207,9 +207,7 @@ class Memory:
         lengths: dict[str, int] = {}
 
         def shuffle(a: str, b: str, mask: Sequence[int]) -> str:
-            order = "<" + ", ".join(f"i32 {lane}" for lane in mask) + ">"
-            ty = vector_type(lengths[a], storage)
-            made = self.text.ins(f"shufflevector {ty} {a}, {ty} {b}, <{len(mask)} x i32> {order}")
+            made = self.text.shuffle(f"<{lengths[a]} x {storage}>", a, b, mask)
             lengths[made] = len(mask)
             return made
 
@@ -482,6 +480,4 @@ class Memory:
         )
 
     def _reversed(self, value: str, scalar: str, width: int) -> str:
-        ty = vector_type(width, scalar)
-        order = "<" + ", ".join(f"i32 {width - 1 - k}" for k in range(width)) + ">"
-        return self.text.ins(f"shufflevector {ty} {value}, {ty} poison, <{width} x i32> {order}")
+        return self.text.shuffle(vector_type(width, scalar), value, "poison", range(width)[::-1])

@@ -116,7 +116,7 @@ class ScalarBodies:
                 return quotient
             which, signed = primitive
             if signed is False:
-                operands = [o.typed(DTYPES[f"u{o.dtype.bits}"]) if o.dtype.is_integer else o for o in operands]
+                operands = [_unsigned(o) for o in operands]
                 return self.primitive(which, operands, operands[0].dtype).typed(result)
             return self.primitive(which, operands, result)
         if name == "arith.constant":
@@ -126,12 +126,12 @@ class ScalarBodies:
         if name == "arith.cmpi":
             which, signed = _INTEGER_PREDICATES[_predicate(op)]
             if not signed:
-                operands = [o.typed(DTYPES[f"u{o.dtype.bits}"]) if o.dtype.is_integer else o for o in operands]
+                operands = [_unsigned(o) for o in operands]
             return self.primitive(which, operands, BOOL)
         if name in _CASTS:
             source, unsigned_result = operands[0], name == "arith.fptoui"
-            if name in ("arith.uitofp", "arith.extui") and source.dtype.is_integer:
-                source = source.typed(DTYPES[f"u{source.dtype.bits}"])
+            if name in ("arith.uitofp", "arith.extui"):
+                source = _unsigned(source)
             if name in ("arith.sitofp", "arith.extsi") and source.dtype is BOOL:
                 return self.lanes.apply(
                     (source,), result, lambda w, x: self.text.to("sext", w, x, "i1", llvm_type(result))
@@ -297,6 +297,11 @@ def _define_map(module: Module, name: str, decl: type[Map], kinds: Sequence[DTyp
     text.put(f"ret {ty} {lit(value, width, llvm_type(result))}")
     parameters = ", ".join(f"{vector_type(width, llvm_type(k))} %x{i}" for i, k in enumerate(kinds))
     text.finish(name, f"internal {ty}", parameters)
+
+
+def _unsigned(x: VectorValue) -> VectorValue:
+    """A value, integers read as unsigned."""
+    return x.typed(DTYPES[f"u{x.dtype.bits}"]) if x.dtype.is_integer else x
 
 
 def _number(attribute: Attribute) -> float | int:
