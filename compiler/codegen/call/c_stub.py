@@ -109,7 +109,7 @@ class _Function:
         """The largest of some sizes in bytes, in whole lines."""
         found = self.index.value(dims[0])
         for d in dict.fromkeys(dims[1:]):
-            found = self.text.intrinsic("smax", "i64", "i64", [("i64", found), ("i64", self.index.value(d))])
+            found = self.text.call("smax", 1, "i64", found, self.index.value(d))
         whole = self.text.add(found, str(_LINE - 1))
         return self.text.ins(f"and i64 {whole}, {-_LINE}") if whole[0] == "%" else str(int(whole) & -_LINE)
 

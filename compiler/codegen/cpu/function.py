@@ -237,11 +237,11 @@ class CpuFunction:
         text, captured = child.text, (("start", start), ("end", end), ("each", each), ("longer", longer))
         first, last, fewest, more = (child.frame.capture(name, "i64", partial(str, x)) for name, x in captured)
         stride = child.index.value(op.step.data)
-        before = text.intrinsic("smin", "i64", "i64", [("i64", "%chunk"), ("i64", more)])
+        before = text.call("smin", 1, "i64", "%chunk", more)
         begin = text.add(first, text.mul(text.add(text.mul("%chunk", fewest), before), stride))
         is_longer = text.ins(f"zext i1 {text.ins(f'icmp slt i64 %chunk, {more}')} to i64")
         limit = text.add(begin, text.mul(text.add(fewest, is_longer), stride))
-        stop = text.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", last)])
+        stop = text.call("smin", 1, "i64", limit, last)
         child._iterations(op, begin, stop, stride)
         child._end_chunk()
         return child
@@ -259,8 +259,7 @@ def _chunks(text: IrText, threads: str, trip: str, grain: str) -> tuple[str, str
     shared, ready, before = text.label("shared"), text.label("ready"), text.block
     text.branch_if(alone, ready, shared)
     text.start(shared)
-    wanted = [("i64", text.mul(threads, str(CHUNKS_PER_THREAD))), ("i64", _ceil_div(text, trip, grain))]
-    most = text.intrinsic("smin", "i64", "i64", wanted)
+    most = text.call("smin", 1, "i64", text.mul(threads, str(CHUNKS_PER_THREAD)), _ceil_div(text, trip, grain))
     even = text.sub(most, text.ins(f"urem i64 {most}, {threads}"))
     few = text.ins(f"icmp ult i64 {most}, {threads}")
     chunks = text.ins(f"select i1 {few}, i64 {most}, i64 {even}")
@@ -285,7 +284,7 @@ def _ceil_div(text: IrText, a: str, b: str) -> str:
 def _smax(text: IrText, a: str, b: str) -> str:
     if a[0] != "%" and b[0] != "%":
         return str(max(int(a), int(b)))
-    return text.intrinsic("smax", "i64", "i64", [("i64", a), ("i64", b)])
+    return text.call("smax", 1, "i64", a, b)
 
 
 def _only_divides(op: func.FuncOp) -> bool:

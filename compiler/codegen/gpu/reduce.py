@@ -85,7 +85,7 @@ class CooperativeReductions:
         _, totals = self.loops.counted(
             symbol, stopped, end, str(size), lambda c: self.alone.accumulate(fold, c, None), totals, bound=bound
         )
-        count = self.text.intrinsic("smin", "i64", "i64", [("i64", self.text.sub(end, start)), ("i64", str(size))])
+        count = self.text.call("smin", 1, "i64", self.text.sub(end, start), str(size))
         return self._across(fold, totals, 1, count)
 
     # Trees
@@ -159,7 +159,7 @@ class CooperativeReductions:
             for copy in range(1, copies * steps):
                 moved = self.text.add(first, str(copy * threads))
                 there.append(self.text.ins(f"icmp sle i64 {moved}, {last}"))
-                held = self.text.intrinsic("smin", "i64", "i64", [("i64", moved), ("i64", last)])
+                held = self.text.call("smin", 1, "i64", moved, last)
                 starts.append(Sym(f"{symbol.name}~{copy}"))
                 self.index.push_scope()
                 self.index.define(starts[-1], held)

@@ -115,7 +115,6 @@ class Loops:
         a number that divides the iterator.  After each `strip` of iterations it polls, unless that is 0.
         """
         text = self.text
-        saved = self.index.symbols.get(symbol), self.index.bounds.get(symbol), self.index.multiples.get(symbol)
         if trips == 0:
             return lower, list(inits)
         strip = strip if trips is None or trips > strip else 0
@@ -134,20 +133,9 @@ class Loops:
             stop = text.fresh() if strip else upper
             carried = [VectorValue(r.lanes, [text.fresh() for _ in r.regs], r.dtype) for r in first]
             text.out.append(phis)
-        depth = len(self.index.scopes)
-        self.index.push_scope()
-        self.text.frames.append({})
-        self.index.define(symbol, iv)
-        if bound is not None:
-            self.index.bounds[symbol] = bound
-        else:
-            self.index.bounds.pop(symbol, None)
-        self.index.multiples[symbol] = multiple
-        given = body(carried)
-        last = [VectorValue(c.lanes, self.lanes.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
-        self.text.frames.pop()
-        del self.index.scopes[depth:]
-        self._restore(symbol, *saved)
+        with self.index.iterator(symbol, iv, bound, multiple):
+            given = body(carried)
+            last = [VectorValue(c.lanes, self.lanes.spread(r, c.lanes), r.dtype) for c, r in zip(carried, given)]
         if trips == 1:
             return text.add(lower, step), last
         next_ = text.ins(f"add nsw i64 {iv}, {step}")
@@ -193,7 +181,7 @@ class Loops:
         """Where a strip ends that begins at `start`.  It may wrap, in which case strips are shorter."""
         text = self.text
         ahead = text.mul(step, str(strip))
-        return text.intrinsic("smin", "i64", "i64", [("i64", text.ins(f"add i64 {start}, {ahead}")), ("i64", upper)])
+        return text.call("smin", 1, "i64", text.ins(f"add i64 {start}, {ahead}"), upper)
 
     def where(
         self, condition: str, hint: str, there: Callable[[], list[VectorValue]], else_: Sequence[VectorValue] = ()
@@ -213,23 +201,14 @@ class Loops:
 
     def join(self, a: Sequence[VectorValue], from_a: str, b: Sequence[VectorValue], from_b: str) -> list[VectorValue]:
         """Phis of registers of the same form, at the start of a block with two predecessors."""
-        result = []
-        for x, y in zip(a, b):
-            ty = x.type
-            pairs = zip(x.operands(), y.operands())
-            result.append(
-                VectorValue(
-                    x.lanes, [self.text.ins(f"phi {ty} [{p}, %{from_a}], [{q}, %{from_b}]") for p, q in pairs], x.dtype
-                )
-            )
-        return result
 
-    def _restore(self, symbol: Sym, value: tuple[str, int] | None, bound: Dim | None, multiple: int | None) -> None:
-        for table, old in ((self.index.symbols, value), (self.index.bounds, bound), (self.index.multiples, multiple)):
-            if old is None:
-                table.pop(symbol, None)  # type: ignore[arg-type]
-            else:
-                table[symbol] = old  # type: ignore[index,assignment]
+        def phi(x: VectorValue, p: str, q: str) -> str:
+            return self.text.ins(f"phi {x.type} [{p}, %{from_a}], [{q}, %{from_b}]")
+
+        return [
+            VectorValue(x.lanes, [phi(x, p, q) for p, q in zip(x.operands(), y.operands())], x.dtype)
+            for x, y in zip(a, b)
+        ]
 
     def for_loop(self, op: ForOp) -> None:
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
@@ -384,6 +363,16 @@ class Loops:
         self._in_step(op, first, stop, self.text.sub(end, str(width)), width, copies, bound)
         return stop
 
+    def held(self, symbol: Sym, copies: int, width: int, last: str) -> list[Sym]:
+        """The first elements of copies side by side from an iterator on, none later than `last`."""
+        here, starts = self.index.symbols[symbol][0], [Sym(f"{symbol.name}~{c}") for c in range(1, copies)]
+        moved = [self.text.add(here, str(c * width)) for c in range(1, copies)]
+        values = [self.text.call("smin", 1, "i64", m, last) for m in moved]
+        self.index.push_scope()
+        for name, value in zip(starts, values):
+            self.index.define(name, value)
+        return [symbol, *starts]
+
     def _one_step(self, op: ForOp, copies: int, bound: Dim | None) -> None:
         """All of at most `copies` iterations at once; copies that are left over repeat the last iteration.
 
@@ -398,12 +387,7 @@ class Loops:
         symbol = op.symbol
 
         def body(_: list[VectorValue]) -> list[VectorValue]:
-            moved = [self.text.add(self.index.symbols[symbol][0], str(c * width)) for c in range(1, copies)]
-            held = [self.text.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
-            starts = [symbol, *(Sym(f"{symbol.name}~{c}") for c in range(1, copies))]
-            self.index.push_scope()
-            for name, value in zip(starts[1:], held):
-                self.index.define(name, value)
+            starts = self.held(symbol, copies, width, last)
             return self._in_lanes(op, VectorAxis(symbol, width, copies, len(self.lanes.axes), starts))
 
         self.where(

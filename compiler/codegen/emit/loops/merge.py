@@ -70,13 +70,7 @@ class Merges:
     def _side_by_side(self, op: MergeOp, beside: int, end: str) -> None:
         """So many iterations; where fewer are left, the last one several times, which stores the same each time."""
         text = self.text
-        here, last = self.index.symbols[op.symbol][0], text.sub(end, "1")
-        starts = [op.symbol, *(Sym(f"{op.symbol.name}~{c}") for c in range(1, beside))]
-        moved = [text.add(here, str(c)) for c in range(1, beside)]
-        held = [text.intrinsic("smin", "i64", "i64", [("i64", m), ("i64", last)]) for m in moved]
-        self.index.push_scope()
-        for name, value in zip(starts[1:], held):
-            self.index.define(name, value)
+        starts = self.loops.held(op.symbol, beside, 1, text.sub(end, "1"))
         iterations = (VectorAxis(op.symbol, 1, beside, 0, starts),)
         with self.lanes.along(iterations[0]):
             places = [self.lanes.spread(reg, iterations) for reg in self.region(op.body.block)]
@@ -138,7 +132,7 @@ class Merges:
             at = text.ins(f"select i1 {less}, i64 {a}, i64 {b}, !unpredictable !{{}}")
             a = text.ins(f"select i1 {less}, i64 {text.add(a, str(merge.width))}, i64 {a}, !unpredictable !{{}}")
             b = text.sub(text.add(before, taken), a)
-            b = text.intrinsic("smin", "i64", "i64", [("i64", b), ("i64", second_end)])
+            b = text.call("smin", 1, "i64", b, second_end)
             if (checks := self.memory.checks) is not None:
                 checks.rows(merge.op, merge.op.source, [at], merge.width)
             source = self._pointer_to(merge.source, merge.dtype, at)

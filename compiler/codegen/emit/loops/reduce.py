@@ -193,7 +193,7 @@ class Reductions:
         def one(totals: list[VectorValue]) -> list[VectorValue]:
             here = self.index.symbols[first][0]
             limit = text.add(here, str(POSITIONS))
-            stop = text.intrinsic("smin", "i64", "i64", [("i64", limit), ("i64", end)])
+            stop = text.call("smin", 1, "i64", limit, end)
             made = block(here, stop, None)
             # Nothing is in front of the first block, which nearly always is the only one.
             some, after, before = text.label("again"), text.label("first"), text.block
@@ -508,7 +508,7 @@ class Reductions:
         if span[0] == "%":
             rounded = text.ins(f"add i64 {span}, {size - 1}")
             count = text.ins(f"ashr i64 {rounded}, {size.bit_length() - 1}")
-            count = text.intrinsic("smax", "i64", "i64", [("i64", count), ("i64", "0")])
+            count = text.call("smax", 1, "i64", count, "0")
         else:
             count = str(trips)
         total = [r.spelled() for r in self.merge(fold, youngest, initial)]

@@ -5,7 +5,8 @@ A symbol that is a lane iterator stands for the index of its first lane; `varyin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from math import gcd, prod
 from typing import Any
@@ -46,6 +47,14 @@ def _symbols(expr: Dim) -> tuple[Sym, ...]:
     return tuple(sorted(expr.symbols(), key=lambda s: s.name))
 
 
+def _set(table: dict[Sym, Any], symbol: Sym, value: Any) -> None:
+    """Put a value into a table; None is not there."""
+    if value is None:
+        table.pop(symbol, None)
+    else:
+        table[symbol] = value
+
+
 def undefined(symbol: Sym) -> str:
     """What is outside of a function that is given nothing."""
     raise EmitError(f"nothing defines the symbol {symbol}")
@@ -82,6 +91,21 @@ class IndexValues:
     def define(self, symbol: Sym, value: str) -> None:
         """Give a symbol its i64 value, in the innermost scope."""
         self.symbols[symbol] = (value, len(self.scopes) - 1)
+
+    @contextmanager
+    def iterator(self, symbol: Sym, value: str, bound: Dim | None, multiple: int) -> Iterator[None]:
+        """A scope in which a symbol is the iterator of a loop, below `bound` and a multiple of a number."""
+        tables: tuple[dict[Sym, Any], ...] = (self.symbols, self.bounds, self.multiples)
+        saved = [table.get(symbol) for table in tables]
+        depth = self.push_scope()
+        self.text.frames.append({})
+        for table, new in zip(tables, ((value, depth), bound, multiple)):
+            _set(table, symbol, new)
+        yield
+        self.text.frames.pop()
+        del self.scopes[depth:]
+        for table, old in zip(tables, saved):
+            _set(table, symbol, old)
 
     def symbol(self, symbol: Sym) -> tuple[str, int]:
         found = self.symbols.get(symbol)

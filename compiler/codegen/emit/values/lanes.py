@@ -129,8 +129,8 @@ class Lanes:
 
     def below(self, limit: str, width: int, predicate: str = "ult") -> str:
         """A mask of the lanes whose number is below (`ult`) or from (`uge`) an i64 limit of either sign."""
-        low = self.text.intrinsic("smax", "i64", "i64", [("i64", limit), ("i64", "0")])
-        clamped = self.text.intrinsic("smin", "i64", "i64", [("i64", low), ("i64", str(width))])
+        low = self.text.call("smax", 1, "i64", limit, "0")
+        clamped = self.text.call("smin", 1, "i64", low, str(width))
         bits = 8 if width > 32 else 16 if width > 8 else 32
         short = self.text.ins(f"trunc i64 {clamped} to i{bits}")
         numbers = "<" + ", ".join(f"i{bits} {k}" for k in range(width)) + ">"
