@@ -80,7 +80,7 @@ class Results:
         if self._lazy is not None:
             is_column = isinstance(x, ColumnMajorOutput) or (isinstance(x, ViewOutput) and x.column)
             shares = not isinstance(x, int) or id(array) in self._shared
-            return self._lazy.holding(array, "col" if is_column else "row", shares)
+            return self._lazy.from_array(array, "col" if is_column else "row", shares)
         items = x.items if isinstance(x, SizedOutput) else type(x).__name__
         if items in (ListOutput.__name__, NumbersOutput.__name__):
             return array.tolist() if items == NumbersOutput.__name__ else list(array)

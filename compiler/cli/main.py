@@ -316,10 +316,10 @@ def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.nd
     from ..driver.compile_cache import compiled, packed
     from ..driver.executable import GuardFailure
     from ..driver.temp_limit import check_temporaries
-    from ..frontend.indexing.runtime_checks import checked
+    from ..frontend.indexing.runtime_checks import with_runtime_checks
     from ..pipeline import compile_graph, run_stages
 
-    graph = checked(graph)
+    graph = with_runtime_checks(graph)
     arrays = [
         np.ascontiguousarray(inputs[i.name].T if i.layout == "col" else inputs[i.name])
         for i in graph.inputs

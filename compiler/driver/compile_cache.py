@@ -133,9 +133,9 @@ def options_here() -> Options:
 
 def call_of(graph: Graph, options: Options, arrays: Sequence[np.ndarray]) -> GraphCall:
     """How a graph is evaluated whose ints are all known, on walkable arrays."""
-    from ..frontend.indexing.runtime_checks import checked
+    from ..frontend.indexing.runtime_checks import with_runtime_checks
 
-    graph = replace(checked(graph), places=())  # equal expressions of other lines find the same code
+    graph = replace(with_runtime_checks(graph), places=())  # equal expressions of other lines find the same code
     integers = [i.source for i in graph.inputs if i.kind == "int"]
     executable = compiled(graph, [stride_fact(a) for a in arrays], options)
     return GraphCall(executable, executable.prepared(arrays, integers), options.threads)

@@ -271,7 +271,7 @@ class Jitted(NativeCallable):
 
         An error that the function raises is raised here, after `write` did what it had written until then.
         """
-        from ..frontend.indexing.runtime_checks import checked
+        from ..frontend.indexing.runtime_checks import with_runtime_checks
         from ..frontend.staging.staging import trace_function
         from ..frontend.tensor.strides import known_layouts
 
@@ -281,7 +281,7 @@ class Jitted(NativeCallable):
             traced = trace_function(self.__wrapped__, call.arguments, fixed, call.storages, views)
         if traced.raised is not None:
             if write is not None:
-                write(call, checked(traced.graph))
+                write(call, with_runtime_checks(traced.graph))
             raise traced.raised
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(traced.graph)))
         if self._options.gpu and traced.graph.has_bound_sizes:
@@ -296,7 +296,7 @@ class Jitted(NativeCallable):
             from .donation import donate
 
             donate(traced.graph, facts, self._options.donate)
-        return checked(traced.graph), [*traced.captured], facts
+        return with_runtime_checks(traced.graph), [*traced.captured], facts
 
     def _write(self, call: Call, graph: Graph) -> None:
         """Do what a graph without results writes to the arrays of a call, once: nothing is kept for later calls."""

@@ -14,7 +14,7 @@ from ..call.facts import as_dense_strided, resolve_aliasing, stride_fact
 from ..call.foreign_arrays import refuse_foreign
 from ..call.results import Results
 from ..diagnostics import TxcError
-from ..frontend.indexing.runtime_checks import checked
+from ..frontend.indexing.runtime_checks import with_runtime_checks
 from ..frontend.trace.graph import Graph
 from ..frontend.tx.calls import match_arguments
 from ..frontend.tx.errors import load_text
@@ -47,7 +47,7 @@ class CompiledTx:
     @cached_property
     def _checked(self) -> Graph:
         """The graph that calls run."""
-        return checked(self.graph)
+        return with_runtime_checks(self.graph)
 
     @property
     def compile_options(self) -> Options:

@@ -18,7 +18,7 @@ from ...dialects.registry import OPS, OpError, Reduction, Scan
 from ..diagnostics import located
 from .indexing import data_dependent_sizes
 from .indexing.basic import get, put
-from .lazy.op_templates import of_two
+from .lazy.op_templates import lookup_binary
 from .numpy.dispatch import function, ufunc
 from .numpy.functions.linalg.products import matmul, power
 from .refusals import instead
@@ -27,7 +27,7 @@ from .scalars.type_tests import python_type, type_name
 from .tensor import methods
 from .tensor.apply import apply, as_tensor, call
 from .tensor.assignment import store
-from .tensor.composite_views import Part
+from .tensor.composite_views import ComplexPartView
 from .tensor.shape_assignment import give_shape
 from .tensor.tensor import Tensor
 from .tensor.view_or_copy import Flat
@@ -35,9 +35,24 @@ from .trace.context import current
 from .trace.symint import SymInt
 
 __all__ = [
-    "Flat", "Part", "apply", "as_tensor", "data_dependent_sizes", "expand_library", "function", "get", "give_shape",
+    "ComplexPartView",
+    "Flat",
+    "apply",
+    "as_tensor",
+    "data_dependent_sizes",
+    "expand_library",
+    "function",
+    "get",
+    "give_shape",
     "matmul",
-    "method", "of_python", "power", "put", "store", "ufunc", "undefined", "vectorized",
+    "method",
+    "of_python",
+    "power",
+    "put",
+    "store",
+    "ufunc",
+    "undefined",
+    "vectorized",
 ]  # fmt: skip
 
 
@@ -144,4 +159,4 @@ def expand_library(op: type[Library], tensors: Sequence[Tensor], params: dict[st
 
 Tensor.functions = SymInt.functions = sys.modules[__name__]
 Tensor.apply = staticmethod(apply)
-Tensor.again = staticmethod(of_two)
+Tensor.lookup_binary = staticmethod(lookup_binary)

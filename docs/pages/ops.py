@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from txc.compiler.frontend.numpy.ufunc_table import fold_of, scan_of
+from txc.compiler.frontend.numpy.ufunc_table import reduction_for, scan_of
 from txc.compiler.frontend.tx.names import FUNCTIONS as TX_FUNCTIONS
 from txc.dialects.registry import OPS, REQUIRED, Op, Scan
 
@@ -64,7 +64,7 @@ def _dotted(op: type[Op], f: Any) -> str:
         return f or ""
     ufunc = getattr(f, "__self__", None)
     if isinstance(ufunc, np.ufunc):
-        fold = {"reduce": fold_of, "accumulate": scan_of}[f.__name__]
+        fold = {"reduce": reduction_for, "accumulate": scan_of}[f.__name__]
         return f"np.{ufunc.__name__}.{f.__name__}" if fold(ufunc) == op.name else ""
     known = getattr(np, f.__name__, None) is f and _recognised(f) == op.name
     return f"np.{f.__name__}" if known else ""

@@ -12,7 +12,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.staging.staging import Runtime
+from txc.compiler.frontend.staging.staging import StagedRuntime
 
 from .control import every_stage, same
 
@@ -474,8 +474,8 @@ def test_sizes_that_a_loop_which_is_tried_took_for_equal():
 
 def test_each_loop_of_a_nest_settles_at_once_for_those_around_it(monkeypatch: pytest.MonkeyPatch):
     staged = []
-    plain = Runtime.fn
-    monkeypatch.setattr(Runtime, "fn", lambda self, called: (staged.append(called), plain(self, called))[1])
+    plain = StagedRuntime.fn
+    monkeypatch.setattr(StagedRuntime, "fn", lambda self, called: (staged.append(called), plain(self, called))[1])
     same(loop_nest, (V[:2],))
     assert 0 < staged.count(note) < 40
 

@@ -71,7 +71,7 @@ def reads_what_it_stores(x, i):
     return x
 
 
-def accumulates(x, i):
+def accumulator_dtype(x, i):
     np.add.at(x, i, 1.5)
     np.subtract.at(x, (i, 0), np.arange(4.0))
     np.maximum.at(x, (slice(None), i), 0.25)  # pyright: ignore[reportArgumentType]
@@ -129,7 +129,7 @@ def follows_links(x, i):
 @pytest.mark.parametrize(
     "f",
     [
-        reads, stores, last_value_stays, no_accumulation, reads_what_it_stores, accumulates, integers_accumulate,
+        reads, stores, last_value_stays, no_accumulation, reads_what_it_stores, accumulator_dtype, integers_accumulate,
         complex_numbers,
     ],
 )  # fmt: skip

@@ -16,7 +16,7 @@ from txc import tensure
 from txc.compiler.diagnostics import TxcError
 from txc.compiler.driver.executable import Executable
 from txc.compiler.frontend.lazy import eval_cache, evaluate, op_templates, structural_key
-from txc.compiler.frontend.lazy.deferred import Unmade
+from txc.compiler.frontend.lazy.deferred import DeferredValue
 from txc.compiler.frontend.tensor.conversion import asarray
 from txc.compiler.frontend.tensor.tensor import Tensor
 
@@ -25,7 +25,7 @@ from txc.compiler.frontend.tensor.tensor import Tensor
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eval_cache, "_calls", {})
     monkeypatch.setattr(eval_cache, "OFTEN", 0)
-    monkeypatch.setattr(op_templates, "_recipes", {})
+    monkeypatch.setattr(op_templates, "_templates", {})
     structural_key.forget()
 
 
@@ -145,7 +145,7 @@ def test_what_was_evaluated_is_found_without_a_walk(monkeypatch):
     wanted, _ = np.asarray(f(x, y)), np.asarray(f(x, y))
     again = f(x, y)
     looked: list[Any] = []
-    monkeypatch.setattr(structural_key, "form_of", lambda value: looked.append(value))
+    monkeypatch.setattr(structural_key, "key_of", lambda value: looked.append(value))
     np.testing.assert_array_equal(np.asarray(again), wanted)
     assert not looked
 
@@ -169,7 +169,7 @@ def test_an_expression_of_many_arrays(monkeypatch):
             for a in arrays[1:count]:
                 t = t + asarray(a)
             np.testing.assert_allclose(np.asarray(t), np.sum(arrays[:count], 0), rtol=1e-5)
-            assert (t.latest.form is None) == (count > 3) or t.memory is not None
+            assert (t.deferred_value.form is None) == (count > 3) or t.memory is not None
         assert sum(1 for key in eval_cache._calls) == 2
 
 
@@ -214,7 +214,7 @@ def test_calls_and_recipes_are_forgotten_in_the_end(monkeypatch):
     monkeypatch.setattr(structural_key, "MOST", 4)
     for i in range(9):
         np.testing.assert_array_equal(np.asarray(asarray(X[:, : i % 4 + 1]) * 2), X[:, : i % 4 + 1] * 2)
-        assert len(eval_cache._calls) <= 2 and len(op_templates._recipes) <= 3 and len(structural_key._forms) <= 4
+        assert len(eval_cache._calls) <= 2 and len(op_templates._templates) <= 3 and len(structural_key._forms) <= 4
 
 
 def test_arrays_are_free_when_expressions_are():
@@ -269,8 +269,8 @@ def test_each_way_to_an_op_knows_its_line(op: Any):
     x, y = (tensure.array(a) if of_tensure else asarray(a) for a in (X, Y))
     for _ in range(3):
         made = op(x, y)
-        value = made._parent.present if of_tensure else made.latest
-        loc = value.loc if isinstance(value, Unmade) else value.node.loc
+        value = made._parent.present if of_tensure else made.deferred_value
+        loc = value.loc if isinstance(value, DeferredValue) else value.node.loc
         assert loc is not None and (loc.filename, loc.function) == (__file__, "<lambda>")
         assert loc.line == op.__code__.co_firstlineno and loc.column > 0
 

@@ -12,7 +12,7 @@ import txc
 from txc.compiler.diagnostics import TxcError
 from txc.compiler.frontend.numpy import creation
 from txc.compiler.frontend.numpy.functions.all import FUNCTIONS
-from txc.compiler.frontend.numpy.ufunc_table import recognised
+from txc.compiler.frontend.numpy.ufunc_table import find_op_for
 
 RNG = np.random.default_rng(17)
 X = RNG.standard_normal((4, 5))
@@ -421,7 +421,7 @@ def test_diagonals_further_away_than_any_size(k: int) -> None:
 
 def test_ufuncs_that_are_ops_are_asked_for_in_the_registry_alone():
     """A call of one does not look into the table, so that no family is imported for it."""
-    both = [f for f in FUNCTIONS if isinstance(f, np.ufunc) and recognised(f) is not None]
+    both = [f for f in FUNCTIONS if isinstance(f, np.ufunc) and find_op_for(f) is not None]
     assert both == [np.float_power]  # f64 whatever its operands, which the dispatcher knows
 
 

@@ -13,7 +13,7 @@ import txc
 from txc.compiler.diagnostics import TxcError
 from txc.compiler.frontend.methods_table import _methods
 from txc.compiler.frontend.numpy.dispatch import _handler
-from txc.compiler.frontend.numpy.ufunc_table import recognised
+from txc.compiler.frontend.numpy.ufunc_table import find_op_for
 from txc.compiler.frontend.refusals import COMPILING, GROUPS, instead
 from txc.compiler.frontend.staging.builtins import REPLACED
 from txc.compiler.frontend.tx.parser import parse
@@ -34,7 +34,7 @@ ASKING = {
 def compiled(f: Any) -> bool:
     """Whether a call of it has a compiled form."""
     try:
-        return f in REPLACED or _handler(f) is not None or recognised(f) is not None
+        return f in REPLACED or _handler(f) is not None or find_op_for(f) is not None
     except TypeError:  # not hashable
         return False
 

@@ -12,7 +12,7 @@ import txc
 from txc import tensure
 from txc.compiler.diagnostics import TxcError
 from txc.compiler.frontend.lazy import eval_cache, evaluate, op_templates, structural_key
-from txc.compiler.frontend.lazy.deferred import Unmade
+from txc.compiler.frontend.lazy.deferred import DeferredValue
 from txc.compiler.frontend.lazy.evaluate import lazy_graph
 from txc.compiler.frontend.tensor.conversion import asarray
 from txc.compiler.frontend.trace.graph import Node
@@ -24,7 +24,7 @@ X, Y = np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(12, dtype=np.flo
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eval_cache, "_calls", {})
     monkeypatch.setattr(eval_cache, "OFTEN", 0)
-    monkeypatch.setattr(op_templates, "_recipes", {})
+    monkeypatch.setattr(op_templates, "_templates", {})
     structural_key.forget()
 
 
@@ -57,7 +57,10 @@ def test_nodes_are_made_once_and_in_their_place():
 
     _, first = graph()
     (product, total), second = graph()
-    assert type(product.latest) is Unmade and product.value is product.value is product.latest.made()
+    assert (
+        type(product.deferred_value) is DeferredValue
+        and product.value is product.value is product.deferred_value.made()
+    )
     assert second == first
     np.testing.assert_array_equal(total, X[1:] * Y[1:] + Y[1:] - 1)
 

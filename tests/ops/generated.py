@@ -216,8 +216,8 @@ class Program:
         made = self.trace.array_input(f"x{len(self.facts)}", example)
         for mine, its in zip(made.value.type.dims, like.value.type.dims if like is not None else ()):
             self.trace.table.equate(its, mine, "the sizes of operands")
-        flipped = made.relabelled()
-        return flipped if layout == "col" else flipped.relabelled()
+        flipped = made.swap_layout()
+        return flipped if layout == "col" else flipped.swap_layout()
 
     def compile(self, options: Options | None = None) -> Executable:
         return compiled(self.graph, self.facts, options or Options.of())

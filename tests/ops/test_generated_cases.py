@@ -101,7 +101,7 @@ def test_what_is_left_out_is_an_error(name: str) -> None:
             continue
         shape = generated.shape_of(case.rank, case.kind)
         x = as_tensor(np.zeros(shape, DTYPES[case.dtype].numpy))
-        x = x.relabelled() if case.layout == "col" else x
+        x = x.swap_layout() if case.layout == "col" else x
         if issubclass(op, (Reduction, Scan)):
             given = test_generated_folds.parameters(op, case.rank)
         else:

@@ -84,7 +84,7 @@ def correlated(a, b, steps):
     return a
 
 
-def accumulates(a, b, steps):
+def accumulator_dtype(a, b, steps):
     for i in range(steps):
         b[i] = a[i] * 2
         b[:, 0] += a[:, i]
@@ -160,7 +160,7 @@ def used_behind_the_branch(a, b, steps):
 
 
 NOTHING = [
-    jacobi, gauss_seidel, lu, leapfrog, centred, accumulates, biquad, error_diffusion, swaps_in_branches, either,
+    jacobi, gauss_seidel, lu, leapfrog, centred, accumulator_dtype, biquad, error_diffusion, swaps_in_branches, either,
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from txc.compiler.frontend.lazy import op_templates, structural_key
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(op_templates, "_recipes", {})
+    monkeypatch.setattr(op_templates, "_templates", {})
     structural_key.forget()
 
 
@@ -26,7 +26,7 @@ def numbers(seed: int, *shape: int) -> np.ndarray:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The functions that were called on such expressions as before, from now on."""
     found: list[Any] = []
-    original = op_templates.value_again
+    original = op_templates.lookup_value
 
     def noted(head: Any, values: Any, inner: int) -> Any:
         made = original(head, values, inner)
@@ -34,7 +34,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             found.append(head)
         return made
 
-    monkeypatch.setattr(call_cache.op_templates, "value_again", noted)
+    monkeypatch.setattr(call_cache.op_templates, "lookup_value", noted)
     return found
 
 

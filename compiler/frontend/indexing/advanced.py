@@ -17,7 +17,7 @@ from ..tensor.tensor import Tensor
 from ..trace.context import current, table
 from ..trace.emit import emit
 
-__all__ = ["Places", "gather", "is_array", "is_mask", "scatter"]
+__all__ = ["IndexArrays", "gather", "is_array", "is_mask", "scatter"]
 
 
 def is_mask(k: Any) -> bool:
@@ -30,7 +30,7 @@ def is_array(k: Any) -> bool:
 
 
 @dataclass
-class Places:
+class IndexArrays:
     """Elements of `source`: `indices`, broadcast, for its dims `axes`, all of the others.
 
     The dims of the indices stand before dim `at` of the others.  With `mode` None an index outside is no error.
@@ -59,30 +59,30 @@ class Places:
         return self.indices[0].ndim
 
 
-def gather(places: Places) -> Tensor:
+def gather(places: IndexArrays) -> Tensor:
     """A copy of the elements."""
     source, rest, at = _row_major(places.source), places.rest, places.at
     order = (*rest[:at], *places.axes, *rest[at:])
     if order != tuple(range(source.ndim)):
         source = apply("shuffle", source, permutation=order)
     result = apply("take", source, *places.indices, axis=at, mode=places.mode)
-    return result if places.source.layout == "row" else _reversed(result).relabelled()
+    return result if places.source.layout == "row" else _reversed(result).swap_layout()
 
 
 def _row_major(t: Tensor) -> Tensor:
     """The tensor with its dims as the user counts them, as a row-major one."""
-    return t if t.layout == "row" else _reversed(t.relabelled())
+    return t if t.layout == "row" else _reversed(t.swap_layout())
 
 
 def _reversed(t: Tensor) -> Tensor:
     return apply("shuffle", t, permutation=tuple(range(t.ndim))[::-1]) if t.ndim > 1 else t
 
 
-def scatter(places: Places, new: Any, combine: str = STORE) -> None:
+def scatter(places: IndexArrays, new: Any, combine: str = STORE) -> None:
     """Store `new`, broadcast, into the elements; see `ops.indexing.Scatter` for elements named twice."""
     source, trace = places.source, current()
     if trace is not None and source.is_lazy:
-        source = trace.adopt(source)
+        source = trace.capture_lazy(source)
     rest, at, rank = places.rest, places.at, places.rank
     shape = places.indices[0].dims
     others = tuple(source.dims[i] for i in rest)

@@ -17,7 +17,7 @@ from ..tensor.storage import give_memory, readable
 from ..tensor.tensor import Tensor
 from ..trace.context import current, table
 from ..trace.symint import as_dim, is_integer
-from .advanced import Places, gather, is_array, is_mask, scatter
+from .advanced import IndexArrays, gather, is_array, is_mask, scatter
 from .data_dependent_slices import is_of_values, sliced
 from .masked import mask_of, masked, put_masked
 
@@ -78,7 +78,7 @@ def _read_now(place: Tensor) -> Tensor:
     """What is at a place now, as a number or copy: a later store there is not seen."""
     trace = current()
     if trace is not None:
-        return (trace.adopt(place) if place.is_lazy else place).snapshot()
+        return (trace.capture_lazy(place) if place.is_lazy else place).snapshot()
     there = readable(place)
     if there is None and not place.reads_only:
         owner, _ = place.owner()
@@ -133,7 +133,7 @@ def accumulate(x: Tensor, key: Any, op: str, new: Any) -> None:
         target.store(apply(op, target, new))
 
 
-def places(x: Tensor, items: list[Any]) -> Places:
+def places(x: Tensor, items: list[Any]) -> IndexArrays:
     """Where a key with index arrays leads: slices, ints and new axes as a view, the arrays for dims of that."""
     if any(k is None for k in items):
         x = view(x, [None if k is None else slice(None) for k in items])
@@ -144,7 +144,7 @@ def places(x: Tensor, items: list[Any]) -> Places:
     source = view(x, [slice(None) if is_array(k) else k for k in items])
     dims = [k for k in items if not is_integer(k)]
     axes = [i for i, k in enumerate(dims) if is_array(k)]
-    return Places(source, axes, [as_tensor(dims[i]) for i in axes], 0 if first else axes[0])
+    return IndexArrays(source, axes, [as_tensor(dims[i]) for i in axes], 0 if first else axes[0])
 
 
 def complete(x: Tensor, key: Any) -> list[Any]:
@@ -222,7 +222,7 @@ def _is_checked(i: Dim, extent: Dim, trace: Trace) -> bool:
     why = "an index in a loop"
     if facts.decide(-extent, "<=", i, why) and facts.decide(i, "<", extent, why):
         return False
-    return bool(trace.uncertain) or any(facts.lowest(room) is None for room in (i + extent, extent - 1 - i))
+    return bool(trace.conditional_depth) or any(facts.lowest(room) is None for room in (i + extent, extent - 1 - i))
 
 
 def _check_mask(mask: Tensor, x: Tensor, axis: int) -> None:
@@ -310,7 +310,7 @@ def _check_iterations(i: Dim, extent: Dim, axis: int, x: Tensor) -> None:
     Where the index may not be used in each, in a branch or a while, calls check it (`_checked_by_call`).
     """
     facts, trace = table(), current()
-    if trace is not None and trace.uncertain:
+    if trace is not None and trace.conditional_depth:
         return
     for room in (i + extent, extent - 1 - i):
         lowest = facts.lowest(room)

@@ -15,7 +15,7 @@ from ..tensor import methods
 from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import table
-from .advanced import Places, gather, is_mask, scatter
+from .advanced import IndexArrays, gather, is_mask, scatter
 from .data_dependent_sizes import stored
 from .unmasked import whole_of
 
@@ -46,7 +46,7 @@ def masked(x: Tensor, mask: Tensor) -> Tensor:
 
     rest = x.dims[mask.ndim :]
     flat = apply("reshape", x, dims=(product(mask.dims), *rest))
-    return gather(Places(flat, [0], [places_of(methods.ravel(mask))], 0, None))
+    return gather(IndexArrays(flat, [0], [places_of(methods.ravel(mask))], 0, None))
 
 
 def put_masked(x: Tensor, mask: Tensor, new: Any) -> None:
@@ -61,4 +61,4 @@ def put_masked(x: Tensor, mask: Tensor, new: Any) -> None:
     if found is not None or value.ndim <= x.ndim - sum(d.const != 1 for d in wide.dims):
         x.store(apply("select", wide, apply("cast", value, dtype=x.element), x))
         return
-    scatter(Places(x, [*range(mask.ndim)], nonzero(mask), 0, None), value)
+    scatter(IndexArrays(x, [*range(mask.ndim)], nonzero(mask), 0, None), value)

@@ -2,11 +2,11 @@
 
 Compiled code never leaves an array: a read outside takes the nearest element, a store outside does nothing
 (`dialects/ops/structure/indexing.py`); and where an equation has no solution it goes on with infinities and NaN
-(`dialects/ops/linalg/factorizations.py`).  What marks them ``mode="raise"`` asks for more: `checked` makes the graph
-again with a number beside them that is 0 as long as all is well, carried through loops and branches like any variable,
-and is given out last.  So it is ordinary arithmetic on every level and every back end.  Whoever calls the code raises
-the error of the check (`Structural.error`, of indices `IndexError`) where it is not 0; `runtime/check_errors.py` takes
-it apart.
+(`dialects/ops/linalg/factorizations.py`).  What marks them ``mode="raise"`` asks for more: `with_runtime_checks` makes
+the graph again with a number beside them that is 0 as long as all is well, carried through loops and branches like any
+variable, and is given out last.  So it is ordinary arithmetic on every level and every back end.  Whoever calls the
+code raises the error of the check (`Structural.error`, of indices `IndexError`) where it is not 0;
+`runtime/check_errors.py` takes it apart.
 
 Python does nothing behind an error, so a store that others see (`Stored`), and a `while`, which might not end, are in a
 branch that runs only where that number still is 0: one for all that follow each other without a check between them.
@@ -32,23 +32,23 @@ from ..scalars.int_ranges import TOO_WIDE, prove
 from ..tensor.apply import apply, cast
 from ..tensor.tensor import Tensor
 from ..trace.emit import constant, emit
-from ..trace.graph import Block, Graph, Loc, Node, Value, moment, schedule
+from ..trace.graph import Block, Graph, Loc, Node, Value, next_serial, schedule
 from ..trace.symint import SymInt
 from ..trace.trace import Trace
 
-__all__ = ["checked"]
+__all__ = ["with_runtime_checks"]
 
 _I64 = DTYPES["i64"]
 
 
-def checked(graph: Graph) -> Graph:
+def with_runtime_checks(graph: Graph) -> Graph:
     """The graph itself where it checks nothing, else one with the word of `check_errors` as its last output."""
     prove(graph.nodes(), graph.table)
     graph = replace(graph, demands=_still_asking(graph.demands))
     if not _asks(graph.walk()):
         graph.forget_stores()
         return graph
-    trace = _Again(graph)
+    trace = _GraphCopy(graph)
     with trace:
         made = _Copy(trace, graph.nodes())
         known = {i.value: i.value for i in graph.inputs if i.value is not None}
@@ -73,7 +73,7 @@ def _still_asking(demands: Sequence[Node]) -> list[Node]:
     return [n for n in demands if n.attrs.get("mode") == RAISE or any(region.demands for region in n.regions)]
 
 
-class _Again(Trace):
+class _GraphCopy(Trace):
     """A trace that goes on with a finished graph's dims and block; nodes stand where the checked ones do."""
 
     def __init__(self, graph: Graph):
@@ -86,7 +86,7 @@ class _Again(Trace):
         node.loc, node.block = self.loc, self.blocks[-1]
         return node.results
 
-    def adopt(self, lazy: Tensor) -> Tensor:
+    def capture_lazy(self, lazy: Tensor) -> Tensor:
         """Lazy tensors are part of the graph."""
         return lazy
 
@@ -94,7 +94,7 @@ class _Again(Trace):
 class _Copy:
     """Makes nodes again, with checks between them; `found` has what each check raises, `places` where it is."""
 
-    def __init__(self, trace: _Again, nodes: Sequence[Node]):
+    def __init__(self, trace: _GraphCopy, nodes: Sequence[Node]):
         self.trace = trace
         self.found: list[Check] = []
         self.places: list[Loc | None] = []
@@ -136,7 +136,7 @@ class _Copy:
                 word = once = apply("eval", Tensor(word)).value
                 self.guarded[self.where_fine(nodes[at:end], known, once, needed)] = since
             if node in self.acting:
-                since = moment()
+                since = next_serial()
             at = end
         return word
 

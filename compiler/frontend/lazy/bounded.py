@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-__all__ = ["keep_latest"]
+__all__ = ["lru_put"]
 
 T = TypeVar("T")
 
 
-def keep_latest(kept: dict[Any, T], key: Any, value: T, most: int) -> None:
+def lru_put(kept: dict[Any, T], key: Any, value: T, most: int) -> None:
     """Put a value into a dict of `most` at most; where it is full the older half goes."""
     kept[key] = value
     if len(kept) > most:

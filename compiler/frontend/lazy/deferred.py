@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, final
 
 from ....dialects.registry import Op
 from ....dialects.types import TensorType
-from ..trace.graph import Loc, Node, Single, Value, moment
-from .structural_key import Form
+from ..trace.graph import Loc, Node, SingleResultNode, Value, next_serial
+from .structural_key import StructuralKey
 
-__all__ = ["Recipe", "Step", "Unmade", "array_of_leaf", "settled"]
+__all__ = ["DeferredValue", "OpTemplate", "Step", "array_of_leaf", "force"]
 
 
 class Step(NamedTuple):
@@ -27,7 +27,7 @@ class Step(NamedTuple):
     text: str
 
 
-class Recipe:
+class OpTemplate:
     """Nodes to be made of given values; `results` count values as a step's operands do.
 
     Two of them are equal where they are the same object.
@@ -51,29 +51,29 @@ class Recipe:
 
 
 @final
-class Unmade(Value):
+class DeferredValue(Value):
     """The only result of a recipe, applied to values that may be unmade themselves; its nodes are `made` at most once.
 
     What a recipe was taken from has one too: so an expression looks the same the first time and later.
     """
 
-    __slots__ = ("_made", "form", "leaves", "loc", "operands", "recipe", "serial")
+    __slots__ = ("_made", "form", "leaves", "loc", "operands", "serial", "template")
 
     index = 0
 
     def __init__(
-        self, recipe: Recipe, form: Form | None, leaves: tuple[Single, ...], operands: list[Value], loc: Loc | None,
-        made: Value | None = None,
+        self, template: OpTemplate, form: StructuralKey | None, leaves: tuple[SingleResultNode, ...],
+        operands: list[Value], loc: Loc | None, made: Value | None = None,
     ):  # fmt: skip
-        self.recipe, self.form, self.leaves = recipe, form, leaves
+        self.template, self.form, self.leaves = template, form, leaves
         self.operands, self.loc, self._made = operands, loc, None
-        self.serial = moment()
+        self.serial = next_serial()
         if made is not None:
             self._is(made)
 
     @property
     def type(self) -> TensorType:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.recipe.types[0]
+        return self.template.types[0]
 
     @property
     def node(self) -> Node:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -88,15 +88,15 @@ class Unmade(Value):
         found: Value | None = self._made
         if found is not None:
             return found
-        waiting: set[Unmade] = set()
+        waiting: set[DeferredValue] = set()
         stack = [self]
         while stack:
             value = stack.pop()
             if value not in waiting:
                 waiting.add(value)
-                stack += [v for v in value.operands if type(v) is Unmade and v._made is None]
+                stack += [v for v in value.operands if type(v) is DeferredValue and v._made is None]
         for value in sorted(waiting, key=lambda v: v.serial):
-            (made,) = value.recipe.made([settled(v) for v in value.operands], value.loc, value.serial)
+            (made,) = value.template.made([force(v) for v in value.operands], value.loc, value.serial)
             value._is(made)
         return self.made()
 
@@ -107,11 +107,11 @@ class Unmade(Value):
             made.leaves, made.form = self.leaves, self.form
 
 
-def settled(value: Value) -> Value:
+def force(value: Value) -> Value:
     """The value, its nodes made."""
-    return value.made() if type(value) is Unmade else value
+    return value.made() if type(value) is DeferredValue else value
 
 
 def array_of_leaf(value: Value) -> Any:
     """The array that a value is; None for what is computed."""
-    return None if type(value) is Unmade else value.node.leaf
+    return None if type(value) is DeferredValue else value.node.leaf

@@ -15,17 +15,17 @@ import numpy as np
 from ....runtime.environment import variable
 from ...config.devices import device_here
 from ...config.knobs import GDB, PASSES
-from ..trace.graph import Single, Value
-from .bounded import keep_latest
-from .structural_key import gathered
+from ..trace.graph import SingleResultNode, Value
+from .bounded import lru_put
+from .structural_key import combine_keys
 
 if TYPE_CHECKING:
     from ...driver.compile_cache import GraphCall
 
-__all__ = ["asked", "known", "remember"]
+__all__ = ["insert", "lookup", "request"]
 
 #: What evaluates an expression of such leaves.
-Run: TypeAlias = Callable[[Sequence[Single]], np.ndarray]
+Run: TypeAlias = Callable[[Sequence[SingleResultNode]], np.ndarray]
 
 #: How many calls are kept; the oldest go first.
 MOST = 2048
@@ -36,21 +36,21 @@ _passes, _gdb = variable(PASSES.name), variable(GDB.name)
 _calls: dict[tuple[Any, ...], Run] = {}
 
 
-def asked(value: Value, written: Value | None = None) -> tuple[tuple[Any, ...], tuple[Single, ...]] | None:
+def request(value: Value, written: Value | None = None) -> tuple[tuple[Any, ...], tuple[SingleResultNode, ...]] | None:
     """What selects the call for an expression whose value goes into the leaf `written`, where one is given; its leaves.
 
     None for what is no plain expression of plain arrays.
     """
-    found = gathered((value,) if written is None else (value, written))
+    found = combine_keys((value,) if written is None else (value, written))
     return None if found is None else ((found[0], device_here(), _passes(), _gdb()), found[1])
 
 
-def known(key: tuple[Any, ...]) -> Run | None:
+def lookup(key: tuple[Any, ...]) -> Run | None:
     """What was remembered for such an expression."""
     return _calls.get(key)
 
 
-def remember(key: tuple[Any, ...], call: GraphCall, places: Sequence[int]) -> None:
+def insert(key: tuple[Any, ...], call: GraphCall, places: Sequence[int]) -> None:
     """Keep a call, without the arrays that it was made for; `places` has, for each of them, its number as a leaf."""
     executable, prepared = call.executable, call.prepared
     lasting = type(executable)(executable.signature.without_sources(), executable.code, executable.native)
@@ -58,7 +58,7 @@ def remember(key: tuple[Any, ...], call: GraphCall, places: Sequence[int]) -> No
 
     seldom = iter(range(OFTEN))
 
-    def run_for_now(leaves: Sequence[Single]) -> np.ndarray:
+    def run_for_now(leaves: Sequence[SingleResultNode]) -> np.ndarray:
         """Run it; what comes often is prepared further."""
         if next(seldom, None) is not None:
             return kept([leaves[i].leaf for i in places])[0]
@@ -70,5 +70,5 @@ def remember(key: tuple[Any, ...], call: GraphCall, places: Sequence[int]) -> No
 
 
 def _keep(key: tuple[Any, ...], run: Run) -> Run:
-    keep_latest(_calls, key, run, MOST)
+    lru_put(_calls, key, run, MOST)
     return run

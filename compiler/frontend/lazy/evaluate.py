@@ -12,9 +12,9 @@ from ....dialects.tx_internal import Stored
 from ...config.devices import device as on_device
 from ...config.devices import device_here, parse_device
 from ..trace.context import current, suspended
-from ..trace.graph import DimTable, Graph, Node, Single, Value, schedule
-from .deferred import array_of_leaf, settled
-from .eval_cache import asked, known, remember
+from ..trace.graph import DimTable, Graph, Node, SingleResultNode, Value, schedule
+from .deferred import array_of_leaf, force
+from .eval_cache import insert, lookup, request
 from .symbolic_shapes import generic, leaf_input
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..tensor.tensor import Tensor
 
-__all__ = ["check_outside_a_trace", "computed", "evaluated", "in_background", "lazy_graph", "run_in_place"]
+__all__ = ["check_outside_a_trace", "evaluate_async", "evaluate_value", "evaluated", "lazy_graph", "run_in_place"]
 
 
 def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
@@ -31,7 +31,7 @@ def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
     The first output is the new content of the leaf `written`, where one is given.  Dims are symbols, so that other
     shapes find the same code; numbers where the expression relies on them (`symbolic_shapes`).
     """
-    outputs = [settled(v) for v in outputs]
+    outputs = [force(v) for v in outputs]
     ordered = _leaves_of(outputs, written)
     try:
         table, inputs, results = generic(outputs, ordered, written)
@@ -55,7 +55,7 @@ def _leaves_of(outputs: Sequence[Value], written: Value | None) -> list[Value]:
     return sorted(leaves, key=lambda v: v.node.serial)
 
 
-def computed(value: Value) -> np.ndarray:
+def evaluate_value(value: Value) -> np.ndarray:
     """The elements of a lazy value in graph dims, in memory of their own."""
     array = array_of_leaf(value)
     return _run(value) if array is None else np.array(array)
@@ -68,17 +68,17 @@ def run_in_place(value: Value, leaf: Value) -> None:
 
 def _run(value: Value, written: Value | None = None) -> np.ndarray:
     """The value of an expression; it goes into the array of the leaf `written`, where one is given."""
-    given = asked(value, written)
+    given = request(value, written)
     if given is not None:
         key, leaves = given
-        call = known(key)
+        call = lookup(key)
         if call is not None:
             return call(leaves)
     return _run_first(value, written, given)
 
 
 def _run_first(
-    value: Value, written: Value | None, given: tuple[tuple[Any, ...], tuple[Single, ...]] | None
+    value: Value, written: Value | None, given: tuple[tuple[Any, ...], tuple[SingleResultNode, ...]] | None
 ) -> np.ndarray:
     """As `_run`, of an expression whose call is not known; it is from now on, where the expression has a form."""
     from ...driver.compile_cache import call_of, evaluate_graph, options_here
@@ -89,11 +89,11 @@ def _run_first(
             return evaluate_graph(graph)[0]
         key, leaves = given
         options = options_here()
-        places = tuple([leaves.index(v) for v in _leaves_of([settled(value)], written)])
+        places = tuple([leaves.index(v) for v in _leaves_of([force(value)], written)])
         arrays = [leaves[i].leaf for i in places]
         call = call_of(graph, options, arrays)
     if not options.lines:
-        remember(key, call, places)
+        insert(key, call, places)
     return call(arrays)[0]
 
 
@@ -101,10 +101,10 @@ def evaluated(t: Tensor, device: str | None = None) -> Tensor:
     """A tensor of its own memory with the elements of `t`, computed on `device`."""
     check_outside_a_trace("eval(device=…)")
     with on_device(device):
-        return t.with_memory(computed(t.value))
+        return t.attach_memory(evaluate_value(t.value))
 
 
-def in_background(work: Callable[[], Any], device: str | None, done: Callable[[Any], object] | None) -> Future[Any]:
+def evaluate_async(work: Callable[[], Any], device: str | None, done: Callable[[Any], object] | None) -> Future[Any]:
     """Run `work` in another thread on `device`: a future of what it gives, set when `done` has been called with that.
 
     An exception of the work, or of `done`, is the future's.

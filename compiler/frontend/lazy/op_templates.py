@@ -17,13 +17,22 @@ from ....dialects.registry import OPS, Op
 from ...diagnostics import user_loc
 from ..tensor.tensor import Tensor
 from ..trace.context import current
-from ..trace.graph import Loc, Node, Value, moment
-from .bounded import keep_latest
-from .deferred import Recipe, Step, Unmade, settled
-from .structural_key import form_of, gathered, known_form, met, new_form
+from ..trace.graph import Loc, Node, Value, next_serial
+from .bounded import lru_put
+from .deferred import DeferredValue, OpTemplate, Step, force
+from .structural_key import combine_keys, insert_key, key_of, lookup_key, merge_leaves
 
 __all__ = [
-    "Operands", "again", "asked", "keep", "keep_value", "of_two", "operands_of", "replayed", "value_again", "value_of",
+    "Operands",
+    "instantiate",
+    "instantiate_value",
+    "lookup",
+    "lookup_binary",
+    "lookup_value",
+    "operands_of",
+    "record",
+    "record_value",
+    "request",
 ]  # fmt: skip
 
 #: How many recipes are kept; the oldest goes first.
@@ -45,7 +54,7 @@ class Operands:
 
     def __init__(self, head: Sequence[Any], values: list[Value], more: Sequence[Any] = ()):
         self.values = values
-        found = gathered(values)
+        found = combine_keys(values)
         self.form, self.leaves = (None, ()) if found is None else ((tuple(head), found[0]), found[1])
         key = [*head, *more]
         for value in values:
@@ -54,10 +63,10 @@ class Operands:
         self.key = tuple(key)
 
 
-_recipes: dict[tuple[Any, ...], Recipe] = {}
+_templates: dict[tuple[Any, ...], OpTemplate] = {}
 
 
-def asked(
+def request(
     op: type[Op] | str, given: Sequence[Any], params: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], list[Value]] | None:
     """What an op is asked for outside a trace, without the types of its operands, and the operands.
@@ -88,19 +97,19 @@ def asked(
     return tuple(head), values
 
 
-def again(head: tuple[Any, ...], values: list[Value]) -> Tensor | None:
+def lookup(head: tuple[Any, ...], values: list[Value]) -> Tensor | None:
     """The result of what is asked for of such expressions as before; None for others.  Called by `apply` alone."""
-    made = value_again(head, values, 3)
-    return None if made is None else Tensor.of_value(made, made.recipe.layout, made.recipe.weak)
+    made = lookup_value(head, values, 3)
+    return None if made is None else Tensor.of_value(made, made.template.layout, made.template.weak)
 
 
-def of_two(op: str, x: Any, y: Any) -> Tensor | None:
-    """As `again`, of what most operators are between: two tensors.  Called by operators alone."""
+def lookup_binary(op: str, x: Any, y: Any) -> Tensor | None:
+    """As `lookup`, of what most operators are between: two tensors.  Called by operators alone."""
     if type(x) is not Tensor or type(y) is not Tensor or x.weak or y.weak or current() is not None:
         return None
     values = [x._value if x._parent is None else x.value, y._value if y._parent is None else y.value]
-    made = value_again((op, x.layout, y.layout), values, 3)
-    return None if made is None else Tensor.of_value(made, made.recipe.layout, made.recipe.weak)
+    made = lookup_value((op, x.layout, y.layout), values, 3)
+    return None if made is None else Tensor.of_value(made, made.template.layout, made.template.weak)
 
 
 def operands_of(
@@ -117,70 +126,70 @@ def _is_plain_parameter(x: Any) -> bool:
     return type(x) in _PARAMETERS or (type(x) is tuple and all(type(i) is int for i in x))
 
 
-def replayed(operands: Operands) -> Any:
+def instantiate(operands: Operands) -> Any:
     """The result of an op on operands like earlier ones; None where there were none.  Called by `apply` alone."""
-    recipe = _recipes.get(operands.key)
-    if recipe is None:
+    template = _templates.get(operands.key)
+    if template is None:
         return None
-    if len(recipe.results) == 1:
-        return Tensor.of_value(_unmade(recipe, operands, user_loc(2)), recipe.layout, recipe.weak)
-    made = recipe.made([settled(v) for v in operands.values], user_loc(2), moment())
-    return tuple([Tensor(v, layout=recipe.layout, weak=recipe.weak) for v in made])
+    if len(template.results) == 1:
+        return Tensor.of_value(_deferred(template, operands, user_loc(2)), template.layout, template.weak)
+    made = template.made([force(v) for v in operands.values], user_loc(2), next_serial())
+    return tuple([Tensor(v, layout=template.layout, weak=template.weak) for v in made])
 
 
-def value_again(head: tuple[Any, ...], values: list[Value], inner: int) -> Unmade | None:
+def lookup_value(head: tuple[Any, ...], values: list[Value], inner: int) -> DeferredValue | None:
     """What was made of such expressions, of these; None where nothing was.
 
     `inner` is that of `user_loc`, for this function.
     """
-    if len(values) == 2:  # most are: as `gathered`, without its loop
+    if len(values) == 2:  # most are: as `combine_keys`, without its loop
         first, second = values
-        one, other, leaves = first.form or form_of(first), second.form or form_of(second), first.leaves
+        one, other, leaves = first.form or key_of(first), second.form or key_of(second), first.leaves
         if one is None or other is None:
             return None
-        place, leaves = met((first,) if leaves is None else leaves, second)
+        place, leaves = merge_leaves((first,) if leaves is None else leaves, second)
         parts: Any = one, other, place
     else:
-        found = gathered(values)
+        found = combine_keys(values)
         if found is None:
             return None
         parts, leaves = found
-    form = known_form((head, parts))
-    return None if form is None else Unmade(form.recipe, form, leaves, values, user_loc(inner))
+    form = lookup_key((head, parts))
+    return None if form is None else DeferredValue(form.template, form, leaves, values, user_loc(inner))
 
 
-def value_of(operands: Operands) -> Value | None:
-    """What `keep_value` was given for operands like these, of them; None where there were none."""
-    recipe = _recipes.get(operands.key)
-    return None if recipe is None else _unmade(recipe, operands, user_loc(2))
+def instantiate_value(operands: Operands) -> Value | None:
+    """What `record_value` was given for operands like these, of them; None where there were none."""
+    template = _templates.get(operands.key)
+    return None if template is None else _deferred(template, operands, user_loc(2))
 
 
-def _unmade(recipe: Recipe, operands: Operands, loc: Loc | None, made: Value | None = None) -> Unmade:
+def _deferred(template: OpTemplate, operands: Operands, loc: Loc | None, made: Value | None = None) -> DeferredValue:
     """The only result of a recipe, of operands of these types."""
-    form = None if operands.form is None else known_form(operands.form) or new_form(operands.form, recipe)
-    return Unmade(recipe, form, operands.leaves, operands.values, loc, made)
+    form = None if operands.form is None else lookup_key(operands.form) or insert_key(operands.form, template)
+    return DeferredValue(template, form, operands.leaves, operands.values, loc, made)
 
 
-def keep(operands: Operands, since: int, result: Any) -> None:
+def record(operands: Operands, since: int, result: Any) -> None:
     """Note what an op made of its operands: the nodes with serial numbers from `since` on."""
     results = result if isinstance(result, tuple) else (result,)
     if all(_is_plain(r) and r.layout == results[0].layout and r.weak == results[0].weak for r in results):
         values = [r.value for r in results]
-        recipe = _kept(operands, since, values, results[0].layout, results[0].weak)
-        if recipe is not None and len(values) == 1:
-            results[0].latest = _unmade(recipe, operands, values[0].node.loc, values[0])
+        template = _record(operands, since, values, results[0].layout, results[0].weak)
+        if template is not None and len(values) == 1:
+            results[0].deferred_value = _deferred(template, operands, values[0].node.loc, values[0])
 
 
-def keep_value(operands: Operands, since: int, result: Value) -> Value:
+def record_value(operands: Operands, since: int, result: Value) -> Value:
     """Note what anything made of operands, that depends on nothing but their key: the value to go on with."""
-    recipe = _kept(operands, since, [result])
-    return result if recipe is None else _unmade(recipe, operands, result.node.loc, result)
+    template = _record(operands, since, [result])
+    return result if template is None else _deferred(template, operands, result.node.loc, result)
 
 
-def _kept(
+def _record(
     operands: Operands, since: int, results: Sequence[Value], layout: str = "row", weak: str = ""
-) -> Recipe | None:
-    given = [settled(v) for v in operands.values]
+) -> OpTemplate | None:
+    given = [force(v) for v in operands.values]
     nodes = _made(results, given, since)
     if nodes is None:
         return None
@@ -196,8 +205,8 @@ def _kept(
         for r in node.results:
             numbers[r] = count
             count += 1
-    made = Recipe(tuple(steps), tuple(numbers[v] for v in results), tuple(v.type for v in results), layout, weak)
-    keep_latest(_recipes, operands.key, made, MOST)
+    made = OpTemplate(tuple(steps), tuple(numbers[v] for v in results), tuple(v.type for v in results), layout, weak)
+    lru_put(_templates, operands.key, made, MOST)
     return made
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...call.facts import as_dense_strided
-from .bounded import keep_latest
+from .bounded import lru_put
 
 if TYPE_CHECKING:
-    from ..trace.graph import Single, Value
-    from .deferred import Recipe
+    from ..trace.graph import SingleResultNode, Value
+    from .deferred import OpTemplate
 
-__all__ = ["Form", "forget", "form_of", "gathered", "known_form", "met", "new_form"]
+__all__ = ["StructuralKey", "combine_keys", "forget", "insert_key", "key_of", "lookup_key", "merge_leaves"]
 
 #: How many forms are kept.
 MOST = 8192
@@ -28,26 +28,26 @@ MOST = 8192
 MOST_LEAVES = 256
 
 
-class Form:
-    """What an expression computes; equal where it is the same object.  `recipe` says how, where one does."""
+class StructuralKey:
+    """What an expression computes; equal where it is the same object.  `template` says how, where one does."""
 
-    __slots__ = ("recipe",)
+    __slots__ = ("template",)
 
-    def __init__(self, recipe: Recipe | None = None):
-        self.recipe = recipe
+    def __init__(self, template: OpTemplate | None = None):
+        self.template = template
 
 
-_forms: dict[tuple[Any, ...], Form] = {}
+_forms: dict[tuple[Any, ...], StructuralKey] = {}
 
 
 #: The form that has a key; None where there is none.
-known_form = _forms.get
+lookup_key = _forms.get
 
 
-def new_form(key: tuple[Any, ...], recipe: Recipe | None = None) -> Form:
+def insert_key(key: tuple[Any, ...], template: OpTemplate | None = None) -> StructuralKey:
     """A form for a key that none is known for."""
-    made = Form(recipe)
-    keep_latest(_forms, key, made, MOST)
+    made = StructuralKey(template)
+    lru_put(_forms, key, made, MOST)
     return made
 
 
@@ -56,15 +56,15 @@ def forget() -> None:
     _forms.clear()
 
 
-def gathered(values: Sequence[Value]) -> tuple[Any, tuple[Single, ...]] | None:
+def combine_keys(values: Sequence[Value]) -> tuple[Any, tuple[SingleResultNode, ...]] | None:
     """What values compute, with the places that the leaves of each have among those before; and all leaves.
 
     None where one has no form, or where there are too many leaves.
     """
     parts: Any = None
-    leaves: tuple[Single, ...] | None = None
+    leaves: tuple[SingleResultNode, ...] | None = None
     for value in values:
-        form = value.form or form_of(value)
+        form = value.form or key_of(value)
         if form is None:
             return None
         if leaves is None:
@@ -72,14 +72,14 @@ def gathered(values: Sequence[Value]) -> tuple[Any, tuple[Single, ...]] | None:
             if leaves is None:
                 leaves = (value,)
         else:
-            place, leaves = met(leaves, value)
+            place, leaves = merge_leaves(leaves, value)
             parts = parts, form, place
             if len(leaves) > MOST_LEAVES:
                 return None
     return parts, leaves or ()
 
 
-def met(leaves: tuple[Single, ...], value: Value) -> tuple[Any, tuple[Single, ...]]:
+def merge_leaves(leaves: tuple[SingleResultNode, ...], value: Value) -> tuple[Any, tuple[SingleResultNode, ...]]:
     """Where the leaves of a value are among others, and all of them."""
     more = value.leaves
     if more is None:
@@ -90,7 +90,7 @@ def met(leaves: tuple[Single, ...], value: Value) -> tuple[Any, tuple[Single, ..
     return tuple([places.setdefault(leaf, len(places)) for leaf in more]), tuple(places)
 
 
-def form_of(value: Value) -> Form | None:
+def key_of(value: Value) -> StructuralKey | None:
     """The form of a value; None for what is no plain expression of plain arrays."""
     stack = [value]
     while stack:
@@ -111,16 +111,16 @@ def _find(value: Value) -> None:
     if node.regions or node.block is not None:
         value.leaves = ()
         return
-    leaves: tuple[Single, ...] | None
+    leaves: tuple[SingleResultNode, ...] | None
     if node.op is None:
         key = _of_array(value)
         leaves = () if key is None else None
     else:
-        found = gathered(node.operands)
+        found = combine_keys(node.operands)
         key, leaves = (None, ()) if found is None else ((node.text, value.index, found[0]), found[1])
     # The form last: another thread that finds it finds the leaves.
     value.leaves = leaves
-    value.form = None if key is None else known_form(key) or new_form(key)
+    value.form = None if key is None else lookup_key(key) or insert_key(key)
 
 
 def _of_array(value: Value) -> tuple[Any, ...] | None:

@@ -238,13 +238,13 @@ def _squeeze(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any
 def _contract(made: _Generic, node: Node, operands: list[Value]) -> dict[str, Any]:
     """Pairs have equal sizes, the right operand's under the left one's names; one column has code of its own."""
     a, b = operands
-    met = (*node.attrs["batch"], *node.attrs["pairs"])
-    for i, j in met:
+    merge_leaves = (*node.attrs["batch"], *node.attrs["pairs"])
+    for i, j in merge_leaves:
         made.table.equate(made.type(a).dims[i], made.type(b).dims[j])
-    columns = {j for _, j in met}
+    columns = {j for _, j in merge_leaves}
     made.table.all_ones([d for j, d in enumerate(made.type(b).dims) if j not in columns], "a contraction asks")
     dims = list(made.type(b).dims)
-    for i, j in met:
+    for i, j in merge_leaves:
         dims[j] = made.type(a).dims[i]
     operands[1] = made.seen(b, tuple(dims))
     return node.attrs

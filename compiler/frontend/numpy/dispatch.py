@@ -24,7 +24,7 @@ from .complex_order import PAIRS
 from .functions.linalg.products import matmul, power
 from .functions.registry import call
 from .out_arrays import into
-from .ufunc_table import dotted_name, fold_of, is_numpys, plain_map, recognised, scan_of
+from .ufunc_table import dotted_name, elementwise_op, find_op_for, is_numpys, reduction_for, scan_of
 
 __all__ = ["function", "has_handler", "library_function", "ufunc"]
 
@@ -36,7 +36,7 @@ def library_function(f: Any) -> Any:
     """What staged code calls for a library's Python function that is known here, but which itself knows arrays only."""
     if not dotted_name(f).startswith("scipy."):  # the only library whose functions are known
         return f
-    name, handler = recognised(f), _handler(f)
+    name, handler = find_op_for(f), _handler(f)
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -53,10 +53,10 @@ def library_function(f: Any) -> Any:
 
 def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``f(*inputs)``, or a method of `f`, with all of NumPy's arguments that have a meaning for tensors."""
-    op = None if kwargs or method != "__call__" or _of_complex(f, inputs) else plain_map(f)
+    op = None if kwargs or method != "__call__" or _of_complex(f, inputs) else elementwise_op(f)
     if op is not None:
         return strong(apply(op, *(inputs if is_numpys(f) else _in_librarys_loop(f, inputs))))
-    name = recognised(f)
+    name = find_op_for(f)
     if name is None and _handler(f) is None and f is not np.matmul:
         raise _refused(f)
     if method != "__call__" and name is None:
@@ -65,13 +65,13 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         assert name is not None
         return _at(name, *inputs)
     if method in ("reduce", "accumulate"):
-        found = fold_of(f) if method == "reduce" else scan_of(f)
+        found = reduction_for(f) if method == "reduce" else scan_of(f)
         if found is None:
             raise OpError(f"np.{f.__name__}.{method} is not supported", code="TX0270")
         given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
         x, axis, *rest = (*inputs, given.pop("axis", 0)) if len(inputs) == 1 else inputs
         return strong((reduce if method == "reduce" else scan)(found, x, axis, *rest, **given))
-    if method == "reduceat" and name is not None and (fold := fold_of(f)) is not None:
+    if method == "reduceat" and name is not None and (fold := reduction_for(f)) is not None:
         from .functions.statistics.segments import reduceat  # as few do
 
         given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
@@ -143,7 +143,7 @@ def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict
         result = apply(name, *inputs)
     results = strong(tuple(map(_as_number, result if isinstance(result, tuple) else (result,))))
     targets = out if isinstance(out, tuple) else (out,) * len(results)
-    placed = [_placed(f, r, target, where, casting) for r, target in zip(results, targets)]
+    placed = [_store_out(f, r, target, where, casting) for r, target in zip(results, targets)]
     return tuple(placed) if isinstance(result, tuple) else placed[0]
 
 
@@ -199,7 +199,7 @@ def _resolved(f: np.ufunc, tensors: list[Tensor]) -> tuple[np.dtype[Any], ...] |
 _WEAK: dict[str, type] = {"int": int, "float": float, "complex": complex}
 
 
-def _placed(f: Any, result: Any, target: Any, where: Any, casting: str) -> Any:
+def _store_out(f: Any, result: Any, target: Any, where: Any, casting: str) -> Any:
     """`result`, or `target` with it stored where `where` is true."""
     if where is not True and target is None:
         raise OpError(f"np.{f.__name__} with where= needs out=", "use np.where", "TX0240")
@@ -222,7 +222,7 @@ _PYTHONS = (np.real, np.imag, np.allclose, np.array_equal, np.array_equiv, np.li
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other NumPy function."""
     if _handler(f) is None:
-        name = recognised(f)
+        name = find_op_for(f)
         if name is None:
             raise _refused(f)
         if issubclass(OPS[name], Reduction):

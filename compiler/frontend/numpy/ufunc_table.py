@@ -9,7 +9,7 @@ import numpy as np
 
 from ....dialects.registry import OPS, Map, Reduction, Scan
 
-__all__ = ["dotted_name", "fold_of", "is_numpys", "plain_map", "recognised", "scan_of"]
+__all__ = ["dotted_name", "elementwise_op", "find_op_for", "is_numpys", "reduction_for", "scan_of"]
 
 #: Functions that are more than their op, or have no meaning for some dtypes that it takes.
 _ASKED = (np.fabs, np.float_power, np.power, np.reciprocal, np.sign, np.negative, np.positive)
@@ -26,7 +26,7 @@ def _known() -> dict[Any, str]:
     return found
 
 
-def recognised(f: Any) -> str | None:
+def find_op_for(f: Any) -> str | None:
     """The op that a function of NumPy, or of a library the registry names, means; None where there is none."""
     try:
         found = _known().get(f)
@@ -50,10 +50,10 @@ def is_numpys(f: np.ufunc) -> bool:
     return getattr(np, f.__name__, None) is f
 
 
-def fold_of(f: np.ufunc) -> str | None:
+def reduction_for(f: np.ufunc) -> str | None:
     """The reduction that ``f.reduce`` means; None where there is none."""
     folds = [op for op in OPS.values() if issubclass(op, Reduction)]
-    meant = recognised(f)
+    meant = find_op_for(f)
     merged = [op for op in folds if getattr(op, "by", None) == meant]
     exact = (op.name for op in merged or folds if op.numpy == f.reduce)
     return next(exact, merged[0].name if merged else None)
@@ -61,14 +61,14 @@ def fold_of(f: np.ufunc) -> str | None:
 
 def scan_of(f: np.ufunc) -> str | None:
     """The scan that ``f.accumulate`` means; None where there is none."""
-    fold = fold_of(f)
+    fold = reduction_for(f)
     return next((op.name for op in OPS.values() if issubclass(op, Scan) and op.by == fold), None)
 
 
 @functools.cache
-def plain_map(f: np.ufunc) -> type[Map] | None:
+def elementwise_op(f: np.ufunc) -> type[Map] | None:
     """The elementwise op that a call of `f` without other arguments is; None where there is more to it."""
-    op = OPS.get(recognised(f) or "")
+    op = OPS.get(find_op_for(f) or "")
     if op is None or not issubclass(op, Map) or op.results != 1 or f in _ASKED:
         return None
     return op

@@ -17,7 +17,7 @@ from ....dialects.registry import OPS, Map, OpError
 from ....dialects.scalar.program import ScalarProgram, Step
 from ....dialects.types import DTYPES, DType, tensor_type
 from ..staging import regions
-from ..staging.staging import Runtime
+from ..staging.staging import StagedRuntime
 from ..tensor.apply import as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import current
@@ -68,7 +68,7 @@ def traced(f: Callable[..., Any], kinds: Sequence[DType], together: bool = False
     with Trace("expression") if trace is None else nullcontext(trace) as inner:
         with regions.region(inner, [tensor_type(kind) for kind in kinds]) as block:
             scalars = tuple(Tensor(v) for v in block.args)
-            staged = Runtime(None, inner.captures).fn(f)  # what it takes from outside is a fact of the trace
+            staged = StagedRuntime(None, inner.captures).fn(f)  # what it takes from outside is a fact of the trace
             before, inner.binds = inner.binds, False
             try:
                 result = as_tensor(staged(scalars) if together else staged(*scalars))

@@ -14,7 +14,7 @@ from ...diagnostics import TxcError
 from ..trace.graph import Graph
 from ..trace.trace import Trace
 from ..tx.parser import Parameter, read_parameters
-from .staging import Runtime, run_staged
+from .staging import StagedRuntime, run_staged
 
 __all__ = ["declared_graph"]
 
@@ -44,7 +44,7 @@ def declared_graph(function: Callable[..., Any], declaration: str) -> Graph:
         sizes: dict[str, Any] = {}
         values = {p.name: p.declare(trace, sizes) for p in parameters.values()}
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
-        return trace.finish(run_staged(function, Runtime(), bound))
+        return trace.finish(run_staged(function, StagedRuntime(), bound))
 
 
 def _read(declaration: str) -> list[Parameter]:

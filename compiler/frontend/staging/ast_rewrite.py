@@ -1,9 +1,9 @@
 """The rewriting half of staging: an ordinary Python function becomes one whose control flow calls the front end.
 
-Each construct turns into a call of the runtime object (`staging.Runtime`, bound to the name ``__txc``).  Its parts
-become functions inside the function, which declare what they bind ``nonlocal``, so that all variables are cells which
-the runtime can read and set (`state/state.py`), and the decision between plain Python and a structured op falls when
-the values are known:
+Each construct turns into a call of the runtime object (`staging.StagedRuntime`, bound to the name ``__txc``).  Its
+parts become functions inside the function, which declare what they bind ``nonlocal``, so that all variables are cells
+which the runtime can read and set (`state/state.py`), and the decision between plain Python and a structured op falls
+when the values are known:
 
     for i in it: body        ->  __txc.for_(it, part(item), stop, carries)
     while c: body            ->  __txc.while_(test, body, carries)

@@ -7,7 +7,8 @@ A pure rewriting of Python's AST, for the functions that are staged and for `.tx
   it ends after an iteration that sets it.  A loop's `else` is an `if not` of that flag behind it.
 
 What follows an `if` one branch of which always jumps moves into the other; only where a branch may jump or not does a
-flag guard what follows.  Variables made here start with `MADE`; each is read only where a flag says that it was set.
+flag guard what follows.  Variables made here start with `GENERATED_PREFIX`; each is read only where a flag says that
+it was set.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from typing import NamedTuple
 
 from .induction import counting
 
-__all__ = ["MADE", "NotStaged", "rebuild_result", "stop_of"]
+__all__ = ["GENERATED_PREFIX", "NotStaged", "rebuild_result", "stop_of"]
 
 #: What the names of variables made here start with.
-MADE = "__txc_"
+GENERATED_PREFIX = "__txc_"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _LOOPS = (ast.For, ast.While)
 _NEGATED = ast.Not()
@@ -175,7 +176,7 @@ class _Rewriter:
 
     def fresh(self, kind: str) -> str:
         self.count += 1
-        return f"{MADE}{kind}_{self.count}"
+        return f"{GENERATED_PREFIX}{kind}_{self.count}"
 
     def set(self, at: ast.stmt, name: str, value: ast.expr | bool) -> ast.stmt:
         given = ast.Constant(value) if isinstance(value, bool) else value
@@ -235,13 +236,20 @@ class _Rewriter:
             raise NotStaged(node, text, "return the same kind of value")
         parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] if node.value else []
         parts = parts if self.results != 0 else []
-        sets = [self.set(node, f"{MADE}value_{i}", part) for i, part in enumerate(parts) if i not in self.unchanged]
-        return [*sets, self.set(node, f"{MADE}returned", True)]
+        sets = [
+            self.set(node, f"{GENERATED_PREFIX}value_{i}", part)
+            for i, part in enumerate(parts)
+            if i not in self.unchanged
+        ]
+        return [*sets, self.set(node, f"{GENERATED_PREFIX}returned", True)]
 
     def kept(self, at: ast.stmt) -> ast.Return:
         """``return`` of what was kept."""
         count = 1 if self.results is None else self.results
-        names = [copy.deepcopy(self.unchanged.get(i)) or ast.Name(f"{MADE}value_{i}", ast.Load()) for i in range(count)]
+        names = [
+            copy.deepcopy(self.unchanged.get(i)) or ast.Name(f"{GENERATED_PREFIX}value_{i}", ast.Load())
+            for i in range(count)
+        ]
         several = ast.Tuple(list(names), ast.Load()) if names else ast.Constant(None)
         value = names[0] if self.results is None else several
         return ast.fix_missing_locations(ast.copy_location(ast.Return(value), at))
@@ -272,7 +280,7 @@ class _Rewriter:
             node.body = self.some(node, node.body, place._replace(skips=(*place.skips, skip)))
             guarded = [self.if_(rest[0], skip, self.block(rest, place), negated=True)] if rest and not always else []
             return [self.set(node, skip, False), node, *guarded]
-        returned = f"{MADE}returned"
+        returned = f"{GENERATED_PREFIX}returned"
         node.body = self.some(node, node.body, place._replace(flagged=True))
         last: list[ast.stmt] = [self.kept(node)] if always else [self.if_(node, returned, [self.kept(node)]), *rest]
         return [self.set(node, returned, False), node, *self.block(last, place)]
@@ -296,7 +304,7 @@ class _Rewriter:
                     ast.copy_location(ast.BoolOp(ast.And(), [going, node.test]), node.test)
                 )
             if returns and not place.flagged:
-                before.append(self.set(node, f"{MADE}returned", False))
+                before.append(self.set(node, f"{GENERATED_PREFIX}returned", False))
         if stop is not None and (name := _counter(node)) is not None and self.read_later(name, node):
             # Where a loop was left says its counter, which no closed form gives.
             last = self.fresh("last")
@@ -308,7 +316,7 @@ class _Rewriter:
         if returns:
             leave = self.kept(node)
             leave.forwarded = True  # type: ignore[attr-defined]
-            after.append(leave if forever else self.if_(node, f"{MADE}returned", [leave]))
+            after.append(leave if forever else self.if_(node, f"{GENERATED_PREFIX}returned", [leave]))
         if node.orelse and not forever:
             after += [self.if_(node.orelse[0], stop, node.orelse, negated=True)] if stop is not None else node.orelse
         node.orelse = []

@@ -19,9 +19,9 @@ from ..tensor.apply import as_tensor, truth
 from ..tensor.tensor import Tensor
 from ..trace.context import require
 from ..trace.demands import demand
-from ..trace.graph import moment
+from ..trace.graph import next_serial
 from ..trace.symint import SymInt
-from .break_lowering import MADE
+from .break_lowering import GENERATED_PREFIX
 from .builtins import REPLACED, staging_error
 from .iterables import Some, StagedIterable, as_staged
 from .unroll import WRITTEN_OUT, endless
@@ -77,13 +77,13 @@ class Comprehension:
 
     def __iter__(self) -> Iterator[Any]:
         """The items one by one, as Python makes them: each adds to the program."""
-        adding, since = 0, moment()
+        adding, since = 0, next_serial()
         for item in self._items(0, self.first):
-            adding += moment() > since + 1
+            adding += next_serial() > since + 1
             if adding > WRITTEN_OUT and as_staged(self.first) is not None:
                 raise endless(WRITTEN_OUT)
             yield item
-            since = moment()
+            since = next_serial()
 
     def _items(self, number: int, items: Any) -> Iterator[Any]:
         level = self.levels[number]
@@ -267,7 +267,7 @@ def _found(what: bool) -> Callable[..., Any]:
         made = Comprehension.of(runtime, items)
         if made is None:
             return any(items) if what else all(items)
-        name = f"{MADE}found"
+        name = f"{GENERATED_PREFIX}found"
 
         def loop() -> Any:
             found = types.CellType(False)

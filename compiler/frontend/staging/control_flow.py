@@ -40,15 +40,15 @@ from ..tensor.tensor import Tensor
 from ..trace.captures import Captures
 from ..trace.context import require
 from ..trace.demands import Ended, demand, end_by
-from ..trace.graph import moment
+from ..trace.graph import next_serial
 from ..trace.symint import SymInt, as_dim, is_integer
 from ..trace.undefined import Undefined
 from . import regions
-from .break_lowering import MADE
+from .break_lowering import GENERATED_PREFIX
 from .builtins import staging_error
 from .iterables import Elements, Some, StagedIterable, StagedRange, as_staged
 from .regions import Fork, not_one_bool
-from .unroll import LIMIT, REFUSALS, WRITTEN_OUT, Refused, computing, endless, paying
+from .unroll import LIMIT, REFUSALS, WRITTEN_OUT, NotALoop, computing, endless, worth_a_loop
 
 __all__ = ["ControlFlow"]
 
@@ -66,7 +66,7 @@ class _Measured(Exception):
 
 
 class ControlFlow:
-    """The part of `Runtime` that conditions and statements call."""
+    """The part of `StagedRuntime` that conditions and statements call."""
 
     captures: Captures
 
@@ -310,11 +310,11 @@ class ControlFlow:
 
         def going() -> Any:
             if not isinstance(found := test(), (Tensor, SymInt)):
-                raise Refused("nothing that its condition depends on changes")
+                raise NotALoop("nothing that its condition depends on changes")
             return found
 
         def many() -> bool:
-            self._while(going, body, carries, paying)
+            self._while(going, body, carries, worth_a_loop)
             return True
 
         self._rounds(test, body, carries, many)
@@ -348,9 +348,9 @@ class ControlFlow:
                     if done:
                         return
                     continue
-            since = moment()
+            since = next_serial()
             body()
-            adding += moment() > since + 1
+            adding += next_serial() > since + 1
             if adding > LIMIT:
                 raise endless(LIMIT, refusal)
 
@@ -494,8 +494,8 @@ class ControlFlow:
             rest = range(now.at(location), end, by)
             looped = rest if whole else rest[:-1]
             if len(looped) <= UNROLL:
-                raise Refused("it is short")
-            loop(looped.start, looped.stop, lambda names, state, _: paying(names, state))
+                raise NotALoop("it is short")
+            loop(looped.start, looped.stop, lambda names, state, _: worth_a_loop(names, state))
             return whole
 
         self._rounds(test, body, carries, many, at_once=len(range(start, end, by)) > UNROLL)
@@ -541,9 +541,9 @@ class ControlFlow:
         if learnt.adds is None:
 
             def first() -> None:
-                since = moment()
+                since = next_serial()
                 body(known[0])
-                learnt.adds = moment() - since
+                learnt.adds = next_serial() - since
                 raise _Measured
 
             try:
@@ -693,10 +693,10 @@ class ControlFlow:
         """
         adding, most = 0, LIMIT if refusal is None else WRITTEN_OUT
         for item in items:
-            since = moment()
+            since = next_serial()
             if not self._unless_stopped(stop, _call(body, item), roots, carries):
                 break
-            adding += moment() > since + 1
+            adding += next_serial() > since + 1
             if adding > most and (refusal is not None or not isinstance(items, Sized)):
                 raise endless(most, refusal)
 
@@ -732,7 +732,7 @@ class ControlFlow:
             body(at.cell_contents)
             at.cell_contents = at.cell_contents + counted.step
 
-        name = f"{MADE}counter"
+        name = f"{GENERATED_PREFIX}counter"
         bound, at_head, after = carries
         carries = (*bound, name), (*at_head, name), after
         self._while(test, iteration, carries, roots={**roots, name: at}, ran=self._deferred(test))

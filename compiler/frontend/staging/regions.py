@@ -29,7 +29,7 @@ from ..trace.emit import emit, resolved
 from ..trace.graph import Block, Value, inside
 from ..trace.symint import SymInt, as_dim, is_integer
 from ..trace.undefined import Undefined
-from .break_lowering import MADE
+from .break_lowering import GENERATED_PREFIX
 
 if TYPE_CHECKING:
     from ..indexing.data_dependent_sizes import Binding
@@ -53,7 +53,7 @@ __all__ = [
 _ROUNDS = 12
 
 
-class _Again(Exception):
+class _Retrace(Exception):
     """The plan was wrong and has been corrected: trace the body once more."""
 
 
@@ -186,7 +186,7 @@ class _Carried:
         return tuple(fresh.get(i, t) for i, t in enumerate(self.given))
 
     def results(self, arguments: tuple[Any, ...], returned: Any, block: Block) -> list[Value]:
-        """The values the body hands on; `_Again` where the plan has to change first."""
+        """The values the body hands on; `_Retrace` where the plan has to change first."""
         results = list(returned) if isinstance(returned, (tuple, list)) else [returned]
         if len(results) != len(self.given):
             raise OpError(f"the body gives {len(results)} values for {len(self.given)} variables", code="TX0290")
@@ -212,11 +212,11 @@ class _Carried:
                 self.written.append(owner)
                 again = True
         if again:
-            raise _Again
+            raise _Retrace
         made = {i: self._fitted(i, start, arguments[i], results[i]) for i, start in list(self.rebound.items())}
         sizes = self.sizes.handed_on(self.trace, made)
         if sizes is None:
-            raise _Again
+            raise _Retrace
         made = self.sizes.within(self.trace, made)
         handed: list[Value] = []
         self.steady.clear()
@@ -240,12 +240,12 @@ class _Carried:
         name, have = self.names[i], arg.type
         if start.weak and not new.weak and new.ndim == 0 and have.rank == 0:
             self.casts[i] = (new.element, "")
-            raise _Again
+            raise _Retrace
         if start.weak and new.weak != start.weak and new.ndim == 0:
             common = common_dtype([start, new])
             if common is not start.element:
                 self.casts[i] = (common, new.weak)
-                raise _Again
+                raise _Retrace
         if new.weak and new.element is not have.dtype:
             new = cast(new, have.dtype)
         if new.element is not have.dtype or new.ndim != have.rank:
@@ -267,7 +267,7 @@ class _Carried:
                 if i in self.resized:
                     resized = {k: t for k, t in self.rebound.items() if k in self.resized}
                     self.sizes.mark(self.trace, (i, at), resized)
-                    raise _Again from error
+                    raise _Retrace from error
                 raise Unsettled(
                     self.carried,
                     i,
@@ -282,7 +282,7 @@ class _Carried:
         self.hints.rebound, self.hints.written, self.hints.sizes = [*self.rebound], [*self.written], self.sizes
         for t, value in zip(self.written, results[len(results) - len(self.written) :]):
             before = t.value
-            self.trace.note_write(t, before, t)
+            self.trace.record_write(t, before, t)
             t._value = value
         fresh = self._split(results, checked=True)
         if self.may_fail:
@@ -335,7 +335,7 @@ def region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> 
     `certain` where it runs in every iteration of the loops around it.
     """
     block, depth = Block(types, trace.block), len(trace.blocks)
-    trace.uncertain += not certain
+    trace.conditional_depth += not certain
     trace.enter([block])
     trace.writes.append({})
     trace.writers.append([])
@@ -346,7 +346,7 @@ def region(trace: Trace, types: Sequence[TensorType], certain: bool = False) -> 
         raise
     finally:
         trace.leave(depth)
-        trace.uncertain -= not certain
+        trace.conditional_depth -= not certain
         trace.writers.pop()
         for owner, before in trace.writes.pop().items():
             owner._value = before
@@ -421,7 +421,7 @@ def for_(
                     returned = body(item, arguments)
                     _own_writes(trace, block)
                     block.outputs = closed(trace, block, plan.results(arguments, returned, block))
-            except _Again:
+            except _Retrace:
                 continue
             finally:
                 del facts.loops[symbol]
@@ -469,7 +469,7 @@ def while_(
                     returned = body(arguments)
                     _own_writes(trace, block)
                     block.outputs = closed(trace, block, plan.results(arguments, returned, block))
-            except _Again:
+            except _Retrace:
                 continue
             results = emit(OPS["while"], initial, {}, [resolved(v) for v in initial], (test, block), loc)
             return plan.after(results, arguments)
@@ -546,7 +546,7 @@ class Fork:
         is_seen = types or any(block.demands for block in self.blocks)
         results = emit(OPS["if"], (self.cond.value,), {}, types, self.blocks, self.loc) if is_seen else ()
         for t, r in zip(written, results[len(joined) :]):
-            self.trace.note_write(t, t.value, t)
+            self.trace.record_write(t, t.value, t)
             t._value = r
         if self.trace.fine is not None and _among(self.trace.fine, written):
             go_on(self.trace)
@@ -566,7 +566,7 @@ class Fork:
 
     def _as_one_type(self, a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:
         """Two values of one place, each as at the end of its side, at one dtype and shape."""
-        if name.startswith(MADE) and isinstance(a, Undefined) is not isinstance(b, Undefined):
+        if name.startswith(GENERATED_PREFIX) and isinstance(a, Undefined) is not isinstance(b, Undefined):
             # A flag says that it has no value here: it may be anything.
             side = 0 if isinstance(a, Undefined) else 1
             with self.at_end(side):

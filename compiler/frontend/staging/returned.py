@@ -38,7 +38,7 @@ from ..state.growing_lists import GrowingList
 from ..state.one_of import Method, OneOf
 from ..state.staged_dicts import StagedDict
 from ..tensor.apply import as_tensor, fits
-from ..tensor.composite_views import IndexedView, Joined, Part, Perhaps, in_scope, roots
+from ..tensor.composite_views import ComplexPartView, ConcatView, IndexedView, Perhaps, in_scope, roots
 from ..tensor.strides import Strides, strides_of, viewed_strides
 from ..tensor.tensor import Tensor
 from ..trace.graph import Value
@@ -129,7 +129,7 @@ class Returned:
             if found is not None:
                 return found
         if x.layout == "col" and x.ndim > 1 and not self._declared:
-            return ColumnMajorOutput(self._output(x.relabelled().shuffle(tuple(range(x.ndim))[::-1]).value))
+            return ColumnMajorOutput(self._output(x.swap_layout().shuffle(tuple(range(x.ndim))[::-1]).value))
         number = self._output(x.value)
         if given is not None and trace.inputs[given].kind == "tensor":
             self.aliases[number] = given
@@ -184,7 +184,7 @@ class Returned:
         strides = columns if strides_of(root) == columns else packed_strides(dims)
         number = self._shared[root]
         if number is None:
-            ordered = root.relabelled() if root.layout == "col" else root
+            ordered = root.swap_layout() if root.layout == "col" else root
             if strides == columns:
                 ordered = ordered.T
             number = self._shared[root] = self._output(ordered.reshape(-1).value)
@@ -296,12 +296,12 @@ def _way(t: Tensor) -> _Way | None:
                 read_only = read_only or not t._op.writable
                 steps.append(_Viewed(t._parent, t._op, t._attrs))
             t = t._parent
-        elif isinstance(t, Part):
+        elif isinstance(t, ComplexPartView):
             steps.append(_OfComplex(dim(t.element.bytes if t.which == "imag" else 0)))
             t = t.whole
         elif isinstance(t, Perhaps) and t.shares_memory():
             t = t.shared
-        elif isinstance(t, (IndexedView, Joined)):
+        elif isinstance(t, (IndexedView, ConcatView)):
             return None
         else:
             return _Way(t, steps, read_only)

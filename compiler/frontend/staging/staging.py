@@ -1,8 +1,8 @@
 """Staging: running a NumPy function on symbolic tensors, with its control flow turned into structured ops.
 
-The function's AST is rewritten once (`ast_rewrite.py`); each rewritten construct calls `Runtime`, which decides by the
-values at hand: Python values behave as in Python, tensors and run-time ints give `for`, `while`, `if` and selects.
-A function without source is traced as it is.
+The function's AST is rewritten once (`ast_rewrite.py`); each rewritten construct calls `StagedRuntime`, which decides
+by the values at hand: Python values behave as in Python, tensors and run-time ints give `for`, `while`, `if` and
+selects.  A function without source is traced as it is.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ from .source_cache import factory_of, global_names
 
 __all__ = [
     "Argument",
-    "Runtime",
     "StagedRange",
+    "StagedRuntime",
     "Traced",
     "is_staged",
     "run_staged",
@@ -95,7 +95,7 @@ def trace_function(
     `storages` are views on it.  With `views`, results share memory as NumPy's do.
     """
     with Trace(function.__name__) as trace:
-        runtime = Runtime()
+        runtime = StagedRuntime()
         trace.captures, trace.has_rooms = runtime.captures, True
         for storage in storages:
             share(trace, storage)
@@ -131,7 +131,7 @@ def _only_perhaps(error: Exception) -> Exception:
     return TxcError(text, error_loc(first), "check it before the loop or branch", "TX0311")
 
 
-def run_staged(function: Callable[..., Any], runtime: Runtime, bound: inspect.BoundArguments) -> Any:
+def run_staged(function: Callable[..., Any], runtime: StagedRuntime, bound: inspect.BoundArguments) -> Any:
     """The result of the staged function; errors that staging itself causes carry the user's line."""
     try:
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
@@ -197,7 +197,7 @@ def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
         if shared is not None:
             return shared
         made = trace.array_input(name, value)
-        return made.relabelled() if argument.layout == "col" else made
+        return made.swap_layout() if argument.layout == "col" else made
     if argument.kind == "scalar":
         return trace.scalar_input(name, value.dtype, argument.weak)
     if argument.kind == "int":
@@ -211,7 +211,7 @@ def _symbolic(trace: Trace, argument: Argument, captures: Captures) -> Any:
     return value
 
 
-def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
+def stage(function: Callable[..., Any], runtime: StagedRuntime) -> Callable[..., Any]:
     """The function in staged form, bound to a runtime; as it is where it has no source."""
     factory, runtime = factory_of(function), runtime.bound_to(function)
     if factory is None:
@@ -226,19 +226,19 @@ def stage(function: Callable[..., Any], runtime: Runtime) -> Callable[..., Any]:
 
 
 def is_staged(function: types.FunctionType) -> bool:
-    """Whether a call of it is staged, so that `Runtime` sees all that it reads from outside."""
+    """Whether a call of it is staged, so that `StagedRuntime` sees all that it reads from outside."""
     return factory_of(function) is not None and not is_library(function)
 
 
-class Runtime(ControlFlow):
+class StagedRuntime(ControlFlow):
     """What staged code calls.  One for each function of a trace; they share what was captured."""
 
     def __init__(self, function: Callable[..., Any] | None = None, captures: Captures | None = None):
         self.function = function
         self.captures = Captures() if captures is None else captures
 
-    def bound_to(self, function: Callable[..., Any]) -> Runtime:
-        return Runtime(function, self.captures)
+    def bound_to(self, function: Callable[..., Any]) -> StagedRuntime:
+        return StagedRuntime(function, self.captures)
 
     # Names
 

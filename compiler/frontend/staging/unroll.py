@@ -19,7 +19,7 @@ from ..trace.graph import Value
 from ..trace.symint import SymInt
 from ..trace.undefined import Undefined
 
-__all__ = ["LIMIT", "REFUSALS", "WRITTEN_OUT", "Refused", "computing", "endless", "paying"]
+__all__ = ["LIMIT", "REFUSALS", "WRITTEN_OUT", "NotALoop", "computing", "endless", "worth_a_loop"]
 
 #: The most rounds of a loop that each add to the program while it is staged.
 LIMIT = 10_000
@@ -30,12 +30,12 @@ _STEP = 1 << 31
 _KNOWN = (int, float, complex, np.generic)
 
 
-class Refused(Exception):
+class NotALoop(Exception):
     """What keeps rounds from being a loop."""
 
 
 #: What a body raises where a number that Python knows has become a tensor; it raises them again where it is to blame.
-REFUSALS = (Refused, OpError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+REFUSALS = (NotALoop, OpError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 
 
 def endless(limit: int, refusal: Exception | None = None) -> TxcError:
@@ -53,14 +53,14 @@ def _spoken(refusal: Exception) -> str:
     return refusal.message if isinstance(refusal, OpError) else str(refusal)
 
 
-def paying(names: Sequence[str], state: Sequence[Any]) -> Callable[[Sequence[Any], Sequence[Any]], None]:
+def worth_a_loop(names: Sequence[str], state: Sequence[Any]) -> Callable[[Sequence[Any], Sequence[Any]], None]:
     """A check of what a round makes of its arguments, as one of many rounds from `state` on.
 
     Refused, at once or by the check, where these are Python's.
     """
     for name, value in zip(names, state):
         if isinstance(value, int) and abs(value) >> 62:
-            raise Refused(f"{name!r} is an int of more than 62 bits")
+            raise NotALoop(f"{name!r} is an int of more than 62 bits")
     known = [isinstance(v, _KNOWN) for v in state]
 
     def check(values: Sequence[Any], after: Sequence[Any]) -> None:
@@ -74,9 +74,9 @@ def paying(names: Sequence[str], state: Sequence[Any]) -> Callable[[Sequence[Any
                 continue
             changed = changed or _computed_at_run_time(made.value, numbers)
             if isinstance(before, int) and made.weak == "int" and not _moves_little(made.value, numbers):
-                raise Refused(f"{name!r} is an int that may get more than 64 bits")
+                raise NotALoop(f"{name!r} is an int that may get more than 64 bits")
         if not changed and not require().writes[-1]:
-            raise Refused("only numbers that Python knows change in it")
+            raise NotALoop("only numbers that Python knows change in it")
 
     return check
 
@@ -98,7 +98,7 @@ def computing(
         if any(_computed_at_run_time(t.value, numbers) for t in made):
             return
         if all(any(owner is rows for rows in gathered) for owner in require().writes[-1]):
-            raise Refused("only numbers that Python knows change in it")
+            raise NotALoop("only numbers that Python knows change in it")
 
     return check
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, NoReturn
 from ....dialects.dims.dims import Dim
 from ....dialects.registry import OpError
 from ...diagnostics import TxcError, user_loc
-from ..staging.break_lowering import MADE
+from ..staging.break_lowering import GENERATED_PREFIX
 from ..staging.regions import Hints, SharedStart, Unsettled, is_inside, is_seen
 from ..tensor.apply import apply
 from ..tensor.composite_views import roots
@@ -197,7 +197,7 @@ class LoopState:
         self.resizable += [location for location in learnt.resizable if location in self.carried]
         for location in learnt.last:
             unset = location in self.local or (location.holder in self.before and self.before.at(location) is UNSET)
-            if unset and (location.label.startswith(MADE) or self.runs()):
+            if unset and (location.label.startswith(GENERATED_PREFIX) or self.runs()):
                 self.local.pop(location, None)
                 self.last.append(location)
 
@@ -525,7 +525,7 @@ class LoopState:
         for location, value in zip(self.locations, arguments):
             if (reference := self.references.get(location)) is not None:
                 value = reference.value([arguments[k] for k in self.bools[location]], value)
-            unread = location in self.last and not location.label.startswith(MADE)
+            unread = location in self.last and not location.label.startswith(GENERATED_PREFIX)
             given.append((location, UNSET if unread else value))
         given += [(location, self._formed(location, arguments)) for location in self.forms]
         self._fill(given)
@@ -647,7 +647,7 @@ class LoopState:
         for location, given, value in zip(self.locations, self.given, handed):
             before, after = number_kind(given), number_kind(value)
             differs = before is not None and after is not None and before != after
-            if differs and not location.label.startswith(MADE) and self.runs() is False:
+            if differs and not location.label.startswith(GENERATED_PREFIX) and self.runs() is False:
                 raise NeverRuns
 
     def _others_of(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> list[Tensor]:
@@ -661,7 +661,7 @@ class LoopState:
             return []
         if not isinstance(value, Tensor) or not (value.ndim or value.boxed) or value is arguments[i]:
             return []
-        if self.locations[i].label.startswith(MADE):  # what is returned is not stored into any more
+        if self.locations[i].label.startswith(GENERATED_PREFIX):  # what is returned is not stored into any more
             return []
         trace = require()
         others: list[Tensor] = []
@@ -682,7 +682,7 @@ class LoopState:
 
     def _keep_apart(self, i: int, value: OneOf, arguments: Sequence[Any], handed: Sequence[Any]) -> None:
         """OpError where one of the arrays that a variable may be is another's as well: what it hands on is a copy."""
-        if self.locations[i].label.startswith(MADE):  # what is returned is not stored into any more
+        if self.locations[i].label.startswith(GENERATED_PREFIX):  # what is returned is not stored into any more
             return
         given, block = self.given[i], require().region
         is_apart = isinstance(given, Tensor) and not is_seen(given, self.is_shared)
@@ -705,7 +705,7 @@ class LoopState:
 
     def _made(self, i: int, value: Any) -> Tensor | None:
         """What an iteration hands on, if it is an array that came to be in it, which others may hold."""
-        if not is_array(value) or self.locations[i].label.startswith(MADE):
+        if not is_array(value) or self.locations[i].label.startswith(GENERATED_PREFIX):
             return None
         return value if self._is_own(value) else None
 
@@ -799,7 +799,7 @@ class LoopState:
         if now is UNSET and (location in self.local or was is UNSET):
             return False
         name = location.label
-        wanted = name not in self.own and (name in self.carries.after or name.startswith(MADE))
+        wanted = name not in self.own and (name in self.carries.after or name.startswith(GENERATED_PREFIX))
         if was is UNSET and location not in self.local and id(location.holder) in self.found_unset:
             return self._has_form(location, was, now) or self._cannot_change(location, was, now)
         if location.is_variable and (location in self.local or was is UNSET):
@@ -813,7 +813,7 @@ class LoopState:
 
     def _last(self, location: Location, value: Any) -> bool:
         """Learn what the last iteration leaves in a variable that each sets anew."""
-        if not location.label.startswith(MADE):
+        if not location.label.startswith(GENERATED_PREFIX):
             runs = self.runs()
             if runs is None:
                 raise MayNotRun
@@ -846,7 +846,7 @@ class LoopState:
     def _no_number(self, location: Location, was: Any, now: Any) -> bool:
         """A location changes to, or from, what is no number."""
         if location in self.last:
-            plain = now is UNSET or location.label.startswith(MADE)
+            plain = now is UNSET or location.label.startswith(GENERATED_PREFIX)
             return not plain and self._has_form(location, UNSET, now)
         if isinstance(was, OneOf) and require().binds and location.is_variable:
             first = was.options[0][0]

@@ -26,7 +26,7 @@ from ....dialects.dims.index_map import product
 from ....dialects.registry import OpError
 from ...call.signature import like
 from ..indexing.data_dependent_sizes import bind, given_out, largest, leaves
-from ..staging.break_lowering import MADE
+from ..staging.break_lowering import GENERATED_PREFIX
 from ..staging.regions import Fork, is_inside
 from ..tensor.apply import apply, as_tensor, broadcast_to
 from ..tensor.composite_views import IndexedView, Perhaps, in_scope, roots
@@ -196,7 +196,7 @@ class Merge:
                     "let both branches change it alike, or store into an array and count what is in it",
                     "TX0315",
                 )
-            if (a is UNSET or b is UNSET) and self.live is not None and not location.label.startswith(MADE):
+            if (a is UNSET or b is UNSET) and self.live is not None and not location.label.startswith(GENERATED_PREFIX):
                 if self.live(holder, location.label):
                     none = Undefined(location.label)
                     merged[key] = self._one_of(a, b, location.label, none.reason, none.hint)
@@ -238,7 +238,7 @@ class Merge:
             """`x` as the branch has it; zeros, or False, behind the other one."""
             none = Undefined(label)
             then, otherwise = (x, none) if side == 0 else (none, x)
-            return self._pair(then, otherwise, f"{MADE}{label}")
+            return self._pair(then, otherwise, f"{GENERATED_PREFIX}{label}")
 
         def of_any_size(x: Tensor) -> _Joined | _Sized:
             try:
@@ -264,7 +264,7 @@ class Merge:
         """What a location holds that held `a` in one branch and `b` in the other; complete once all is finished."""
         if a is b:
             return a
-        if label.startswith(MADE) and (a is UNSET or b is UNSET):
+        if label.startswith(GENERATED_PREFIX) and (a is UNSET or b is UNSET):
             side, there = (1, b) if a is UNSET else (0, a)
             if is_array(there) and not all(map(self.fork.trace.table.knows, there.dims)):
                 try:
@@ -502,7 +502,9 @@ class Merge:
             typed.append(_unplaced(label) if number in self.unplaced else self.fork.typed(a, b, label))
             error = typed[-1]
             arrays = is_array(a) and is_array(b)
-            if isinstance(error, OpError) and (arrays or not (a is NOWHERE or b is NOWHERE or label.startswith(MADE))):
+            if isinstance(error, OpError) and (
+                arrays or not (a is NOWHERE or b is NOWHERE or label.startswith(GENERATED_PREFIX))
+            ):
                 self.options.pop(number, None)
                 self.apart[number] = self._one_of(a, b, label, error.message, error.hint)
         self._refuse_parts_of_sized()
@@ -580,7 +582,7 @@ class Merge:
         end, label = self.pairs[number][side], self.pairs[number][2]
         if end is NOWHERE:
             return end
-        if not is_array(end) or label.startswith(MADE):  # what is returned is not stored into any more
+        if not is_array(end) or label.startswith(GENERATED_PREFIX):  # what is returned is not stored into any more
             return None
         return end if self.fork.is_fresh(end, side) else None
 
@@ -634,7 +636,7 @@ class Merge:
         if not is_array(value):
             return []
         of = [*(value.sources() if isinstance(value, PerhapsOfOthers) else roots(value))]
-        ends = [(k, pair[side]) for k, pair in enumerate(self.pairs) if not pair[2].startswith(MADE)]
+        ends = [(k, pair[side]) for k, pair in enumerate(self.pairs) if not pair[2].startswith(GENERATED_PREFIX)]
         peers = [k for k, end in ends if is_array(end) and any(root is t for t in roots(end) for root in of)]
         before = [t for t in of if not self.fork.is_fresh(t, side)]
         return before + [t for k in peers if isinstance(t := self.results[k], Tensor)]

@@ -18,10 +18,10 @@ from ...diagnostics import located, user_loc
 from ..lazy import op_templates
 from ..trace.context import current, table
 from ..trace.emit import constant, emit, once, resolved
-from ..trace.graph import Single, moment
+from ..trace.graph import SingleResultNode, next_serial
 from ..trace.symint import SymInt
 from ..trace.undefined import Unusable
-from .column_major import mirrored
+from .column_major import reverse_dims
 from .leaves import element_of
 from .tensor import Tensor
 
@@ -45,7 +45,7 @@ def as_tensor(x: Any) -> Tensor:
     """A tensor of anything operators take: tensors, arrays, NumPy and Python scalars, ints known at run time."""
     if isinstance(x, Tensor):
         trace = current()
-        return trace.adopt(x) if trace is not None and x.is_lazy else x
+        return trace.capture_lazy(x) if trace is not None and x.is_lazy else x
     if isinstance(x, SymInt):
         _demand_fit(x.dim, DTYPES["i64"])
         return Tensor(emit(OPS["dim"], (), {"expr": x.dim, "dtype": DTYPES["i64"]})[0], weak="int")
@@ -91,7 +91,7 @@ def tensor_of_array(x: np.ndarray) -> Tensor:
     if trace is not None:
         return trace.capture(x)
     # An array object of its own: the caller may give theirs another shape.
-    return Tensor(Single.of_array(x.view(), tensor_type(element, x.shape), False), boxed=True)
+    return Tensor(SingleResultNode.of_array(x.view(), tensor_type(element, x.shape), False), boxed=True)
 
 
 def fits(d: Dim, element: DType = DTYPES["i64"]) -> bool:
@@ -113,21 +113,21 @@ def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
     Parameters are in the user's dims.  Raises TxcError, with the user's line, for what the op does not take.
     """
     known = None
-    asked = op_templates.asked(op, operands, params) if current() is None else None
+    asked = op_templates.request(op, operands, params) if current() is None else None
     if asked is not None:
-        made = op_templates.again(*asked)
+        made = op_templates.lookup(*asked)
         if made is not None:
             return made
         known = op_templates.operands_of(op, params, *asked)
-        made = None if known is None else op_templates.replayed(known)
+        made = None if known is None else op_templates.instantiate(known)
         if made is not None:
             return made
-    since = moment() if known is not None else 0
+    since = next_serial() if known is not None else 0
     with located():
         meant, rest = (find_op(op) if isinstance(op, str) else op).variant(params)
         result = _apply(meant, operands, rest)
     if known is not None and not any(result is x for x in operands):
-        op_templates.keep(known, since, result)
+        op_templates.record(known, since, result)
     return result
 
 
@@ -167,7 +167,7 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
     if issubclass(op, Composite):
         return op.expand(*tensors, **op.bind([t.user_type for t in tensors], params))
     if op.name == "swap_layout":
-        return tensors[0].relabelled()
+        return tensors[0].swap_layout()
     if op.name == "cast":
         target = op.bind([t.user_type for t in tensors], params)["dtype"]
         return cast(tensors[0], target)
@@ -179,9 +179,9 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
         tensors, weak = promote(op, tensors)
         tensors = broadcast_together(tensors, op.name, layout)
     elif issubclass(op, Reduction):
-        tensors = [cast(tensors[0], accumulates(op, tensors[0].element))]
+        tensors = [cast(tensors[0], accumulator_dtype(op, tensors[0].element))]
     elif issubclass(op, Scan):
-        tensors = [cast(tensors[0], accumulates(op.fold(), tensors[0].element))]
+        tensors = [cast(tensors[0], accumulator_dtype(op.fold(), tensors[0].element))]
     elif op.name in ("concatenate", "contract"):
         tensors = _join(op.name, tensors, params)
     attrs = op.bind([t.user_type for t in tensors], params)
@@ -193,7 +193,7 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
     if issubclass(op, View):
         return Tensor.view_of(tensors[0], op, attrs)
     if layout == "col":
-        attrs, tensors = mirrored(op, attrs, tensors)
+        attrs, tensors = reverse_dims(op, attrs, tensors)
     results = emit(op, [t.value for t in tensors], attrs)
     made = tuple(Tensor(v, layout=layout, weak=_weak_result(weak, v.type.dtype)) for v in results)
     return made[0] if len(made) == 1 else made
@@ -370,7 +370,7 @@ def truth(t: Tensor) -> Tensor:
     return apply("not_equal", t, 0)
 
 
-def accumulates(op: type[Reduction], element: DType) -> DType:
+def accumulator_dtype(op: type[Reduction], element: DType) -> DType:
     """What a reduction casts to first: NumPy sums bools and small integers in 64 bits."""
     inexact = element.is_float or element.is_complex
     if op.promotes == "sum" and not inexact:
@@ -395,7 +395,7 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
             except OpError as error:
                 text = f"cannot contract dim {i} of {a.user_type} with dim {j} of {b.user_type}: {error.message}"
                 raise OpError(text, "contracted dims have equal sizes", "TX0141") from error
-        _ask_for_a_column(a, b, (*bound["batch"], *bound["pairs"]))
+        _guard_single_column(a, b, (*bound["batch"], *bound["pairs"]))
         met = {j: a.dims[i] for i, j in (*bound["batch"], *bound["pairs"])}
         return [a, seen_as(b, tuple(met.get(j, d) for j, d in enumerate(b.dims)))]
     first = tensors[0]
@@ -413,7 +413,7 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
     return [seen_as(t, dims) for t, dims in zip(tensors, named)]
 
 
-def _ask_for_a_column(a: Tensor, b: Tensor, met: Sequence[tuple[int, int]]) -> None:
+def _guard_single_column(a: Tensor, b: Tensor, met: Sequence[tuple[int, int]]) -> None:
     """Ask whether a product has one column, whose code is another than that of many; rows go into one code."""
     # Of the operand whose dims are the last in memory: then both layouts ask for the same, and share their code.
     side = int(a.layout == "row")

@@ -10,7 +10,7 @@ from ....dialects.registry import OPS, OpError
 from ...config.devices import device as on_device
 from ...config.devices import parse_device
 from ...diagnostics import located
-from ..lazy.evaluate import check_outside_a_trace, in_background
+from ..lazy.evaluate import check_outside_a_trace, evaluate_async
 from ..trace.context import current, table
 from ..trace.emit import emit
 from .apply import as_tensor, broadcast_to, cast, common_dims
@@ -33,7 +33,7 @@ def store(target: Tensor, new: Any, is_fresh: bool = False) -> None:
         if source is target:
             return
         if trace is not None and target.is_lazy:
-            trace.adopt(target).store(source)
+            trace.capture_lazy(target).store(source)
             return
         owner, index = target.owner()
         if source.is_view and index is not None and source.dims == target.dims:
@@ -93,7 +93,7 @@ class Target:
         # Later stores into tensors of the expression are not part of it.
         new = new.snapshot() if isinstance(new, Tensor) else new
         if self._done is not None:
-            self.future = in_background(work, self._device, self._done)
+            self.future = evaluate_async(work, self._device, self._done)
             return
         with on_device(self._device):
             work()

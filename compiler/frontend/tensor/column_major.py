@@ -13,10 +13,10 @@ from ....dialects.registry import Op, OpError
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["mirrored"]
+__all__ = ["reverse_dims"]
 
 
-def mirrored(op: type[Op], attrs: dict[str, Any], tensors: Sequence[Tensor]) -> tuple[dict[str, Any], list[Tensor]]:
+def reverse_dims(op: type[Op], attrs: dict[str, Any], tensors: Sequence[Tensor]) -> tuple[dict[str, Any], list[Tensor]]:
     """Parameters and operands for reversed dims."""
     if op.name == "contract":
         a, b = tensors

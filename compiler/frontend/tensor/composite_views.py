@@ -16,8 +16,8 @@ from ....dialects.dims.dims import Dim, dim, packed_strides
 from ....dialects.registry import OPS, OpError
 from ....dialects.types import TensorType
 from ...diagnostics import TxcError, user_loc
-from ..indexing.advanced import Places, gather, scatter
-from ..lazy.evaluate import computed
+from ..indexing.advanced import IndexArrays, gather, scatter
+from ..lazy.evaluate import evaluate_value
 from ..trace.context import current, table
 from ..trace.emit import emit
 from ..trace.graph import Value
@@ -27,7 +27,7 @@ from .leaves import leaf
 from .strides import Ask, laid_out, strides_of
 from .tensor import Tensor
 
-__all__ = ["Derived", "IndexedView", "Joined", "Part", "Perhaps", "concatenate", "in_scope", "roots"]
+__all__ = ["ComplexPartView", "ConcatView", "Derived", "IndexedView", "Perhaps", "concatenate", "in_scope", "roots"]
 
 
 def concatenate(x: Tensor, *others: Any, axis: int = 0) -> Tensor:
@@ -36,7 +36,7 @@ def concatenate(x: Tensor, *others: Any, axis: int = 0) -> Tensor:
         others, axis = others[:-1], others[-1]
     value = apply("concatenate", x, *others, axis=axis)
     parts = [p for p in (x, *others) if isinstance(p, Tensor)]
-    return Joined(value, parts, axis % x.ndim) if len(parts) == 1 + len(others) else value
+    return ConcatView(value, parts, axis % x.ndim) if len(parts) == 1 + len(others) else value
 
 
 class Derived(Tensor):
@@ -53,7 +53,7 @@ class Derived(Tensor):
     def is_view(self) -> bool:
         return True
 
-    def settle_in(self, array: np.ndarray, known: TensorType | None = None) -> None:
+    def set_memory(self, array: np.ndarray, known: TensorType | None = None) -> None:
         text = f"{self.user_type} follows from other tensors and has no memory of its own"
         raise OpError(text, "copy() it first", "TX0709")
 
@@ -64,7 +64,7 @@ def in_scope(value: Value) -> bool:
     return block is None or (trace is not None and block in trace.blocks)
 
 
-class Part(Derived):
+class ComplexPartView(Derived):
     """The real or the imaginary part of a complex tensor; a store replaces that part."""
 
     __slots__ = ("which", "whole")
@@ -90,7 +90,7 @@ class Part(Derived):
         self.whole.store(apply("complex", *parts))
 
 
-class Joined(Derived):
+class ConcatView(Derived):
     """The parts one after another along `axis` (the user's dims): what it is follows from them at any time."""
 
     __slots__ = ("_along", "_of", "_parts")
@@ -114,7 +114,7 @@ class Joined(Derived):
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         if any(p.has_memory for p in self._parts):
             # The new value may read parts that the first stores change.
-            after = leaf(computed(after))
+            after = leaf(evaluate_value(after))
         start, axis = dim(0), self.ndim - 1 - self._along if self.layout == "col" else self._along
         for part in self._parts:
             size = part.type.dims[axis]
@@ -130,7 +130,7 @@ class IndexedView(Derived):
 
     __slots__ = ("places",)
 
-    def __init__(self, places: Places):
+    def __init__(self, places: IndexArrays):
         made = gather(places)
         super().__init__(made.value, layout=made.layout, boxed=True)
         # Where it is made is where Python raises: what is read and stored later need not be checked again.

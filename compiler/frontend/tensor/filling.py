@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....dialects.registry import OpError
-from ..lazy.evaluate import computed
+from ..lazy.evaluate import evaluate_value
 from . import memory_tensors
 from .apply import as_tensor, broadcast_to, cast
 from .tensor import Tensor
@@ -77,7 +77,7 @@ def assign(x: Tensor, expression: Any) -> Tensor:
             raise OpError(f"cannot assign {source.user_type} to {x.user_type}: {kind} is not resized", code="TX0706")
         if source.ndim > 1 and source.layout != x.layout:
             raise OpError("a store mixes layouts", "put .swap_layout() on the value", "TX0210")
-        x.settle_in(computed(cast(source, x.element).value))
+        x.set_memory(evaluate_value(cast(source, x.element).value))
         return x
     if source.ndim != x.ndim:
         raise OpError(f"cannot assign {source.user_type} to {x.user_type}: ranks differ", code="TX0706")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....dialects.registry import OpError
 from ....dialects.types import TensorType, dtype, tensor_type
-from ..trace.graph import Single, Value
+from ..trace.graph import SingleResultNode, Value
 
 __all__ = ["element_of", "leaf"]
 
@@ -27,4 +27,4 @@ def leaf(array: np.ndarray, known: TensorType | None = None, *, fixed: bool = Fa
     `fixed`: its sizes are facts.
     """
     kind = known or tensor_type(element_of(array), array.shape)
-    return Single.of_array(array, kind, fixed)
+    return SingleResultNode.of_array(array, kind, fixed)

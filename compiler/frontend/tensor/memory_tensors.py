@@ -15,7 +15,7 @@ from ....dialects.dims.dims import dim
 from ....dialects.registry import OPS, OpError
 from ....dialects.types import dtype
 from ...diagnostics import located
-from ..lazy.evaluate import computed
+from ..lazy.evaluate import evaluate_value
 from ..trace.emit import emit
 from ..trace.graph import Value
 from .allocation import check_layout, checked_sizes
@@ -180,7 +180,7 @@ class TensorRef:
         return tuple(at[::-1] if self.layout == "col" else at)
 
     def _compute(self, at: tuple[int, ...]) -> Any:
-        return computed(self.element(at))[()]
+        return evaluate_value(self.element(at))[()]
 
     def element(self, at: Sequence[int]) -> Value:
         """The rank-0 value at a position (graph dims)."""

@@ -465,7 +465,7 @@ def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dims: A
     """The sum of a diagonal: NumPy's arguments, or Eigen's `dims`, two or more of one size."""
     if x.layout == "col" and x.ndim > 1:
         first, second, *others = (x.ndim - 1 - _axis(d, x.ndim) for d in (axis1, axis2, *(dims or ())))
-        return trace(x.relabelled(), offset, first, second, dims=None if dims is None else others).relabelled()
+        return trace(x.swap_layout(), offset, first, second, dims=None if dims is None else others).swap_layout()
     if dims is None:
         front = moveaxis(x, (axis1, axis2), (0, 1))
         return reduce("sum", apply("diagonal", front, offset=offset), -1)
@@ -535,7 +535,7 @@ def evaluated(x: Tensor, device: Any = None) -> Tensor:
 def evaluated_in_background(x: Tensor, device: Any = None, done: Any = None) -> Any:
     """A future of the tensor that `eval` with that device gives; `done` is called with it first."""
     value = x.snapshot()
-    return evaluate.in_background(lambda: evaluate.evaluated(value, device or "cpu"), device, done)
+    return evaluate.evaluate_async(lambda: evaluate.evaluated(value, device or "cpu"), device, done)
 
 
 def on(x: Tensor, device: Any = None, done: Any = None) -> Any:

@@ -24,7 +24,7 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
         if self.weak and (made := self.functions.of_python(name, self, other)) is not None:
             return made
         if isinstance(other, Operators):
-            made = self.again(name, self, other)
+            made = self.lookup_binary(name, self, other)
             if made is not None:
                 return made
         elif _foreign(other):

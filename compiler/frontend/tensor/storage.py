@@ -19,8 +19,8 @@ from ....dialects.dims.analysis import linear_in
 from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.dims.index_map import IndexMap
 from ....dialects.registry import OPS, OpError
-from ..lazy.deferred import Unmade, array_of_leaf
-from ..lazy.evaluate import computed, run_in_place
+from ..lazy.deferred import DeferredValue, array_of_leaf
+from ..lazy.evaluate import evaluate_value, run_in_place
 from ..trace.emit import emit
 from ..trace.graph import Value
 
@@ -48,7 +48,7 @@ def readable(t: Tensor) -> np.ndarray | None:
     if t.reads_only:
         return None
     owner, index = t.owner()
-    array = array_of_leaf(owner.latest) if owner.memory is None else owner.memory
+    array = array_of_leaf(owner.deferred_value) if owner.memory is None else owner.memory
     return array if array is None or index is None else strided(array, index)
 
 
@@ -101,13 +101,13 @@ def give_memory(t: Tensor) -> np.ndarray:
 
 def _settled(owner: Tensor) -> np.ndarray:
     """Compute a tensor that is no view, and keep it in memory."""
-    value = owner.latest
-    made = computed(value)
+    value = owner.deferred_value
+    made = evaluate_value(value)
     if not made.flags.writeable:
         made = made.copy()
     with _giving:
         if owner.memory is None:
-            owner.settle_in(made, value.type)
+            owner.set_memory(made, value.type)
     assert owner.memory is not None
     return owner.memory
 
@@ -137,7 +137,7 @@ def _of_view(t: Tensor) -> np.ndarray:
             if found is not None:
                 return found
         owner.was_read = True
-    return computed(t.value)
+    return evaluate_value(t.value)
 
 
 def literal(t: Tensor) -> Any:
@@ -177,7 +177,7 @@ def write(target: Tensor, source: Tensor, is_fresh: bool) -> None:
 
 def _references(owner: Any) -> int:
     """How often the value of a tensor is referred to, by itself and by this question."""
-    value = owner.latest
+    value = owner.deferred_value
     return sys.getrefcount(value)
 
 
@@ -185,7 +185,7 @@ class _Unread:
     """Has a value, as a tensor has, that no expression reads."""
 
     def __init__(self) -> None:
-        self.latest = object()
+        self.deferred_value = object()
 
 
 #: What `_references` gives where no expression reads the value: releases of Python count themselves differently.
@@ -197,8 +197,8 @@ _STORING = 3
 
 def _is_alone(owner: Tensor, source: Tensor) -> bool:
     """Whether surely nothing reads the elements of `owner` but `source`, which nobody else has: one op of arrays."""
-    value, found = owner.latest, source.latest
-    if source.is_view or type(found) is not Unmade or any(array_of_leaf(v) is None for v in found.operands):
+    value, found = owner.deferred_value, source.deferred_value
+    if source.is_view or type(found) is not DeferredValue or any(array_of_leaf(v) is None for v in found.operands):
         return False
     reads = found.operands.count(value) * (1 + found.is_made) + (value in (found.leaves or ()))
     return _references(owner) == _UNREAD + 1 + reads  # `value` is one more
@@ -207,9 +207,9 @@ def _is_alone(owner: Tensor, source: Tensor) -> bool:
 def _keep_for_readers(owner: Tensor) -> None:
     """Let expressions that wait read the elements as they are now, before something is stored into the memory."""
     if owner.memory is not None and _references(owner) > _UNREAD:
-        value = owner.latest
+        value = owner.deferred_value
         value.node.leaf = owner.memory.copy()
-        owner.settle_in(owner.memory, value.type)
+        owner.set_memory(owner.memory, value.type)
 
 
 def update(owner: Tensor, after: Value, through: Tensor) -> None:

@@ -21,7 +21,7 @@ from ....dialects.dims.index_map import IndexMap
 from ....dialects.registry import Op, OpError, View
 from ....dialects.types import DType, TensorType
 from ...diagnostics import located, user_loc
-from ..lazy.deferred import Unmade
+from ..lazy.deferred import DeferredValue
 from ..refusals import instead
 from ..trace.context import current, table
 from ..trace.emit import emit
@@ -29,7 +29,7 @@ from ..trace.graph import Block, Value
 from ..trace.symint import SymInt, shape_of, symint
 from ..trace.undefined import Unusable
 from .allocation import allocated
-from .column_major import mirrored
+from .column_major import reverse_dims
 from .host_protocols import Elements
 from .leaves import leaf
 from .operators import Operators
@@ -115,7 +115,7 @@ class Tensor(Operators, Elements):
     def view_of(parent: Tensor, op: type[Op], attrs: dict[str, Any]) -> Tensor:
         """`op` (a `View`, parameters in the user's dims) on `parent`, sharing its storage."""
         if parent.layout == "col":
-            attrs = mirrored(op, attrs, [parent])[0]
+            attrs = reverse_dims(op, attrs, [parent])[0]
         return parent._view(op, attrs)
 
     def _view(self, op: type[Op] | None, attrs: dict[str, Any]) -> Tensor:
@@ -134,7 +134,7 @@ class Tensor(Operators, Elements):
         return made
 
     @classmethod
-    def holding(cls, array: np.ndarray, layout: str = "row", is_shared: bool = False) -> Tensor:
+    def from_array(cls, array: np.ndarray, layout: str = "row", is_shared: bool = False) -> Tensor:
         """A lazy tensor of an array that a compiled function gave back, which was called with lazy tensors.
 
         Stores into one `is_shared` go to the array, which others have too.
@@ -144,7 +144,7 @@ class Tensor(Operators, Elements):
         made.memory = elements if is_shared else None
         return made
 
-    def with_memory(self, array: np.ndarray) -> Tensor:
+    def attach_memory(self, array: np.ndarray) -> Tensor:
         """A tensor of its layout that lives in `array` (graph dims)."""
         made = Tensor(leaf(array), layout=self.layout, boxed=True)
         made.memory = array
@@ -154,7 +154,7 @@ class Tensor(Operators, Elements):
         """Its present value: later stores into it are not seen, those into memory are."""
         return Tensor(self.value, layout=self.layout, weak=self.weak, boxed=self.boxed)
 
-    def settle_in(self, array: np.ndarray, known: TensorType | None = None) -> None:
+    def set_memory(self, array: np.ndarray, known: TensorType | None = None) -> None:
         """Live in `array` (graph dims, of a type that may be known) from now on; it holds the elements already."""
         self._value, self.memory = leaf(array, known), array
 
@@ -165,7 +165,7 @@ class Tensor(Operators, Elements):
         """Its present value in the graph."""
         if self._parent is None:
             assert self._value is not None
-            return self._value.made() if type(self._value) is Unmade else self._value
+            return self._value.made() if type(self._value) is DeferredValue else self._value
         source = self._parent.value
         if self._op is None:
             return source
@@ -179,15 +179,15 @@ class Tensor(Operators, Elements):
         return result
 
     @property
-    def latest(self) -> Value:
-        """`value`, perhaps `Unmade`: for who makes no node of it."""
+    def deferred_value(self) -> Value:
+        """`value`, perhaps `DeferredValue`: for who makes no node of it."""
         if type(self) is Tensor and self._parent is None:
             assert self._value is not None
             return self._value
         return self.value
 
-    @latest.setter
-    def latest(self, value: Value) -> None:
+    @deferred_value.setter
+    def deferred_value(self, value: Value) -> None:
         self._value = value
 
     @property
@@ -269,7 +269,7 @@ class Tensor(Operators, Elements):
         return self._part("real") if self.element.is_complex else self
 
     def _part(self, which: str) -> Tensor:
-        return self.functions.Part(self, which) if self.ndim or self.boxed else self.apply(which, self)
+        return self.functions.ComplexPartView(self, which) if self.ndim or self.boxed else self.apply(which, self)
 
     @real.setter
     def real(self, new: Any) -> None:
@@ -297,7 +297,7 @@ class Tensor(Operators, Elements):
     def dimension(self, n: int) -> int | SymInt:
         return self.shape[n]
 
-    def relabelled(self) -> Tensor:
+    def swap_layout(self) -> Tensor:
         """`swap_layout`: a view of all of it, its dims counted the other way round."""
         made = self._view(None, {})
         made.layout = "row" if self.layout == "col" else "col"
@@ -371,7 +371,7 @@ class Tensor(Operators, Elements):
                 alive = dependent()
                 if alive is not None:
                     alive.settle()
-            trace.note_write(self, before, through)
+            trace.record_write(self, before, through)
             after = trace.stored(self, after, before)
         self._value = after
 

@@ -16,8 +16,8 @@ import numpy as np
 from ....dialects.dims.dims import dim, packed_strides
 from ....dialects.registry import OPS, OpError
 from ...diagnostics import located
-from ..lazy.deferred import Unmade
-from ..lazy.evaluate import computed
+from ..lazy.deferred import DeferredValue
+from ..lazy.evaluate import evaluate_value
 from ..trace.context import current, table
 from . import storage
 from .composite_views import Perhaps, roots
@@ -124,8 +124,8 @@ def _as_numpy_shares(f: Any, result: Any, given: Any) -> Any:
 
 def _is_shared(t: Tensor, arguments: set[int]) -> bool:
     """Whether a store into a result would be seen elsewhere."""
-    latest = t.latest
-    return t.is_view or id(t) in arguments or (type(latest) is not Unmade and latest.node.op is None)
+    latest = t.deferred_value
+    return t.is_view or id(t) in arguments or (type(latest) is not DeferredValue and latest.node.op is None)
 
 
 def _owned(t: Tensor) -> Tensor:
@@ -160,7 +160,7 @@ def copied(x: Tensor, order: str | None) -> Tensor:
     if current() is None and any(root.memory is not None for root in roots(x)):
         # An expression would see what is stored there later.
         array = storage.place(x)
-        return x.with_memory(computed(x.value) if array is None else array.copy())
+        return x.attach_memory(evaluate_value(x.value) if array is None else array.copy())
     if current() is None:
         return Tensor(x.value, layout=x.layout, boxed=True)
     dims = x.type.dims

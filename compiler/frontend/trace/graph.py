@@ -23,15 +23,15 @@ from ...call.signature import Literal
 from .dim_table import DimTable, Guard
 
 if TYPE_CHECKING:
-    from ..lazy.structural_key import Form
+    from ..lazy.structural_key import StructuralKey
 
 __all__ = [
-    "Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Loc", "Node", "Single", "Value", "inside", "moment",
-    "schedule",
+    "Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Loc", "Node", "SingleResultNode", "Value", "inside",
+    "next_serial", "schedule",
 ]  # fmt: skip
 
 #: A number above those of all nodes made so far, and below those of later ones.
-moment = itertools.count().__next__
+next_serial = itertools.count().__next__
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class Value:
     index: int
     type: TensorType
     operands: Sequence[Value]
-    form: Form | None
-    leaves: tuple[Single, ...] | None
+    form: StructuralKey | None
+    leaves: tuple[SingleResultNode, ...] | None
 
     def __repr__(self) -> str:
         name = self.node.op.name if self.node.op else "argument"
@@ -86,7 +86,7 @@ class Result(Value):
 class Node:
     """One operation.  `op` is None for arguments of a graph or block, and for arrays (`leaf`) of lazy expressions.
 
-    Where it has one result it is a `Value` itself, that one (`Single`).
+    Where it has one result it is a `Value` itself, that one (`SingleResultNode`).
     """
 
     __slots__ = ("_text", "attrs", "block", "leaf", "loc", "op", "operands", "regions", "results", "serial")
@@ -94,7 +94,7 @@ class Node:
     results: tuple[Value, ...]
 
     def __new__(cls, op: Any, operands: Any, attrs: Any, types: Sequence[TensorType], *_: Any, **__: Any) -> Node:
-        return object.__new__(Single if len(types) == 1 else cls)
+        return object.__new__(SingleResultNode if len(types) == 1 else cls)
 
     def __init__(
         self,
@@ -111,8 +111,8 @@ class Node:
         self.op, self.operands, self.attrs, self.loc = op, tuple(operands), attrs, loc
         self.regions, self.block, self.leaf, self._text = tuple(regions), block, leaf, text
         #: Its place in time; a fraction where it was made late, in the place of what waited for it (`deferred`).
-        self.serial: float = moment()
-        if isinstance(self, Single):
+        self.serial: float = next_serial()
+        if isinstance(self, SingleResultNode):
             self.type = types[0]
             self.form = self.leaves = None
         else:
@@ -133,7 +133,7 @@ class Node:
         return f"{self.op.name} {{{attrs}}} {' '.join([str(r.type) for r in self.results])}"
 
 
-class Single(Node, Value):
+class SingleResultNode(Node, Value):
     """A node and its only result in one object, so that no cycle keeps what an expression refers to.
 
     The memory of arrays that nobody needs any more is free at once then, and the next result's.
@@ -144,12 +144,12 @@ class Single(Node, Value):
     index = 0
 
     @staticmethod
-    def of_array(array: Any, type: TensorType, fixed: bool) -> Single:
+    def of_array(array: Any, type: TensorType, fixed: bool) -> SingleResultNode:
         """An array in a lazy expression; `fixed`: its sizes are facts.  Every result becomes one."""
-        made = object.__new__(Single)
+        made = object.__new__(SingleResultNode)
         made.op, made.operands, made.regions, made.block, made.loc = None, (), (), None, None
         made.attrs, made.leaf, made._text, made.type = {"fixed": fixed}, array, "", type
-        made.serial = moment()
+        made.serial = next_serial()
         made.form = made.leaves = None
         return made
 

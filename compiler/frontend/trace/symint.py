@@ -219,7 +219,7 @@ class SymInt:
             a, b = b, a
         trace = current()
         truth = None
-        if trace is not None and (trace.deferring or trace.table.varies(trace.table.resolve(a - b))):
+        if trace is not None and (trace.defer_guards or trace.table.varies(trace.table.resolve(a - b))):
             truth = trace.table.proves(a, relation, b)
         elif trace is not None:
             truth = trace.table.decide(a, relation, b, "a comparison")

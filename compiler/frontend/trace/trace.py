@@ -17,7 +17,7 @@ from ....dialects.types import tensor_type
 from ...call.facts import stride_fact
 from ...call.signature import ROOM
 from ..indexing.data_dependent_sizes import Binding, closed, leaves
-from ..lazy.evaluate import computed
+from ..lazy.evaluate import evaluate_value
 from ..staging.returned import Returned
 from ..tensor.storage import give_memory
 from ..tensor.tensor import Tensor
@@ -69,13 +69,13 @@ class Trace:
         #: The seeds of random tensors that are given none.
         self.draws = itertools.count()
         #: How many branches and whiles are open: what is traced inside may not run.
-        self.uncertain = 0
+        self.conditional_depth = 0
         #: The last error that a region was left by.
         self.left_by: BaseException | None = None
         #: Whether what may fail is checked where nobody uses it (`only_if_used`).
         self.demanding = True
         #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.
-        self.deferring = False
+        self.defer_guards = False
         #: Whether all checks of what the function raises held so far (`demands`); None: there was none.
         self.fine: Tensor | None = None
         #: The open blocks that are the rest of others, in which a size stands for a value (`data_dependent_sizes`), or
@@ -194,7 +194,7 @@ class Trace:
             found = self._captured[id(array)] = (array, self.array_input(name, array, hidden=True))
         return found[1]
 
-    def adopt(self, lazy: Tensor) -> Tensor:
+    def capture_lazy(self, lazy: Tensor) -> Tensor:
         """A lazy tensor of the surrounding program: computed now, a hidden argument, which stores reach."""
         with suspended():
             array = None if lazy.reads_only else give_memory(lazy)
@@ -203,10 +203,10 @@ class Trace:
         if found is None:
             if array is None:
                 with suspended():
-                    array = computed(value)
+                    array = evaluate_value(value)
             # The argument is in graph dims, which the tensor only counts in its own way.
             given = self.array_input(f"lazy{len(self._adopted)}", array, hidden=True)
-            found = self._adopted[value] = given.relabelled() if lazy.layout == "col" else given
+            found = self._adopted[value] = given.swap_layout() if lazy.layout == "col" else given
         return found
 
     @contextmanager
@@ -215,11 +215,11 @@ class Trace:
 
         For conditions that are asked again and again, where each answer would be a fact of its own.
         """
-        before, self.deferring = self.deferring, True
+        before, self.defer_guards = self.defer_guards, True
         try:
             yield
         finally:
-            self.deferring = before
+            self.defer_guards = before
 
     def is_outermost(self, error: BaseException | None) -> bool:
         """Whether an error, and all that it came of, was raised in no region: what was traced before it runs before it.
@@ -321,7 +321,7 @@ class Trace:
                 if any(s in self.bound and s not in self.table.loops for s in d.symbols()):
                     raise leaves(result.type)
 
-    def note_write(self, owner: Tensor, before: Value, through: Tensor) -> None:
+    def record_write(self, owner: Tensor, before: Value, through: Tensor) -> None:
         """`owner` had the value `before` and is being written, as itself or through a view."""
         self.writes[-1].setdefault(owner, before)
         self.writers[-1].append(through)

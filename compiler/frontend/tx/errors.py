@@ -12,7 +12,7 @@ import numpy as np
 
 from ....dialects.types import DTYPES
 from ...diagnostics import TxcError
-from ..numpy.ufunc_table import recognised
+from ..numpy.ufunc_table import find_op_for
 from ..refusals import instead
 from ..trace.graph import Loc
 
@@ -40,7 +40,7 @@ def written_without_module(name: str, names: Collection[str]) -> str:
     if name in names:
         return f"write {name}: names have no module in front"
     theirs = getattr(np, name, None)
-    meant = recognised(theirs)
+    meant = find_op_for(theirs)
     if meant is None and isinstance(theirs, type) and issubclass(theirs, np.number):
         meant = next((n for n, d in DTYPES.items() if d.numpy == np.dtype(theirs)), None)
     if meant in names:

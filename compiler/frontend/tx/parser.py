@@ -26,7 +26,7 @@ from ..staging.ast_rewrite import bound_names, returns
 from ..staging.break_lowering import NotStaged, rebuild_result, stop_of
 from ..staging.induction import Counting, counting_of
 from ..staging.iterables import StagedIterable
-from ..staging.staging import Runtime
+from ..staging.staging import StagedRuntime
 from ..state.liveness import annotate, live_after, live_at_head
 from ..state.state import Location, Names, Roots
 from ..tensor.apply import call
@@ -168,7 +168,7 @@ class UnsetName(NameError):
         self.node = node
 
 
-class _Runtime(Runtime):
+class _Runtime(StagedRuntime):
     """The runtime of a `.tx` function, whose variables are names."""
 
     def __init__(self, names: Names):

@@ -74,7 +74,8 @@ class NontemporalStores:
 
         None where the operation or the target has no such stores.
         """
-        if op.nontemporal is None or not self.text.target.has_streaming_stores or vector_bytes * 8 not in (128, 256, 512):
+        has_vectors = self.text.target.has_streaming_stores and vector_bytes * 8 in (128, 256, 512)
+        if op.nontemporal is None or not has_vectors:
             return None
         least = op.nontemporal.value.data
         size = dim(info.dtype.bytes)

@@ -13,10 +13,10 @@ from typing import Any
 
 from .....dialects.registry import OPS
 from ...lazy import op_templates
-from ...lazy.deferred import Unmade, settled
+from ...lazy.deferred import DeferredValue, force
 from ...trace.context import current
-from ...trace.graph import Value, moment
-from .storage import Storage, Tensure, all_of, holding
+from ...trace.graph import Value, next_serial
+from .storage import Storage, Tensure, all_of, from_array
 
 __all__ = ["repeated", "repeated_in_place"]
 
@@ -54,7 +54,7 @@ def _repeated(function: Callable[..., Any], mutates: bool) -> Callable[..., Any]
             values.append(value)
             if store.depth > depth:
                 depth = store.depth
-        made = op_templates.value_again(head, values, 2)
+        made = op_templates.lookup_value(head, values, 2)
         if made is None:
             made, result = _worked_out(function, operands, values, mutates)
             if made is None:
@@ -69,7 +69,7 @@ def _repeated(function: Callable[..., Any], mutates: bool) -> Callable[..., Any]
             return operands[0]
         for store in stores:
             store.shared = True
-        return holding(made, depth)
+        return from_array(made, depth)
 
     return call
 
@@ -81,17 +81,17 @@ def _worked_out(
     if not values:
         return None, function()
     given = op_templates.Operands((function,), values, [_literal(v) for v in values])
-    made = op_templates.value_of(given)
+    made = op_templates.instantiate_value(given)
     if made is not None:
         return made, None
-    since = moment()
+    since = next_serial()
     result = function(*operands)
     data = all_of(result)
     if data is not None and (mutates or not any(result is x for x in operands)):
-        data.set(op_templates.keep_value(given, since, settled(data.present)), data.depth)
+        data.set(op_templates.record_value(given, since, force(data.present)), data.depth)
     return None, result
 
 
 def _literal(value: Value) -> str:
     """The literal that a value is; empty for any other."""
-    return value.node.text if type(value) is not Unmade and value.node.op is _CONSTANT else ""
+    return value.node.text if type(value) is not DeferredValue and value.node.op is _CONSTANT else ""

@@ -18,8 +18,8 @@ import numpy as np
 
 from .....dialects.registry import Op
 from ....diagnostics import located
-from ...lazy.deferred import array_of_leaf, settled
-from ...lazy.evaluate import computed, run_in_place
+from ...lazy.deferred import array_of_leaf, force
+from ...lazy.evaluate import evaluate_value, run_in_place
 from ...tensor.leaves import leaf
 from ...tensor.storage import strided
 from ...tensor.tensor import Tensor
@@ -27,7 +27,7 @@ from ...trace.context import current
 from ...trace.graph import Value
 from ...trace.symint import symint
 
-__all__ = ["LONGEST", "Storage", "Tensure", "all_of", "holding", "storage_of", "wrapped"]
+__all__ = ["LONGEST", "Storage", "Tensure", "all_of", "from_array", "storage_of", "wrapped"]
 
 #: An expression of so many operations is computed before another one reads it, which bounds what is compiled.
 LONGEST = 32
@@ -58,7 +58,7 @@ class Storage(Tensor):
     def value(self) -> Value:
         self.shared = True
         assert self._value is not None
-        return settled(self._value)
+        return force(self._value)
 
     @contextmanager
     def updating(self) -> Iterator[None]:
@@ -103,7 +103,7 @@ class Storage(Tensor):
                 run_in_place(self._value, own)
                 array = own.node.leaf
             else:
-                array = computed(self._value)
+                array = evaluate_value(self._value)
                 if not array.flags.writeable:
                     array = array.copy()
             self._hold(array)
@@ -147,10 +147,10 @@ class Tensure(Tensor):
         view._parent._viewing(self, None, {})
 
     @classmethod
-    def holding(cls, array: np.ndarray, layout: str = "row", is_shared: bool = False) -> Tensor:
+    def from_array(cls, array: np.ndarray, layout: str = "row", is_shared: bool = False) -> Tensor:
         """As a tensor's; data that others have too is this one's own from its first store on."""
         if layout != "row":
-            return super().holding(array, layout, is_shared)
+            return super().from_array(array, layout, is_shared)
         return _named(Storage(leaf(array)))
 
     def _elements(self) -> np.ndarray:
@@ -158,7 +158,7 @@ class Tensure(Tensor):
         assert isinstance(owner, Storage)
         array = owner.export()
         found = array if index is None else strided(array, index)
-        found = computed(self.value) if found is None else found.view()
+        found = evaluate_value(self.value) if found is None else found.view()
         found.setflags(write=False)
         return found if self.layout == "row" else found.T
 
@@ -199,11 +199,11 @@ def wrapped(result: Tensor, depth: int = 0) -> Tensor:
     """A result as these functions give it: new data; inside a traced function a tensor of the trace."""
     if current() is not None:
         return Tensor(result.value, layout=result.layout, boxed=True)
-    made = holding(result.latest, depth)
-    return made if result.layout == "row" else made.relabelled()
+    made = from_array(result.deferred_value, depth)
+    return made if result.layout == "row" else made.swap_layout()
 
 
-def holding(value: Value, depth: int) -> Tensure:
+def from_array(value: Value, depth: int) -> Tensure:
     """A tensor of new data, whose expression is so long."""
     return _named(Storage(value, depth))
 

@@ -14,7 +14,7 @@ from ......dialects.dims.dims import Dim
 from ......dialects.registry import OpError
 from ......dialects.types import DTYPES, tensor_type
 from ....indexing import data_dependent_sizes
-from ....indexing.advanced import Places, gather, scatter
+from ....indexing.advanced import IndexArrays, gather, scatter
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, truth
 from ....tensor.tensor import Tensor
@@ -52,7 +52,7 @@ def places_of(mask: Tensor) -> Tensor:
         if trace is None
         else data_dependent_sizes.empty(tensor_type(DTYPES["i64"], (as_dim(count),)))
     )
-    scatter(Places(found, [0], [place], 0, None), iota(mask.dims[0]))
+    scatter(IndexArrays(found, [0], [place], 0, None), iota(mask.dims[0]))
     if trace is not None:
         trace.places.append((mask.value, found.value))
     return found
@@ -96,7 +96,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if condition.ndim != 1:
         raise OpError(f"np.compress takes a condition of rank 1, not {condition.user_type}", code="TX0103")
     axis = methods._axis(axis, a.ndim)
-    return into_read(out, gather(Places(a, [axis], [places_of(truth(condition))], axis, None)), "np.compress")
+    return into_read(out, gather(IndexArrays(a, [axis], [places_of(truth(condition))], axis, None)), "np.compress")
 
 
 @handles(np.extract)

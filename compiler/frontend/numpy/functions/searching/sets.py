@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ......dialects.registry import OpError
-from ....indexing.advanced import Places, scatter
+from ....indexing.advanced import IndexArrays, scatter
 from ....tensor import methods, storage
 from ....tensor.apply import apply, as_tensor, cast, common_dtype
 from ....tensor.tensor import Tensor
@@ -52,7 +52,7 @@ def _found(x: Any, equal_nan: bool) -> UniqueAll:
     is_new = _computed(apply("concatenate", first, differs, axis=0))
     starts = places_of(is_new)
     numbers = zeros(flat.shape, "i64")
-    scatter(Places(numbers, [0], [order], 0, None), methods.scan("cumsum", is_new, 0) - 1)
+    scatter(IndexArrays(numbers, [0], [order], 0, None), methods.scan("cumsum", is_new, 0) - 1)
     ends = apply(
         "concatenate", starts[1:], methods.reshape(as_tensor(flat.shape[0]), (1,))[: starts[:1].shape[0]], axis=0
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
-from ....indexing.advanced import Places, gather, scatter
+from ....indexing.advanced import IndexArrays, gather, scatter
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, cast
 from ....tensor.tensor import Tensor
@@ -85,7 +85,7 @@ def _without_those(a: Tensor, obj: Any, axis: int) -> Tensor:
             kept = apply("logical_not", places)
         else:
             kept[places] = False
-    return gather(Places(a, [axis], [places_of(kept)], axis, None))
+    return gather(IndexArrays(a, [axis], [places_of(kept)], axis, None))
 
 
 def _without_one(a: Tensor, place: int, axis: int) -> Tensor:
@@ -145,14 +145,14 @@ def _with_those(a: Tensor, obj: Any, new: Tensor, axis: int) -> Tensor:
     new = methods.broadcast(new, shape)
     count = places.shape[0]
     order = apply("argsort", places)
-    at = gather(Places(places, [0], [order], 0, None)) + creation.iota(places.dims[0])
+    at = gather(IndexArrays(places, [0], [order], 0, None)) + creation.iota(places.dims[0])
     total = size + count
     # Where each slice of the result comes from: its place in the array, or behind it in the values.
     is_new = methods.copy(creation.zeros(total, np.bool_))
-    scatter(Places(is_new, [0], [at], 0, None), True)
+    scatter(IndexArrays(is_new, [0], [at], 0, None), True)
     sources = methods.copy(creation.iota(as_dim(total)) - methods.scan("cumsum", is_new, 0))
-    scatter(Places(sources, [0], [at], 0, None), order + size)
-    return gather(Places(concatenate([a, new], axis), [axis], [sources], axis, None))
+    scatter(IndexArrays(sources, [0], [at], 0, None), order + size)
+    return gather(IndexArrays(concatenate([a, new], axis), [axis], [sources], axis, None))
 
 
 def _with_block(a: Tensor, obj: np.ndarray, new: Tensor, axis: int) -> Tensor:

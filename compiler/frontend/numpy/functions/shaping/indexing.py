@@ -8,7 +8,7 @@ import numpy as np
 
 from ......dialects.registry import RAISE, OpError
 from ......dialects.types import DTYPES
-from ....indexing.advanced import Places, gather, scatter
+from ....indexing.advanced import IndexArrays, gather, scatter
 from ....indexing.data_dependent_sizes import size_of
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, broadcast_together, cast, common_dtype
@@ -38,15 +38,17 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
         indices = apply("remainder", indices, last + 1)
     elif mode != "raise":
         raise OpError(f"np.take does not take mode={mode!r}", "raise, clip or wrap", "TX0240")
-    return into_read(out, gather(Places(a, [axis], [indices], axis, RAISE if mode == "raise" else None)), "np.take")
+    return into_read(
+        out, gather(IndexArrays(a, [axis], [indices], axis, RAISE if mode == "raise" else None)), "np.take"
+    )
 
 
 def inside(a: Tensor, indices: Tensor) -> Tensor:
     """Elements of a vector at indices that are inside by construction."""
-    return gather(Places(a, [0], [indices], 0, None))
+    return gather(IndexArrays(a, [0], [indices], 0, None))
 
 
-def _along(name: str, a: Tensor, indices: Tensor, axis: Any) -> Places:
+def _along(name: str, a: Tensor, indices: Tensor, axis: Any) -> IndexArrays:
     """Each element of `indices` for the place that it stands at, along an axis."""
     axis = methods._axis(axis, a.ndim)
     if indices.ndim != a.ndim:
@@ -58,7 +60,7 @@ def _along(name: str, a: Tensor, indices: Tensor, axis: Any) -> Places:
             continue
         here = creation.arange(indices.shape[i])
         found.append(methods.reshape(here, [-1 if k == i else 1 for k in range(a.ndim)]))
-    return Places(a, range(a.ndim), found, 0)
+    return IndexArrays(a, range(a.ndim), found, 0)
 
 
 @handles(np.take_along_axis)
@@ -90,7 +92,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         places = apply("remainder", places, flat.shape[0])
     if values.dims[0] is not places.dims[0]:
         values = np.resize(values, places.shape)
-    scatter(Places(flat, [0], [places], 0, RAISE if mode == "raise" else None), values)
+    scatter(IndexArrays(flat, [0], [places], 0, RAISE if mode == "raise" else None), values)
 
 
 @handles(np.bincount)
@@ -131,7 +133,7 @@ def _weights(weights: Any, x: Tensor) -> Tensor:
 
 def _counted(bins: Tensor, weights: Any, count: Any, element: str) -> Tensor:
     totals = creation.zeros(count, DTYPES[element].numpy)
-    scatter(Places(totals, [0], [bins], 0, None), weights, "add")
+    scatter(IndexArrays(totals, [0], [bins], 0, None), weights, "add")
     return totals
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ......dialects.dims.dims import maximum
 from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
-from ....indexing.advanced import Places, gather
+from ....indexing.advanced import IndexArrays, gather
 from ....indexing.data_dependent_sizes import size_of
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, broadcast_together, cast
@@ -162,7 +162,7 @@ def _rolled(x: Tensor, shift: Any, axis: int) -> Tensor:
     around = symint(maximum(1, extent))
     shift = cast(shift, DTYPES["u64" if shift.element is DTYPES["u64"] else "i64"])
     places = (iota(extent) - cast(shift % around, DTYPES["i64"])) % around
-    return gather(Places(x, [axis], [places], axis, None))
+    return gather(IndexArrays(x, [axis], [places], axis, None))
 
 
 @handles(np.tile)
@@ -201,7 +201,7 @@ def _repeated(a: Tensor, counts: Tensor, axis: int) -> Tensor:
     size = size_of(methods.reduce("sum", counts))
     # The first element whose copies end behind a place is there.
     sources = np.searchsorted(ends, iota(as_dim(size)), side="right")  # pyright: ignore[reportCallIssue, reportArgumentType]
-    return gather(Places(a, [axis], [sources], axis, None))
+    return gather(IndexArrays(a, [axis], [sources], axis, None))
 
 
 @handles(np.shape)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OPS, OpError, Reduction
-from ....indexing.advanced import Places, scatter
+from ....indexing.advanced import IndexArrays, scatter
 from ....tensor import methods
-from ....tensor.apply import accumulates, apply, as_tensor, cast
+from ....tensor.apply import accumulator_dtype, apply, as_tensor, cast
 from ....tensor.tensor import Tensor
 from ....trace.symint import SymInt
 from ...out_arrays import into
@@ -30,7 +30,7 @@ def reduceat(name: str, fold: str, a: Any, indices: Any, axis: Any = 0, dtype: A
     axis = methods._axis(axis, a.ndim)
     folding = OPS[fold]
     assert issubclass(folding, Reduction)
-    element = accumulates(folding, a.element) if dtype is None else methods.element_named(dtype)
+    element = accumulator_dtype(folding, a.element) if dtype is None else methods.element_named(dtype)
     a = cast(a, element)
     size = int(a.shape[axis])
     places = np.asarray(indices, None if np.size(indices) else np.intp)
@@ -47,6 +47,6 @@ def reduceat(name: str, fold: str, a: Any, indices: Any, axis: Any = 0, dtype: A
         runs = np.repeat(np.arange(len(places)), [len(f) for f in further])
         merged = methods.moveaxis(apply("take", a, as_tensor(sources), axis=axis, mode=None), axis, 0)
         front = methods.copy(methods.moveaxis(found, axis, 0))
-        scatter(Places(front, [0], [as_tensor(runs)], 0, None), merged, name)
+        scatter(IndexArrays(front, [0], [as_tensor(runs)], 0, None), merged, name)
         found = methods.moveaxis(front, 0, axis)
     return into(out, found)
