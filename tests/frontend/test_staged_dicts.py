@@ -27,7 +27,7 @@ def asked_for(x, c):
         d["k"] = c
     if "k" in d:
         c = c + 5
-    return d.get("k", np.float64(7.0)), len(d), c, "k" not in d, d.get("none")
+    return d.get("k", np.float64(7.0)), len(d), c, "k" not in d, "k" in d, d.get("none")
 
 
 def read(x, c):

@@ -52,7 +52,10 @@ class StagedDict(dict[Any, Any]):
     def has(self, key: Any) -> Any:
         """Whether a key is there: a bool, or one of compiled code."""
         value = dict.get(self, key, UNSET)
-        return any_of(_held(value)[1]) if may_miss(value) else value is not UNSET
+        if not may_miss(value):
+            return value is not UNSET
+        found = any_of(_held(value)[1])
+        return Tensor(found.value, weak="bool") if isinstance(found, Tensor) else found
 
     @property
     def length(self) -> Any:
