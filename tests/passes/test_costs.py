@@ -170,7 +170,7 @@ def test_roots_go_by_steps_where_the_divider_is_what_takes_longest():
 
 def test_a_divider_with_time_to_spare_has_half_of_the_roots():
     waits, fast = Work(arithmetic=8, divisions=2, bytes=12), CostModel(Machine(flops_per_ns=80.0, divs_per_ns=10.0))
-    assert fast.by_steps(waits, 1) == (Work(arithmetic=15, divisions=1.5, bytes=12), 2)
+    assert fast.newton_sqrt_cost(waits, 1) == (Work(arithmetic=15, divisions=1.5, bytes=12), 2)
     assert CostModel(Machine(flops_per_ns=80.0, divs_per_ns=40.0)).newton_sqrt_cost(waits, 1) == (waits, 0)
 
 
