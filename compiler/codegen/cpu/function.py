@@ -54,17 +54,16 @@ class CpuFunction:
         self.exits = CpuExits(self.text, self.frame)
         self.emitter = FunctionEmitter(
             self.text, Lanes(self.text),
-            {
-                AllocOp: self._allocate, ForOp: self._for, ParallelOp: self._parallel, TimestampOp: self._clock,
-                ThreadsOp: self._threads, AmxOp: lambda op: self.tiles.matmul(op),
-                ShuffleOp: lambda op: shuffle_lanes(self.emitter, op),
-            },
             symbol=self._symbol, value=self._value, buffer=self.buffer, places=ChosenPlaces(self.text),
             alignment=lambda base, storage, offset: alignment_of(storage),
             poll=self.exits.poll if module.polled else None, exits=self.exits if module.checked else None,
         )  # fmt: skip
         self.index = self.emitter.index
         self.tiles = AmxTiles(self.text, self.index, self.emitter.memory, self.emitter.loops)
+        self.emitter.handlers.update({
+            AllocOp: self._allocate, ForOp: self._for, ParallelOp: self._parallel, TimestampOp: self._clock,
+            ThreadsOp: self._threads, AmxOp: self.tiles.matmul, ShuffleOp: partial(shuffle_lanes, self.emitter),
+        })  # fmt: skip
         self.buffers: dict[SSAValue, str] = {}
         #: The places of symbols among those that the function is given.
         self.given_symbols: dict[Sym, int] = {}

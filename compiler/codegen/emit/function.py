@@ -20,7 +20,7 @@ a condition (`Places`), what rows of memory are aligned to, how a function polls
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects import func, scf
@@ -47,9 +47,6 @@ from .values.scalar import ScalarBodies
 
 __all__ = ["FunctionEmitter", "symbols_of"]
 
-#: By the type of an op, what writes it.
-Handlers = Mapping[type[Operation], Callable[[Any], None]]
-
 
 class FunctionEmitter:
     """Writes the ops of one function into `text`.
@@ -61,7 +58,7 @@ class FunctionEmitter:
     """
 
     def __init__(
-        self, text: IrText, lanes: Lanes, handlers: Handlers, *, buffer: Callable[[SSAValue], str], places: Places,
+        self, text: IrText, lanes: Lanes, *, buffer: Callable[[SSAValue], str], places: Places,
         alignment: Callable[[str, str, Dim], int], symbol: Callable[[Sym], str] = undefined,
         value: Callable[[SSAValue], VectorValue] = unmade, poll: Callable[[], None] | None = None,
         exits: Exits | None = None, alone: FoldAlone | None = None,
@@ -80,13 +77,14 @@ class FunctionEmitter:
         self.scans = Scans(text, lanes, self.index, self.values, self.loops)
         self.merges = Merges(text, lanes, self.index, self.memory, self.loops)
         self.partitions = Partitions(text, lanes, self.index, self.values, self.memory, self.loops)
-        self.handlers: Handlers = {
+        #: By the type of an op, what writes it.
+        self.handlers: dict[type[Operation], Callable[[Any], None]] = {
             loop.LoadOp: self._load, loop.StoreOp: self.store, loop.PrefetchOp: self.memory.prefetch,
             loop.IndexOp: self._index, loop.BindOp: self._bind,
             loop.ForOp: self.loops.for_loop, loop.WhileOp: self.loops.while_loop, loop.IfOp: self.loops.branch,
             scf.WhileOp: self.loops.while_in_lanes, loop.ReduceOp: self.reductions.reduce, loop.ScanOp: self.scans.scan,
             loop.MergeOp: self.merges.merge, loop.PartitionOp: self.partitions.partition,
-            func.ReturnOp: lambda op: None, **handlers,
+            func.ReturnOp: lambda op: None,
         }  # fmt: skip
         self._bound_here: list[Sym] = []
         self._place: Place | None = None

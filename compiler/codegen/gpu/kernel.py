@@ -53,25 +53,22 @@ class GpuKernel:
         lanes = Lanes(self.text)
         places = BranchedPlaces(self.text)
         self.emitter = FunctionEmitter(
-            self.text, lanes,
-            {
-                loop.AllocOp: self._allocate, loop.StoreOp: self._store, loop.ForOp: self._for,
-                loop.ParallelOp: self._parallel, loop.MmaOp: self._matrix_fold, loop.TimestampOp: self._clock,
-                loop.ReduceOp: lambda op: self.reductions.reduce(op), loop.BarrierOp: lambda op: self.team.barrier(),
-                loop.AsyncCopyOp: lambda op: self.copies.copy(op), loop.BulkCopyOp: lambda op: self.bulk.copy(op),
-            },
-            buffer=self.buffer, places=places, alignment=self.alignments.of_row,
-            alone=fold_alone,
-        )  # fmt: skip
+            self.text, lanes, buffer=self.buffer, places=places, alignment=self.alignments.of_row, alone=fold_alone
+        )
         self.index, self.lanes = self.emitter.index, lanes
         memory, loops = self.emitter.memory, self.emitter.loops
         self.team = Team(self.text, self.index)
-        self.reductions = CooperativeReductions(self.emitter.reductions, self.team, places)
-        self.copies = AsyncCopies(self.text, lanes, self.index, memory)
-        self.bulk = BulkPipeline(self.text, self.index, memory, loops, self.team, self._tensor_map)
-        pipeline = Pipeline(self.text, self.index, loops, self.team, self.copies)
+        reductions = CooperativeReductions(self.emitter.reductions, self.team, places)
+        copies = AsyncCopies(self.text, lanes, self.index, memory)
+        bulk = BulkPipeline(self.text, self.index, memory, loops, self.team, self._tensor_map)
+        pipeline = Pipeline(self.text, self.index, loops, self.team, copies)
         self.matrices = MatrixFolds(self.text, self.buffer, self.team, pipeline)
-        self.warpgroups = WarpgroupFolds(self.text, self.team, self.matrices, self.bulk)
+        self.warpgroups = WarpgroupFolds(self.text, self.team, self.matrices, bulk)
+        self.emitter.handlers.update({
+            loop.AllocOp: self._allocate, loop.StoreOp: self._store, loop.ForOp: self._for, loop.MmaOp: self._matrix,
+            loop.ParallelOp: self._parallel, loop.ReduceOp: reductions.reduce, loop.AsyncCopyOp: copies.copy,
+            loop.BulkCopyOp: bulk.copy, loop.BarrierOp: lambda op: self.team.barrier(), loop.TimestampOp: self._clock,
+        })  # fmt: skip
         self.buffers: dict[SSAValue, str] = {}
         self._tensor_maps: dict[SSAValue, str] = {}
 
@@ -142,7 +139,7 @@ class GpuKernel:
         self.alignments.know(op)
         self.emitter.loops.for_loop(op)
 
-    def _matrix_fold(self, op: loop.MmaOp) -> None:
+    def _matrix(self, op: loop.MmaOp) -> None:
         self.alignments.know(op)
         if not self.team.together or self.lanes.axes or self.team.kind != "block":
             raise EmitError("a matrix fold where not all threads of the block are")
