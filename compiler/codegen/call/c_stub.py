@@ -224,7 +224,7 @@ class _Call(_Function):
         return runtime
 
     def _versions(self) -> Iterator[Version]:
-        """Each version, most demanding first, with the writer where the processor can run it and none before it."""
+        """Each version, most demanding first, with the text where the processor can run it and none before it."""
         text = self.text
         if not self.level:
             yield self.versions[0]

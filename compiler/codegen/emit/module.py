@@ -34,7 +34,7 @@ def emit_llvm(
 
 
 def attributes(target: Target) -> str:
-    """The attribute groups of functions: #0, and #1 for what runs once a call (`writer.ONCE`).
+    """The attribute groups of functions: #0, and #1 for what runs once a call (`text.ONCE`).
 
     Of the latter LLVM makes machine code as quickly as it can on x86: it takes half the time, and a call a nanosecond
     more.

@@ -104,6 +104,7 @@ class Lanes:
         return self.text.intrinsic("vector.reduce.or", mask, "i1", [(mask, total)])
 
     def select(self, condition: VectorValue, a: VectorValue, b: VectorValue) -> VectorValue:
+        """`a` where a condition holds and `b` elsewhere, lane by lane."""
         scalar = llvm_type(a.dtype)
 
         def one(width: int, c: str, x: str, y: str) -> str:
