@@ -29,7 +29,7 @@ FAST: dict[str, tuple[str, ...]] = {
         "test_texts_are_as_they_were[digits_classifier.accuracy]",
         "test_nothing_else_is_recorded",
     ),
-    "ops/test_generated.py": (
+    "ops/test_op_matrix.py": (
         "test_reduction[sum]",
         "test_scan[cumsum]",
         "test_view[slice]",
@@ -46,7 +46,7 @@ FAST: dict[str, tuple[str, ...]] = {
     ),
     "ops/test_fft.py": ("test_short_rows_of_known_sizes_have_the_bits_of_any[3-64]", "test_which_lengths_have_passes"),
     "ops/test_sort.py": ("test_rows_of_any_length_side_by_side[f4]", "test_what_is_refused"),
-    "gpu/test_generated.py": ("test_map[sim-exp]", "test_reduction[sim-maximum]"),
+    "gpu/test_op_matrix.py": ("test_map[sim-exp]", "test_reduction[sim-maximum]"),
     "calls/test_views_as_results.py": (),
     "calls/test_dispatch.py": (),
     "calls/test_donation.py": (),

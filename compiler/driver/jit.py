@@ -528,7 +528,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     Options: `device` (``"cpu"``, ``"cpu:N"``, ``"cuda:N"``, ``"ptx-sim"``), `threads`, `fastmath` (rewrites to allow:
     with ``"reassoc"`` matrix units order their sums, with ``"tf32"`` those of a GPU round factors of f32 to a
     significand of 11 bits, with ``"bf16x3"`` or ``"bf16x6"`` those of a CPU add so many products of bf16 for each of
-    f32, as `docs/inside/tiles.md` says), `passes` (options of passes as text), `debug` (True: debug information for
+    f32, as `docs/inside/amx.md` says), `passes` (options of passes as text), `debug` (True: debug information for
     gdb), `check_bounds` (True: an index outside of its buffer, a mistake of the compiler, is a RuntimeError),
     `donate` (names of parameters whose arrays may become results: `donation.py`),
     `max_temp_bytes` (a call that needs more of temporaries is an error that says what for),

@@ -33,10 +33,10 @@ run on one for it. A dash: it is no computation of its own, or there is no PTX o
 COLUMNS = ("name", "meaning", "dtypes", "accuracy", "cpu", "ptx-sim", "cuda", "test")
 #: The generated test of a family, where a name states none of its own.
 TESTS = {
-    "map": "ops/test_generated_maps.py::test_maps",
-    "reduction": "ops/test_generated_folds.py::test_folds",
-    "scan": "ops/test_generated_folds.py::test_folds",
-    "view": "ops/test_generated_views.py::test_views",
+    "map": "ops/test_op_matrix_maps.py::test_maps",
+    "reduction": "ops/test_op_matrix_reductions.py::test_folds",
+    "scan": "ops/test_op_matrix_reductions.py::test_folds",
+    "view": "ops/test_op_matrix_views.py::test_views",
 }
 
 

@@ -25,7 +25,7 @@ Written by `docs/generate.py`, which compiles every program below; do not edit. 
 it: `f.explain(…)` prints that for your functions.
 
 Nothing here may change a result: orders of arithmetic are part of the program from `tensor` on (`dialects/order.py`).
-Nothing is named either: passes know families and facts of ops, and `tests/passes/test_nothing_is_named.py` renames,
+Nothing is named either: passes know families and facts of ops, and `tests/passes/test_name_invariance.py` renames,
 commutes and re-orders.
 
 ## The cost model
@@ -87,11 +87,11 @@ class Section:
 
 SECTIONS = (
     Section(
-        "What is kept, and what is computed again",
+        "Materialization",
         """
-        A fold that others read is kept: computing it for each element would change the complexity. A map is
-        kept where computing it again costs more than writing and reading it. Here the exponential is kept, as
-        two folds read it; the difference is not. Off: `tx-insert-evals{maps=false}`.
+        A reduction with other readers is materialized: recomputing it for each element would change the complexity. A
+        map is materialized where recomputing it costs more than writing and reading it. Here the exponential is
+        materialized, as two reductions read it; the difference is recomputed. Off: `tx-insert-evals{maps=false}`.
         """,
         """
         def f(x: f32[n, m], b: f32) -> (f32[n], f32[n]):
@@ -102,12 +102,12 @@ SECTIONS = (
         "canonical", "evals", ("materialize",),
     ),
     Section(
-        "In which order folds go",
+        "Reduction order",
         """
-        Along memory: the last dim, by lanes, is the one that memory has as the fastest, and of several dims that are
-        folded together so is the last one. This is settled in the first stage, from the strides of arguments and what
-        views and maps make of them, so it is the same on every machine; a fold of a transpose has the bits of the fold.
-        Off: `tx-reduction-order{follow-layout=false}`, with which no layout of arguments changes a bit.
+        The innermost reduced dim, whose accumulators are lanes of vectors, is the one with the smallest stride. The
+        order is decided in the first stage, from the strides of arguments and what views and maps make of them, so it
+        is the same on every machine; a reduction of a transpose has the bits of the reduction. Off:
+        `tx-reduction-order{follow-layout=false}`, with which no layout of arguments changes a bit.
         """,
         """
         def f(x: f32[n, m]) -> (f32[n], f32):
@@ -117,12 +117,12 @@ SECTIONS = (
         "tensor", "tensor", (), r"tx\.", "tx-reduction-order{follow-layout=false}",
     ),
     Section(
-        "In which order results lie",
+        "Layout assignment",
         """
-        Orders flow from the operands: a map's result lies as most bytes that it reads do, so that one sweep
-        reads and writes. A product whose left operand has its columns together, and whose right one its, too, is the
-        product of the transposes: its columns lie together, and neither operand is turned. An input's order comes from
-        its strides; `.tx` arguments are row-major here. Off: `tx-swap-layout{swap=false}`.
+        Layouts propagate from the operands: a map's result has the layout of most bytes that it reads, so that one pass
+        reads and writes. A product of column-major operands becomes the product of the transposes: its result is
+        column-major, and neither operand is transposed. An input's layout comes from its strides; `.tx` arguments are
+        row-major here. Off: `tx-swap-layout{swap=false}`.
         """,
         """
         def f(x: f32[n, m], y: f32[n, m]) -> f32[m, n]:
@@ -131,10 +131,10 @@ SECTIONS = (
         "canonical", "layout", ("layout",),
     ),
     Section(
-        "Maps, views and epilogues in one nest",
+        "Producer fusion and epilogues",
         """
-        Every map and view between what is in memory is pulled into one body; the maps after a fold that end in
-        one value are its `finish`. The view became an index map. Off: `tx-fuse{maps=false}`.
+        Every map and view between what is in memory is inlined into one body; the maps after a reduction that end in
+        one value are its `epilogue`. The view became an index map. Off: `tx-fuse{maps=false}`.
         """,
         """
         def f(x: f32[n, m], b: f32[m]) -> f32[n]:
@@ -143,12 +143,12 @@ SECTIONS = (
         "evals", "fused", ("sibling-fusion", "row-fusion"),
     ),
     Section(
-        "Siblings: two results in one pass",
+        "Sibling (horizontal) fusion",
         """
-        Neighbouring nests over the same points that share an operand read it once. Folds do where they take the same
-        elements in one order, and what is exact in any order takes the other's: one nest then has the states of all,
-        four at most, and what comes after one fold may use what another gave. Folds of products, scans and folds that
-        say where keep their own loops. Off: `tx-fuse-siblings{enabled=false}`.
+        Neighbouring nests over one iteration space that share an operand become one, which reads it once. Reductions do
+        where they take the same elements in one order, and what is exact in any order takes the other's: one nest then
+        has the accumulators of all, four at most, and the maps after one reduction may use the result of another.
+        Contractions, scans and arg-reductions keep their own loops. Off: `tx-fuse-siblings{enabled=false}`.
         """,
         """
         def f(x: f32[n, m]) -> (f32[n, m], f32[n, m], f32[n], f32[n]):
@@ -157,15 +157,15 @@ SECTIONS = (
         "fused", "fused", ("sibling-fusion",), instead="tx-fuse-siblings{enabled=false}",
     ),
     Section(
-        "Rows: what nests exchange stays in a cache",
+        "Row fusion",
         """
-        Nests that hand each other one row at a time run row by row: the sum of a row is used in that row only,
-        so `x` is read from memory once. A sum of all elements needs all rows, and what comes behind it goes over
-        whole tensors. As LLVM's time grows faster than a long kernel, a group ends where the next nest would
-        make it too long (`CostModel.fits_kernel`). Off: `tx-fuse-rows{enabled=false}`. Rows that one contraction
-        makes and another uses, attention's, take both along, unless `tx-fuse-rows{contractions="none"}`, and go by
-        panels of several rows (`passes/schedule/rows/attention_rows.py`); next to one contraction only, reading its
-        other operand for so few rows at a time costs more than the rows' way through memory.
+        Nests that exchange one row at a time are fused by rows: the sum of a row is used in that row only, so `x` is
+        read from memory once. A sum of all elements needs all rows, and its consumers go over whole tensors. As LLVM's
+        compile time grows faster than the length of a kernel, a group ends where the next nest would make it too long
+        (`CostModel.kernel_size_ok`). Off: `tx-fuse-rows{enabled=false}`. Rows between two contractions, as those of
+        attention, are fused with both, unless `tx-fuse-rows{contractions="none"}`, in tiles of several rows
+        (`passes/schedule/rows/attention_rows.py`); next to one contraction only, reading its other operand for so few
+        rows at a time costs more than the memory traffic of the rows.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:
@@ -174,15 +174,14 @@ SECTIONS = (
         "fused", "fused", ("row-fusion",), shown="kernel|func", instead="tx-fuse-rows{enabled=false}",
     ),
     Section(
-        "The same along columns: many of them side by side",
+        "Column-major row fusion",
         """
-        The map counts columns first then, as their sums do: the order of its iterators means nothing. Columns lie
-        across memory, so a chain of operations for one of them would read a line for each element. Code takes
-        four lines of neighbouring columns at a time; what nests hand each other of these is in memory of the
-        thread's own. So threads wait for one another once, and nothing that one wrote is read by another. Where the
-        second cache does not hold what is handed on of a band, or there are fewer columns than a line for each
-        thread, each nest goes over all of them after all (`passes/schedule/rows/fission.py`); that is decided when the
-        loops run. Off: `tx-fuse-rows{column-major=false}`.
+        The loops of the map are interchanged first, to those of the sums: the order of its iterators means nothing.
+        Columns are strided, so a loop over one of them would read a cache line for each element. Code takes column
+        tiles of four cache lines; the values that nests exchange are in memory of the thread's own. So there is one
+        fork and join, and no thread reads what another wrote. Where the exchanged values of a tile exceed L2, or there
+        are fewer columns than a cache line for each thread, the group is fissioned: each nest goes over all columns
+        (`passes/schedule/rows/fission.py`); that is decided at run time. Off: `tx-fuse-rows{column-major=false}`.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:
@@ -191,10 +190,10 @@ SECTIONS = (
         "fused", "fused", ("row-fusion",), shown="kernel|func", instead="tx-fuse-rows{column-major=false}",
     ),
     Section(
-        "Memory: results are written where they go",
+        "Bufferization",
         """
-        Values of a row live in memory of the worker's own (`in thread`), which is used row after row;
-        results are written straight into the caller's arrays.
+        Values of a row live in memory of the worker's own (`in thread`), which is reused row after row; results are
+        written directly into the caller's arrays.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:
@@ -204,12 +203,12 @@ SECTIONS = (
         "fused", "buffers", (), shown="kernel|loop.alloc|func",
     ),
     Section(
-        "Pieces of work, vectors and copies",
+        "Parallel tasks, vector width, unrolling",
         """
-        One long dim is cut into pieces that take as long as handing one to another thread, whole vectors of the
-        widest element run along it, and short bodies are unrolled four times (`vector`, `unroll`). A call with
-        less work than one piece stays on its thread (`passes/cost/work.py`). Of a large result only whole lines go past
-        the caches; a row that begins within one has a loop up to the next before its own.
+        One long dim is cut into tasks that take as long as dispatching one to another thread, whole vectors of the
+        widest element run along it, and short bodies are unrolled four times (`vector`, `unroll`). A call with less
+        work than one task stays on its thread (`passes/cost/work.py`). Of a large result only whole cache lines are
+        stored non-temporally; a row that begins within a line has a peeled loop up to the next one.
         """,
         """
         def f(x: f32[n], y: f32[n]) -> f32[n]:
@@ -218,11 +217,11 @@ SECTIONS = (
         "buffers", "loops", ("threads", "nontemporal"),
     ),
     Section(
-        "A longer body: smaller pieces, fewer copies",
+        "A longer body: smaller tasks, less unrolling",
         """
-        As many copies as its longest chain of operations asks for, four at most: each waits for the one before, for a
-        quotient or a root as long as for four others, and the processor does not look as far ahead as to the next
-        round. Of what just fits the registers there are two at least.
+        The unroll factor follows from the longest dependence chain, four at most: each operation waits for the one
+        before, a quotient or a root as long as four others, and out-of-order execution does not reach the next
+        iteration. A body that just fits the registers is unrolled twice at least.
         """,
         """
         def f(x: f32[n], y: f32[n]) -> f32[n]:
@@ -231,12 +230,12 @@ SECTIONS = (
         "buffers", "loops", ("threads",),
     ),
     Section(
-        "Transpositions in tiles",
+        "Tiled transposition",
         """
-        What is contiguous along one dim and strided along the other is walked in tiles that the first cache
-        holds, so many rows side by side (`unroll`) that the emitter transposes them in registers. That writes lines
-        in pieces, which must not go past the caches: a result that is to, and whose rows are whole lines, goes
-        through a tile of the thread's own, from which these are stored.
+        What is contiguous along one dim and strided along the other is traversed in tiles that fit L1, with so many
+        rows in flight (`unroll`) that the emitter transposes them in registers. That writes parts of cache lines, which
+        must not be non-temporal: where a result is stored non-temporally and its rows are whole lines, it goes through
+        a tile of the thread's own.
         """,
         """
         def f(x: f32[n, m], y: f32[m, n]) -> f32[m, n]:
@@ -245,13 +244,13 @@ SECTIONS = (
         "buffers", "loops", ("threads", "nontemporal"),
     ),
     Section(
-        "Updates in one sweep",
+        "In-place stencils",
         """
-        What replaces elements and is computed of their neighbours is computed aside, since others read what it
-        replaces, and copied. Where rows are read by those at most some rows away, a new row goes to a ring of a few
-        (`%` in its place), and from there to its own as soon as nobody reads any more what was there: memory gives
-        each row once and takes it once. Threads share the rows in chunks, of which the first and the last rows wait
-        until all are done. Where the second cache does not hold a ring it is two sweeps. Only loops stand here.
+        A stencil that replaces its own input is computed into a temporary, since others read what it replaces, and
+        copied. Where rows are read at a distance of some rows at most, a new row goes to a ring buffer of a few (`%` in
+        its index), and from there to its own place as soon as nobody reads any more what was there: one pass over
+        memory. Threads share the rows in chunks, of which the first and the last rows wait until all are done. Where L2
+        does not hold a ring there are two passes. Only loops are shown here.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:
@@ -263,12 +262,12 @@ SECTIONS = (
         "buffers", "loops", ("stencil",), shown=LOOPS + r'|kernel|loop\.alloc|loop\.if|loop\.store|%',
     ),
     Section(
-        "Folds that make the rows they read",
+        "Fusing maps into reductions",
         """
-        A map of a row and the fold of what it makes are one loop where the fold goes through these elements in the
-        order in which they are stored: it folds them while they are in registers, and stores them for the nests
-        behind it. Maps with divisions stay apart, which have vectors of their own.
-        Off: `tx-schedule-cpu{fuse-reductions=false}`. Only loops and what they do to the row stand here.
+        A map of a row and the reduction of its result are one loop where the reduction visits these elements in the
+        order in which they are stored: it reduces them while they are in registers, and stores them for the nests
+        behind it. Maps with divisions stay separate, as they have a vector width of their own. Off:
+        `tx-schedule-cpu{fuse-reductions=false}`. Only loops and their operations on the row are shown here.
         """,
         """
         def f(x: f32[n, m]) -> f32[n, m]:
@@ -279,12 +278,12 @@ SECTIONS = (
         instead="tx-schedule-cpu{fuse-reductions=false}",
     ),
     Section(
-        "Lines asked for ahead",
+        "Software prefetch",
         """
-        An innermost loop asks for a line of each row that it goes along, so far in front of it that all of them
-        together are what memory sends while it answers; not for what the first cache holds, and not for what goes
-        past the caches. Processors that are known to foresee lines (`prefetch_min_bytes`) are asked for one operand
-        beside stores past the caches only. Off: `tx-schedule-cpu{prefetch=false}`.
+        An innermost loop prefetches a cache line of each stream at a distance at which all of them together are what
+        memory transfers during its latency; not of operands that fit L1, and not of non-temporal stores. On processors
+        whose hardware prefetcher suffices (`prefetch_min_bytes`) only one operand beside non-temporal stores is
+        prefetched. Off: `tx-schedule-cpu{prefetch=false}`.
         """,
         """
         def f(x: f32[n], y: f32[n]) -> f32[n]:
@@ -294,11 +293,11 @@ SECTIONS = (
         instead="tx-schedule-cpu{prefetch=false}",
     ),
     Section(
-        "Square roots by steps",
+        "Newton square roots",
         """
-        A root and a quotient wait for one divider. With AVX-512 roots go by an estimate and Newton's steps, with the
-        same bits, where the model finds that to take less: in all copies of a body (`newton = 1`), or in every other
-        one (`2`), so that ports and divider share them.
+        A root and a quotient wait for one divider. With AVX-512, roots are computed by an estimate and Newton
+        iteration, with the same bits, where the model finds that cheaper: in all unrolled bodies (`newton = 1`), or in
+        every other one (`2`), so that ports and divider share them.
         """,
         """
         def f(x: f32[n], y: f32[n], z: f32[m]) -> (f32[n], f32[m]):
@@ -307,12 +306,11 @@ SECTIONS = (
         "buffers", "loops", (), shown=LOOPS + r"|math|divf", processor="x86-64-v4",
     ),
     Section(
-        "How long vectors are",
+        "Vector width",
         """
-        With AVX-512 a vector can be as long as a line. Of arrays that are not aligned to lines, as NumPy's need not
-        be, each such vector crosses two, and divisions take as long as by halves: so vectors are half as long where
-        a cache or the divider is what a kernel waits for, as the sum does here. Products of matrices always have
-        long ones.
+        With AVX-512 a vector can be as long as a cache line. In arrays that are not aligned to lines, as NumPy's need
+        not be, each such vector crosses two, and divisions take as long as by halves: so vectors are half as long where
+        a kernel is bound by a cache or by the divider, as the sum is here. Contractions always have the full width.
         """,
         """
         def f(x: f32[n], y: f32[m]) -> (f32[n], f32[m]):
@@ -321,12 +319,12 @@ SECTIONS = (
         "buffers", "loops", ("vector-width",), shown=r"generic|vector |math|addf", processor="x86-64-v4",
     ),
     Section(
-        "Folds across rows past the caches",
+        "Column reductions larger than L2",
         """
-        Where a quarter of the second cache holds what is folded, each thread folds a few lines of neighbouring
-        results along all rows, in registers. Where it does not, that would be short runs of many pages: then it
-        goes along some pages of results, eight rows at a time, with the results so far in the first cache. Each
-        block of the order has its own, and these are folded last. Only loops stand here.
+        Where the operand fits a quarter of L2, each thread reduces a few cache lines of adjacent results over all rows,
+        in registers. Where it does not, that would be short segments of many pages: then each pass goes over eight rows
+        of a column tile of some pages of results, with the partial results in L1. Each block of the order has its own,
+        and these are reduced last. Only loops are shown here.
         """,
         """
         def f(x: f32[n, m]) -> f32[m]:
@@ -335,12 +333,12 @@ SECTIONS = (
         "buffers", "loops", ("threads",), shown=LOOPS + r'|loop\.if|kernel',
     ),
     Section(
-        "Short rows that fold in any order",
+        "Short-row reductions",
         """
-        A row along memory is folded by lanes that lie along it, and at its end these come together by halves. Where
-        rows are short that takes longer than to turn tiles of some rows in registers, so that a vector has an element
-        of each and nothing is left to bring together. Only folds in any order may go so, and those are worth it that
-        say where: of a largest integer or a sum alone little is to be done. Only loops stand here.
+        A reduction along unit-stride rows has vector lanes along the row, which are combined by halves at its end.
+        Where rows are short that takes longer than to transpose tiles of some rows in registers, so that a vector has
+        an element of each row and no lanes are left to combine. Only reductions that are exact in any order may do so,
+        and it pays for arg-reductions: a largest integer or a sum alone is cheap to combine. Only loops are shown here.
         """,
         """
         def f(x: f32[n, m]) -> i64[n]:
@@ -349,11 +347,11 @@ SECTIONS = (
         "buffers", "loops", ("transpose",), shown=LOOPS + r"|loop\.if|min\(-m",
     ),
     Section(
-        "Rows whose windows overlap",
+        "Sliding-window register reuse",
         """
-        Rows of windows above each other read the same elements. So many of them are computed together (`unroll` of
-        the loop around the vectors) as make most of what is read once serve them all, while registers hold the sums
-        beside it; places that are equal are found by comparing the expressions of each step. Only loops stand here.
+        Windows of adjacent rows read the same elements. So many rows are computed together (`unroll` of the loop around
+        the vectors) that most loads serve all of them, while registers hold the sums besides; equal accesses are found
+        by comparing the index expressions of each step. Only loops are shown here.
         """,
         """
         def f(x: f32[n, m], k: f32[3, 3]) -> f32[n - 2, m - 2]:
@@ -362,15 +360,15 @@ SECTIONS = (
         "buffers", "loops", ("unroll",), shown=LOOPS + r'|kernel',
     ),
     Section(
-        "Folds and maps by runs",
+        "Splitting div/mod index maps",
         """
-        Along two dims that are not neighbours in memory, and of what was reshaped after a transposition, an index
-        divides an iterator and takes the rest. The elements between two steps of the quotient are a run: loops go
-        over runs and over the places of one, and vectors along memory. A fold's elements are copied so, a block of
-        its order at a time, to where they are side by side. Runs known to be shorter than two vectors stay as they
-        are: where a number divides, as in repeated elements, as many vectors go together (`unroll`) as give each lane
-        a place of its own, and code loads rows, of which it shuffles (`compiler/codegen/emit/memory/shuffle_load.py`).
-        Only loops and places stand here.
+        Along two dims that are not adjacent in memory, and in what was reshaped after a transposition, an index has the
+        quotient and the remainder of an iterator. The elements between two steps of the quotient are a contiguous
+        segment: loops go over segments and within them, and vectors along memory. The elements of a reduction are
+        copied like that, a block of its order at a time, into contiguous memory. Segments known to be shorter than two
+        vectors stay as they are: where a number divides, as in repeated elements, as many vectors are unrolled
+        (`unroll`) as give each lane an index of its own, and code loads rows and shuffles them
+        (`compiler/codegen/emit/memory/shuffle_load.py`). Only loops and accesses are shown here.
         """,
         """
         def f(x: f32[n, c, m]) -> f32[c]:
@@ -379,12 +377,12 @@ SECTIONS = (
         "buffers", "loops", (), shown=LOOPS + r"|loop.load|loop.alloc",
     ),
     Section(
-        "Sorting by networks, or by digits",
+        "Sorting: networks vs radix",
         """
-        A network's time grows with the square of the logarithm of a row, that of merges and of partitions with the
-        logarithm, and that of digits with the bits of an element. Only lines with comparators and merges stand here; of
-        8 bits there is one digit, which takes less. Where vectors can be compressed (AVX-512), rows go in buckets
-        instead: `loop.partition` in place of merges, by a sample of the row.
+        The time of a sorting network grows with the square of the logarithm of a row's length, that of merge sort and
+        of sample sort with the logarithm, and that of radix sort with the bits of an element. Only lines with
+        comparators and merges are shown here; 8 bits are one digit, which takes less. Where vectors can be compressed
+        (AVX-512), rows are sorted by sample sort instead: `loop.partition` in place of merges, by a sample of the row.
         """,
         """
         def f(x: f32[n]) -> f32[n]:

@@ -1,7 +1,7 @@
 """What the generated tests share: the product of cases, arrays of every kind, and programs that hold many cases.
 
 A case is one op on one dtype, in one of the user's layouts, on arrays of one kind and rank.  The tests run the whole
-product; `test_generated_cases.py` holds it against the registry.  Machine code depends on dtype, rank and whether
+product; `test_op_matrix_cases.py` holds it against the registry.  Machine code depends on dtype, rank and whether
 memory is packed, so one program has the three of many cases, and each of its calls is for other kinds.
 """
 

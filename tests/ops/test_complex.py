@@ -1,6 +1,6 @@
 """Folds, scans, stores and contractions of complex numbers, in every layout, against NumPy's longdouble.
 
-Maps of complex numbers are in `test_generated_maps.py`.
+Maps of complex numbers are in `test_op_matrix_maps.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from txc.dialects.registry import OPS, Scan
 from txc.dialects.types import DTYPES
 
 from .generated import PACKED, Program
-from .test_generated import ANY_STRIDES, LAYOUTS
+from .test_op_matrix import ANY_STRIDES, LAYOUTS
 
 SHAPES = [(5, 19), (7, 33), (0, 4), (1, 1)]
 COMPLEX = ("c64", "c128")

@@ -3,7 +3,7 @@
 ``vrsqrt14`` gives ``1/sqrt(x)`` to 14 bits, each step of Newton's (Goldschmidt's form, whose operations go side by
 side) twice as many: one step for f32, two for f64.  The residual ``x - g*g`` of what comes out then gives the correctly
 rounded root: with ``h`` near ``1/(2*sqrt(x))``, ``g + (x - g*g)*h`` before it is rounded is nearer to the root than
-any root is to the middle between two floats, but for few significands, which `tests/codegen/test_roots.py` goes
+any root is to the middle between two floats, but for few significands, which `tests/codegen/test_newton_sqrt.py` goes
 through.  That does not depend on the estimate's own bits, in which processors may differ.  Where the residual might
 underflow, and for what has no root or is not finite, the divider is asked as always.
 """

@@ -20,7 +20,7 @@ from txc.dialects.registry import Map, Op, Reduction, Scan, View
 from txc.dialects.types import DTYPES
 
 from ..ops.generated import MAPS, PACKED, REDUCTIONS, SCANS, VIEWS, Program, values
-from ..ops.test_generated import (
+from ..ops.test_op_matrix import (
     ANY_STRIDES,
     LAYOUTS,
     OTHER_VIEWS,
@@ -30,7 +30,7 @@ from ..ops.test_generated import (
     resolved,
     structural_results,
 )
-from ..ops.test_generated_maps import MAP_PARAMETERS, operands_of
+from ..ops.test_op_matrix_maps import MAP_PARAMETERS, operands_of
 from .devices import on_gpus, sampled
 
 pytestmark = pytest.mark.skipif(not host_target().has_fma, reason="the orders of a CPU without FMA are others")

@@ -1,4 +1,4 @@
-"""What ops do beyond the product of `test_generated_folds.py` and `test_generated_views.py`, on arrays of rank 2.
+"""What ops do beyond the product of `test_op_matrix_reductions.py` and `test_op_matrix_views.py`, on arrays of rank 2.
 
 Folds and scans along each of the dims, of more sizes, by the vectors and threads that users have; views alone, by all
 their parameters; contractions and structural ops.  One compiled function an op holds all its cases.
@@ -229,7 +229,7 @@ def test_contract(name: str) -> None:
 def test_every_fact_gives_the_same() -> None:
     """Code compiled for the very strides of each layout computes the same bits as code for packed arrays.
 
-    Folds go as the program counts dims here; `tests/passes/test_fold_order.py` has those that go along memory.
+    Folds go as the program counts dims here; `tests/passes/test_reduction_order.py` has those that go along memory.
     """
     counted = Options.of(passes="tx-reduction-order{follow-layout=false}")
     x = values("f32", SHAPE, 3, (-4, 4), False)

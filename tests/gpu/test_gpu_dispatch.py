@@ -14,7 +14,7 @@ from txc.compiler.tools.bisect import differing
 from txc.dialects.registry import OPS, Op
 
 from ..ops.generated import MAPS, REDUCTIONS, SCANS, VIEWS
-from ..ops.test_generated import OTHER_VIEWS
+from ..ops.test_op_matrix import OTHER_VIEWS
 from ..test_examples import ARGUMENTS, EXAMPLES, table
 from . import test_foreign
 from .devices import on_gpus
@@ -29,7 +29,7 @@ NO_CODE = {
 GENERATED = {op.name for op in (*MAPS, *REDUCTIONS, *SCANS, *VIEWS)} - OTHER_VIEWS
 #: Loop generators, and the two ways to a transform.
 CUSTOM_KERNELS = {*test_foreign.USES, "dft"}
-#: What `test_generated.py` and `test_foreign.py` leave: each is applied as docs/gpu_support.py does.
+#: What `test_op_matrix.py` and `test_foreign.py` leave: each is applied as docs/gpu_support.py does.
 OTHERS = [op for name, op in sorted(OPS.items()) if name not in {*GENERATED, *CUSTOM_KERNELS, *NO_CODE}]
 X = np.random.default_rng(2).permutation(np.linspace(1, 2, 24, dtype=np.float32)).reshape(4, 6)
 

@@ -12,7 +12,7 @@ from txc.compiler.frontend.tensor.apply import apply, as_tensor
 from txc.dialects.registry import OPS, Map, Op, Reduction, Scan, View
 from txc.dialects.types import DTYPES
 
-from . import generated, test_generated, test_generated_folds, test_generated_maps, test_generated_views
+from . import generated, test_op_matrix, test_op_matrix_maps, test_op_matrix_reductions, test_op_matrix_views
 from .generated import Case
 
 #: What the operations page and the README may claim.
@@ -24,7 +24,7 @@ EXCLUDED = {
     "running": "made of functions of the user's: test_custom_folds.py",
 }
 PRODUCT: tuple[type[Op], ...] = (Map, Reduction, Scan, View)
-RUN = test_generated_maps.RUN | test_generated_folds.RUN | test_generated_views.RUN
+RUN = test_op_matrix_maps.RUN | test_op_matrix_reductions.RUN | test_op_matrix_views.RUN
 
 
 def declared() -> Iterator[tuple[type[Op], Case]]:
@@ -37,12 +37,12 @@ def declared() -> Iterator[tuple[type[Op], Case]]:
 def left_out(op: type[Op], case: Case) -> str:
     """Why there is no such case."""
     if issubclass(op, (Reduction, Scan)):
-        return test_generated_folds.left_out(op, case)
-    return test_generated_views.left_out(op, case) if issubclass(op, View) else ""
+        return test_op_matrix_reductions.left_out(op, case)
+    return test_op_matrix_views.left_out(op, case) if issubclass(op, View) else ""
 
 
 def test_there_are_as_many_cases_as_is_said() -> None:
-    counted = {"product": len(RUN), **{f"{k}, rank 2": n for k, n in test_generated.COUNTED.items()}}
+    counted = {"product": len(RUN), **{f"{k}, rank 2": n for k, n in test_op_matrix.COUNTED.items()}}
     print(counted, sum(counted.values()))
     assert all(counted.values()) and sum(counted.values()) >= AT_LEAST
 
@@ -75,14 +75,14 @@ def test_every_dtype_has_folds_in_all_memory() -> None:
     for family in (Reduction, Scan):
         named = {op.name for op in OPS.values() if issubclass(op, family)}
         promised = {case._replace(op="") for op, case in declared() if op.name in named and not left_out(op, case)}
-        assert {case._replace(op="") for case in test_generated_folds.RUN if case.op in named} >= promised
+        assert {case._replace(op="") for case in test_op_matrix_reductions.RUN if case.op in named} >= promised
 
 
 def test_every_dtype_has_maps_in_all_memory() -> None:
     """Of one operand and of two, in both layouts, on every kind of array and of every rank."""
     arity = {op.name: op.arity for op in generated.MAPS}
     for count in (1, 2):
-        run = {case._replace(op="") for case in test_generated_maps.RUN if arity[case.op] == count}
+        run = {case._replace(op="") for case in test_op_matrix_maps.RUN if arity[case.op] == count}
         assert run >= {case for name in DTYPES for case in generated.cases("", name)}
 
 
@@ -103,9 +103,9 @@ def test_what_is_left_out_is_an_error(name: str) -> None:
         x = as_tensor(np.zeros(shape, DTYPES[case.dtype].numpy))
         x = x.swap_layout() if case.layout == "col" else x
         if issubclass(op, (Reduction, Scan)):
-            given = test_generated_folds.parameters(op, case.rank)
+            given = test_op_matrix_reductions.parameters(op, case.rank)
         else:
-            given = test_generated_views.PARAMETERS[op.name](shape)
+            given = test_op_matrix_views.PARAMETERS[op.name](shape)
         with pytest.raises(TxcError):
             apply(op, x, **given)
             pytest.fail(f"{case} is no error")

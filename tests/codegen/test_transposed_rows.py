@@ -1,4 +1,4 @@
-"""Short rows that fold in any order, by vectors across them: `filecheck/loops/rows_in_tiles.tx` has the loops."""
+"""Short rows that fold in any order, by vectors across them: `filecheck/loops/transposed_rows.tx` has the loops."""
 
 from __future__ import annotations
 

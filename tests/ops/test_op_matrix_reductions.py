@@ -4,7 +4,7 @@
 
 One program an op and dtype has its ranks with strides known only at run time, called with arrays of all kinds, and one
 rank of packed arrays; both layouts have one graph, so its code is made once.  Dims and kinds of scans come in turn with
-the ranks.  Vectors are narrow: those that users have, more dims and sizes `test_generated.py` has for rank 2.
+the ranks.  Vectors are narrow: those that users have, more dims and sizes `test_op_matrix.py` has for rank 2.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def reduction_of(op: Fold) -> type[Reduction]:
 
 
 def left_out(op: Fold, case: Case) -> str:
-    """Why an op has no such case: an error, as `test_generated_cases.py` holds; empty where it has it."""
+    """Why an op has no such case: an error, as `test_op_matrix_cases.py` holds; empty where it has it."""
     if issubclass(op, Scan):
         return "" if case.rank else "it runs along a dim"
     return "no element is one of none" if not op.empty and case.kind == "size 0" and case.rank == 1 else ""

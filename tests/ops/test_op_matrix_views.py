@@ -2,7 +2,7 @@
 
 One program a view has all ranks with strides known only at run time, called with arrays of all kinds, and packed ones
 of some.  The views of one rank on all dtypes are one nest: a flag chooses between each and zero, which makes them
-siblings.  Views alone, and further parameters, `test_generated.py` has.
+siblings.  Views alone, and further parameters, `test_op_matrix.py` has.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ ROWS_ONLY = {"diagonal", "windows"}
 
 
 def left_out(op: type[View], case: Case) -> str:
-    """Why a view has no such case: an error, as `test_generated_cases.py` holds; empty where it has it."""
+    """Why a view has no such case: an error, as `test_op_matrix_cases.py` holds; empty where it has it."""
     if case.rank < LEAST_RANK.get(op.name, 0):
         return "it needs more dims"
     if op.name == "as_strided" and case.rank > 1:
