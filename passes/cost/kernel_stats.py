@@ -232,10 +232,10 @@ def _nest_label(nest: kernel.GenericOp) -> str:
     if nest.order is None:
         return " ".join(body) or "copy"
     if nest.order.data.product:
-        fold = "contract"
+        reduction = "contract"
     else:
-        fold = f"reduce({' '.join(_operations(nest.combiner.block)) or 'select'})"
-    return " ".join([*body, fold, *_operations(nest.epilogue.block)])
+        reduction = f"reduce({' '.join(_operations(nest.combiner.block)) or 'select'})"
+    return " ".join([*body, reduction, *_operations(nest.epilogue.block)])
 
 
 def _operations(block: Block) -> list[str]:

@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects import tx
 
-__all__ = ["epilogue_root", "is_materialized", "turned"]
+__all__ = ["epilogue_root", "is_materialized", "single_transpose_use"]
 
 
 def is_materialized(value: SSAValue) -> bool:
@@ -15,7 +15,7 @@ def is_materialized(value: SSAValue) -> bool:
     return all(isinstance(u.operation, (func.ReturnOp, tx.YieldOp, tx.EvalOp)) for u in value.uses)
 
 
-def turned(value: SSAValue) -> tx.ViewOp | None:
+def single_transpose_use(value: SSAValue) -> tx.ViewOp | None:
     """The permutation of dims that is the only use of a fold's result: the nest can run in its order of results.
 
     Not where both operands of a contraction have dims of their own: those are tiles of rows by columns.
@@ -36,11 +36,12 @@ def turned(value: SSAValue) -> tx.ViewOp | None:
 def epilogue_root(value: SSAValue) -> SSAValue | None:
     """The one value at the end of all maps that follow from this one, if it is stored once and nothing else leaves.
 
-    What is between may be used many times: one body computes it once.  First may come a permutation (`turned`).
+    Values in between may be used many times: one body computes them once.  A permutation may come first
+    (`single_transpose_use`).
     """
     assert isinstance(value.owner, Operation)
     block = value.owner.parent
-    view = turned(value)
+    view = single_transpose_use(value)
     if view is not None:
         value = view.results[0]
         if is_materialized(value) and value.uses.get_length() == 1:

@@ -28,7 +28,7 @@ from ...dialects.scalar.builder import BodyBuilder
 from ...dialects.scalar.language import Value
 from ...dialects.tx import TxOp
 from ...dialects.types import DTYPES, DType
-from .epilogue import epilogue_root, turned
+from .epilogue import epilogue_root, single_transpose_use
 from .nest_builder import NestBuilder, is_inlined
 
 __all__ = ["FusionPass", "fuse"]
@@ -115,7 +115,7 @@ class _Scope:
         self.values[op.results[0]] = empty.result
 
     def _visit_reduction(self, op: tx.ReductionOp) -> None:
-        self._emit(op, reduction_nest(self, op))
+        self._emit(op, build_single_reduction(self, op))
 
     def _visit_scan(self, op: tx.ScanOp) -> None:
         self._emit(op, build_scan(self, op))
@@ -191,7 +191,7 @@ class _Scope:
         assert isinstance(op, TxOp)
         if not is_inlined(op):
             assert isinstance(op, (tx.ReductionOp, tx.ContractOp))
-            self._emit(op, fold_nest(self, op))
+            self._emit(op, build_reduction(self, op))
             return self.values[value]
         made = self._epilogue(value) or self._map_nest(value)
         made.attributes.update(_preserved_attributes(op))
@@ -208,7 +208,7 @@ class _Scope:
     def _epilogue(self, value: SSAValue) -> Operation | None:
         """A deferred reduction at the root of this chain of maps, with the chain as its `finish`."""
         anchor = self._anchor(value) if value in self.ends else None
-        return None if anchor is None else fold_nest(self, anchor, value)
+        return None if anchor is None else build_reduction(self, anchor, value)
 
     def _anchor(self, value: SSAValue) -> tx.ReductionOp | tx.ContractOp | None:
         """The first reduction or contraction, not materialised yet, for which this value is the end of its epilogue."""
@@ -236,16 +236,16 @@ def _preserved_attributes(op: Operation) -> dict[str, Attribute]:
     return {k: op.attributes[k] for k in ("loc", "layout") if k in op.attributes}
 
 
-def fold_nest(scope: _Scope, op: tx.ReductionOp | tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:
+def build_reduction(scope: _Scope, op: tx.ReductionOp | tx.ContractOp, epilogue: SSAValue | None = None) -> Operation:
     """The nest of a reduction, scan or contraction."""
     if isinstance(op, tx.ContractOp):
         return build_contraction(scope, op, epilogue)
     if isinstance(op, tx.ScanOp):
         return build_scan(scope, op, epilogue)
-    return reduction_nest(scope, op, epilogue)
+    return build_single_reduction(scope, op, epilogue)
 
 
-def reduction_nest(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue | None = None) -> Operation:
+def build_single_reduction(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue | None = None) -> Operation:
     """``tx.sum`` and kin: parallel iterators for the kept dims, one linear iterator for the reduced ones."""
     decl = op.bound
     assert issubclass(decl, Reduction)
@@ -260,7 +260,7 @@ def reduction_nest(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue | None 
     b = nest.builder
     elements = decl.element(b, x, b.index(k)) if decl.indexed else decl.element(b, x, x)
     states = list(zip(decl.identity(operand.dtype), decl.states(operand.dtype), strict=True))
-    return _fold(
+    return _build_reduction(
         nest, op, states, elements, op.order, decl.combine,
         lambda b, folded: decl.finish(b, folded, operand.dtype), epilogue, free,
     )  # fmt: skip
@@ -270,7 +270,7 @@ def _results(
     op: tx.ReductionOp | tx.ContractOp, kept: Sequence[Dim], epilogue: SSAValue | None
 ) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
     """The extents of a fold's results in the order in which its nest runs them, and the iterator of each kept dim."""
-    view = None if epilogue is None else turned(op.results[0])
+    view = None if epilogue is None else single_transpose_use(op.results[0])
     if view is None:
         return tuple(kept), iterators(len(kept))
     return view.map.extents, view.map.exprs
@@ -287,7 +287,7 @@ def build_scan(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) -
     at = nest.index([where[i] for i in range(operand.rank)])
     b, x = nest.builder, nest.inline(op.operands[0], at)
     states = list(zip(decl.identity(operand.dtype), monoid.states(operand.dtype), strict=True))
-    return _fold(
+    return _build_reduction(
         nest, op, states, monoid.element(b, x, x), op.order, monoid.combine,
         lambda b, folded: decl.finish(b, folded, operand.dtype, exclusive), epilogue, at.exprs,
         at, "exclusive" if exclusive else "inclusive",
@@ -324,7 +324,7 @@ def build_contraction(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | Non
     zero: float | int = 0.0 if state.is_float else 0
     if state.kind == "bool":
         zero = False
-    return _fold(
+    return _build_reduction(
         nest, op, [(zero, state)], elements, order, _added, lambda b, s: (b.cast(s[0], element),), epilogue, free,
         None if columns is None else nest.index(free),
     )  # fmt: skip
@@ -357,7 +357,7 @@ def _added(b: BodyBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -
     return (x | y if x.dtype is DTYPES["bool"] else x + y,)
 
 
-def _fold(
+def _build_reduction(
     nest: NestBuilder,
     op: TxOp,
     states: list[tuple[float | int | bool, DType]],

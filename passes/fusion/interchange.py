@@ -13,16 +13,16 @@ from ...dialects.dims.index_map import IndexMap
 from ...dialects.kernel import GenericOp
 from .reindex import reindex
 
-__all__ = ["inverse", "read_permutation", "shared_leading_dims", "turn"]
+__all__ = ["interchange", "inverse_permutation", "read_permutation", "shared_leading_dims"]
 
 
-def turn(nest: GenericOp, order: Sequence[int]) -> None:
+def interchange(nest: GenericOp, order: Sequence[int]) -> None:
     """Count the iterators of a nest in another order: the new one of number `i` is what ``order[i]`` was."""
     extents = tuple(nest.extents.data[old] for old in order)
-    reindex(nest, IndexMap(extents, tuple(iterator(new) for new in inverse(order))))
+    reindex(nest, IndexMap(extents, tuple(iterator(new) for new in inverse_permutation(order))))
 
 
-def inverse(order: Sequence[int]) -> tuple[int, ...]:
+def inverse_permutation(order: Sequence[int]) -> tuple[int, ...]:
     """The order that turns a nest back."""
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 

@@ -32,7 +32,7 @@ from ..cost.remarks import enabled, remark
 from ..cost.work import bytes_of, operations_of
 from ..schedule.matmul.match import MatmulOperands, match_matmul
 from .blocks import blocks_of
-from .interchange import inverse, read_permutation, shared_leading_dims, turn
+from .interchange import interchange, inverse_permutation, read_permutation, shared_leading_dims
 
 __all__ = ["RowFusionPass", "is_column_major"]
 
@@ -164,13 +164,13 @@ class _RowGroup:
             if order is None:
                 continue
             for nest in turning:
-                turn(nest, order)
+                interchange(nest, order)
             group = self if turning[0] is op else self._again()
             if group.accepts(op) and group.shared_with(op) > before:
-                group.turned += [(nest, inverse(order)) for nest in turning]
+                group.turned += [(nest, inverse_permutation(order)) for nest in turning]
                 return group
             for nest in turning:
-                turn(nest, inverse(order))
+                interchange(nest, inverse_permutation(order))
         return None
 
     def _again(self) -> _RowGroup:
@@ -235,7 +235,7 @@ class _RowGroup:
             return self.without_first().close()
         if not _close(self.nests, self.shared, self.costs, self.column_major):
             for nest, back in reversed(self.turned):
-                turn(nest, back)
+                interchange(nest, back)
 
 
 def _is_chain(op: GenericOp) -> bool:

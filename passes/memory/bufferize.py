@@ -78,7 +78,7 @@ def bufferize(function: func.FuncOp, in_place: bool = True) -> None:
             argument = new.insert_arg(buffer_type(info), len(new.args))
             state.writable.add(argument)
             targets.append(argument)
-    walk = _Walk(state, new, [])
+    walk = _Rewriter(state, new, [])
     walk.prefer_buffer(returned.operands, targets, old)
     for op in list(old.ops):
         if op is not returned:
@@ -164,7 +164,7 @@ class _Function:
         return any(self.liveness.is_live_after(v, op) for v in self.held(buffer, op))
 
 
-class _Walk:
+class _Rewriter:
     """Rewrites one block; `ranges` are the iterators of the loops around it."""
 
     def __init__(self, state: _Function, block: Block, ranges: list[IvRange]):
@@ -367,7 +367,7 @@ class _Walk:
         for inner, result in leaving.items():
             outer[inner] = self._result_buffer(result, op)
         body = Block()
-        walk = _Walk(self.state, body, self.ranges)
+        walk = _Rewriter(self.state, body, self.ranges)
         offset = dim(0)
         of_row: dict[SSAValue, list[int]] = {}
         for nest in op.nests:
@@ -407,7 +407,7 @@ class _Walk:
             number = [read.result]
         carried = self._enter_loop(op, op.inits)
         body = Block()
-        walk = _Walk(self.state, body, [*self.ranges, IvRange(op.symbol, lower, upper - 1)])
+        walk = _Rewriter(self.state, body, [*self.ranges, IvRange(op.symbol, lower, upper - 1)])
         with self.state.yielding_buffers(carried):
             walk._loop_body(op.body.block, carried, op.ends_at)
         until = None if op.ends_at is None else 0
@@ -418,7 +418,7 @@ class _Walk:
     def _visit_while(self, op: kernel.WhileOp) -> None:
         carried = self._enter_loop(op, op.inits)
         condition = Block()
-        test = _Walk(self.state, condition, self.ranges)
+        test = _Rewriter(self.state, condition, self.ranges)
         for argument, buffer in zip(op.condition.block.args, carried):
             self.state.bind(argument, buffer)
         last = op.condition.block.last_op
@@ -433,7 +433,7 @@ class _Walk:
                     test.visit(inner)
             test._yield_flag(last.values[0])
             self.state.writable |= kept
-            _Walk(self.state, body, self.ranges)._loop_body(op.body.block, carried)
+            _Rewriter(self.state, body, self.ranges)._loop_body(op.body.block, carried)
         self.block.add_op(kernel.WhileOp([], condition, body))
         self._leave_loop(op, carried)
 
@@ -448,7 +448,7 @@ class _Walk:
         for region in op.regions:
             block = Block()
             with self.state.yielding_buffers(targets):
-                _Walk(self.state, block, self.ranges)._branch(region.block, targets)
+                _Rewriter(self.state, block, self.ranges)._branch(region.block, targets)
             branches.append(block)
         self.block.add_op(kernel.IfOp(flag.result, branches[0], branches[1], []))
         for result, target in zip(op.results, targets):

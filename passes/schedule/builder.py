@@ -75,14 +75,14 @@ class LoopBuilder:
         inner.block.add_op(loop.YieldOp())
         self.block.add_op(loop.WhileOp(asked.block, inner.block))
 
-    def fold(
+    def carried_loop(
         self, lower: Dim | int, upper: Dim | int, first: Value, step: Callable[[LoopBuilder, Dim, Value], Value]
     ) -> Value:
         """A loop that carries a value: the last one of ``value = step(block, iterator, value)``."""
-        (last,) = self.folds(lower, upper, [first], lambda c, i, values: [step(c, i, values[0])])
+        (last,) = self.carried_loops(lower, upper, [first], lambda c, i, values: [step(c, i, values[0])])
         return last
 
-    def folds(
+    def carried_loops(
         self, lower: Dim | int, upper: Dim | int, first: Sequence[Value],
         step: Callable[[LoopBuilder, Dim, list[Value]], Sequence[Value]],
     ) -> list[Value]:  # fmt: skip

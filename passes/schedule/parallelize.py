@@ -26,12 +26,12 @@ TARGET_TASKS = 256
 
 @dataclass(frozen=True)
 class LoopSpec:
-    """A loop that counts from 0 to an extent, by steps; so many iterations of it run `together`, side by side."""
+    """A loop that counts from 0 to an extent, by steps; so many iterations of it run `jam`, side by side."""
 
     iterator: Dim
     extent: Dim
     step: Dim | int = 1
-    together: int = 1
+    jam: int = 1
 
     @property
     def trips(self) -> Dim:
@@ -43,7 +43,7 @@ class LoopSpec:
     def around(self, body: Block, lower: Dim, upper: Dim) -> Block:
         """A part of the loop, as a block."""
         body.add_op(loop.YieldOp())
-        return Block([loop.ForOp(str(self.iterator), lower, upper, body, step=self.step, unroll=self.together)])
+        return Block([loop.ForOp(str(self.iterator), lower, upper, body, step=self.step, unroll=self.jam)])
 
 
 def balanced_tile(writer: LoopWriter, block: Block, results: Dim, most: int | Dim, others: Dim, least: int = 1) -> Dim:
@@ -79,7 +79,7 @@ def parallel_loops(
         for level in reversed(levels):
             body = level.around(body, dim(0), level.extent)
         return _move(body, block)
-    if len(levels) == 1 and levels[0].together == 1:
+    if len(levels) == 1 and levels[0].jam == 1:
         (level,) = levels
         number, trips, step = level.iterator, level.extent, level.step
     else:
@@ -109,14 +109,14 @@ def _split_tasks(
     pieces: list[Dim] = []
     for level in levels:
         trips = materialize_dim(writer, block, level.trips)
-        if not pieces and level.together == 1:
+        if not pieces and level.jam == 1:
             sizes.append(dim(1))
             pieces.append(trips)
             continue
         before = pieces[-1] if pieces else dim(1)
         wanted = materialize_dim(writer, block, wanted // maximum(1, before) + 1)
         size = trips // wanted + 1
-        sizes.append(materialize_dim(writer, block, (size + (level.together - 1)) // level.together * level.together))
+        sizes.append(materialize_dim(writer, block, (size + (level.jam - 1)) // level.jam * level.jam))
         pieces.append(materialize_dim(writer, block, maximum(0, trips - 1) // maximum(1, sizes[-1]) + 1))
     return sizes, pieces
 

@@ -78,7 +78,7 @@ class _Search:
             before = self._before(c, [key.make(c.b, x) for key in self.keys], wanted)
             return c.b.select((further <= c.b.index(self.n)) & before, further, found)
 
-        code.store(code.fold(0, steps, code.b.constant(0, I64), step), self.op.outs[0], place)
+        code.store(code.carried_loop(0, steps, code.b.constant(0, I64), step), self.op.outs[0], place)
 
     def _before(self, code: LoopBuilder, keys: list[Value], wanted: list[Value]) -> Value:
         """Whether an element of these keys belongs before the value; the keys are from the least important up."""

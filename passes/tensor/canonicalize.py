@@ -3,7 +3,7 @@
 One forward sweep a block: when an op is visited its operands are canonical already, so each rule looks one op back.
 The rules are data of the ops (`Map.algebra`) or of their family; none changes a bit of any result.  What a sweep
 changes is visited later in it, except for ops that rules make: these are visited by another sweep, of which there are
-`MAX_SWEEPS` at most.
+`MAX_ITERATIONS` at most.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from ...dialects.types import TensorType, as_literal
 
 __all__ = ["CanonicalizePass"]
 
-MAX_SWEEPS = 8
+MAX_ITERATIONS = 8
 _NO_NUMBERS = (IntegerAttr, StringAttr, DimAttr, DimsAttr, MapAttr, DTypeAttr)
 
 #: The value that an op may be replaced by, or None.
-Rule = Callable[[Any, "_Sweep"], SSAValue | None]
+Rule = Callable[[Any, "_Iteration"], SSAValue | None]
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ class CanonicalizePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            for _ in range(MAX_SWEEPS):
-                sweep = _Sweep(self.cse)
-                sweep.block(function.body.block, {})
+            for _ in range(MAX_ITERATIONS):
+                iteration = _Iteration(self.cse)
+                iteration.block(function.body.block, {})
                 _remove_dead(function.body.block)
-                if not sweep.has_made:
+                if not iteration.has_made:
                     break
 
 
-class _Sweep:
+class _Iteration:
     """One walk over a block and what is inside it; `has_made` says whether there are new ops, not visited yet."""
 
     def __init__(self, cse: bool):
@@ -117,12 +117,12 @@ def _remove_dead(block: Block) -> None:
             op.erase()
 
 
-def identity_view(op: tx.ViewOp, sweep: _Sweep) -> SSAValue | None:
+def identity_view(op: tx.ViewOp, iteration: _Iteration) -> SSAValue | None:
     """A view that changes nothing."""
     return op.operand if op.result.type == op.operand.type and op.map.is_identity else None
 
 
-def view_of_view(op: tx.ViewOp, sweep: _Sweep) -> SSAValue | None:
+def view_of_view(op: tx.ViewOp, iteration: _Iteration) -> SSAValue | None:
     """``view(view(x))``: one view, where at most one of them pads, or both with the same value."""
     inner = op.operands[0].owner
     if not isinstance(inner, tx.ViewOp):
@@ -136,7 +136,7 @@ def view_of_view(op: tx.ViewOp, sweep: _Sweep) -> SSAValue | None:
     source = inner.operands[0]
     if composed.is_identity and source.type == op.results[0].type:
         return source
-    return sweep.make(op, "view", [source], {"map": composed, "fill": fill})
+    return iteration.make(op, "view", [source], {"map": composed, "fill": fill})
 
 
 def _without_divisions(index: IndexMap) -> IndexMap:
@@ -150,7 +150,7 @@ def _is_plain(expr: Dim) -> bool:
     return all(isinstance(atom, Sym) for mono, _ in expr.terms for atom in mono)
 
 
-def neutral_operand(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
+def neutral_operand(op: tx.MapOp, iteration: _Iteration) -> SSAValue | None:
     """``x + -0.0``, ``x * 1``, ``x - 0``, ``x / 1``: `x`."""
     if len(op.operands) != 2:
         return None
@@ -164,7 +164,7 @@ def neutral_operand(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
     return None
 
 
-def involution(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
+def involution(op: tx.MapOp, iteration: _Iteration) -> SSAValue | None:
     """``f(f(x))`` is `x` for negation and complement."""
     inner = op.operands[0].owner if len(op.operands) == 1 else None
     if "involution" in _algebra(op) and type(inner) is type(op):
@@ -172,7 +172,7 @@ def involution(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
     return None
 
 
-def idempotent(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
+def idempotent(op: tx.MapOp, iteration: _Iteration) -> SSAValue | None:
     """``f(f(x))`` is ``f(x)``, ``f(x, x)`` is `x`."""
     x = op.operands[0] if op.operands else None
     if x is not None and "idempotent pair" in _algebra(op) and op.operands[1] is x:
@@ -180,14 +180,14 @@ def idempotent(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
     return x if x is not None and "idempotent" in _algebra(op) and type(x.owner) is type(op) else None
 
 
-def same_cast(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
+def same_cast(op: tx.MapOp, iteration: _Iteration) -> SSAValue | None:
     """A cast to the type that is there already; a part, or the conjugate, of a real number."""
     if op.decl.name not in ("cast", "positive", "real", "conjugate") or op.results[0].type != op.operands[0].type:
         return None
     return None if op.decl.name == "conjugate" and op.type.dtype.is_complex else op.operands[0]
 
 
-def fold_constants(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
+def fold_constants(op: tx.MapOp, iteration: _Iteration) -> SSAValue | None:
     """An exact op on rank-0 literals."""
     if op.type.rank or not issubclass(op.decl, Map) or op.decl.ulp is not None:
         return None
@@ -199,24 +199,24 @@ def fold_constants(op: tx.MapOp, sweep: _Sweep) -> SSAValue | None:
         arrays.append(np.asarray(owner.value).astype(tensor_of(operand.type).dtype.numpy))
     (result,) = op.decl.evaluate(arrays, op.params)
     element = op.type.dtype
-    return sweep.make(op, "constant", [], {"value": as_literal(result, element), "dtype": element})
+    return iteration.make(op, "constant", [], {"value": as_literal(result, element), "dtype": element})
 
 
-def concatenate_to_inserts(op: tx.ConcatenateOp, sweep: _Sweep) -> SSAValue | None:
+def concatenate_to_inserts(op: tx.ConcatenateOp, iteration: _Iteration) -> SSAValue | None:
     """Each operand is computed straight into its part of the result: an empty tensor and a store for each."""
     result: TensorType = op.type
     axis: int = op.params["axis"]
-    joined = sweep.make(op, "empty", [], {"dtype": result.dtype, "dims": result.dims}, types=[ir_tensor(result)])
+    joined = iteration.make(op, "empty", [], {"dtype": result.dtype, "dims": result.dims}, types=[ir_tensor(result)])
     offset = dim(0)
     for operand in op.operands:
         part = tensor_of(operand.type)
         exprs = tuple(iterator(i) + (offset if i == axis else 0) for i in range(part.rank))
-        joined = sweep.make(op, "insert", [joined, operand], {"map": IndexMap(part.dims, exprs)})
+        joined = iteration.make(op, "insert", [joined, operand], {"map": IndexMap(part.dims, exprs)})
         offset = offset + part.dims[axis]
     return joined
 
 
-def reshape_of_inserts(op: tx.ViewOp, sweep: _Sweep) -> SSAValue | None:
+def reshape_of_inserts(op: tx.ViewOp, iteration: _Iteration) -> SSAValue | None:
     """What is put together and given out under other dims: each part is stored where it ends up."""
     if op.decl.name != "reshape" or not issubclass(op.decl, View) or not _is_function_result(op.results[0]):
         return None
@@ -228,9 +228,9 @@ def reshape_of_inserts(op: tx.ViewOp, sweep: _Sweep) -> SSAValue | None:
         return None
     result, before = op.type, tensor_of(value.type)
     places = op.decl.view(result, {"dims": before.dims})
-    joined = sweep.make(op, "empty", [], {"dtype": result.dtype, "dims": result.dims}, types=[ir_tensor(result)])
+    joined = iteration.make(op, "empty", [], {"dtype": result.dtype, "dims": result.dims}, types=[ir_tensor(result)])
     for part in reversed(parts):
-        joined = sweep.make(op, "insert", [joined, part.value], {"map": places.after(part.map)})
+        joined = iteration.make(op, "insert", [joined, part.value], {"map": places.after(part.map)})
     return joined
 
 
@@ -239,13 +239,13 @@ def _is_function_result(value: SSAValue) -> bool:
     return value.has_one_use() and all(isinstance(use.operation, func.ReturnOp) for use in value.uses)
 
 
-def full_overwrite(op: tx.InsertOp, sweep: _Sweep) -> SSAValue | None:
+def full_overwrite(op: tx.InsertOp, iteration: _Iteration) -> SSAValue | None:
     """A store into every element of what no caller has: the elements before do not matter, nor does their memory."""
     is_own = isinstance(op.base.owner, tx.TxOp) and not op.base.owner.regions
     return op.value if is_own and op.value.type == op.base.type and op.map.is_identity else None
 
 
-def redundant_materialize(op: tx.EvalOp, sweep: _Sweep) -> SSAValue | None:
+def redundant_materialize(op: tx.EvalOp, iteration: _Iteration) -> SSAValue | None:
     """What is in memory already needs no eval."""
     return op.operand if isinstance(op.operand.owner, tx.EvalOp | tx.InsertOp | Block) else None
 

@@ -55,7 +55,7 @@ class EvalInsertionPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         costs = CostModel.of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            _keep_what_is_overwritten(function)
+            _materialize_before_updates(function)
             insertion, blocks = _Insertion(costs, self.maps), _blocks(function)
             for block in reversed(blocks):
                 insertion.count_evaluations(block)
@@ -93,13 +93,13 @@ class _Insertion:
                 self.inlined.update(dict.fromkeys(op.results, cost))
             if isinstance(op, (tx.ReductionOp, tx.ContractOp)):
                 for result in op.results:
-                    self._fold(op, result)
+                    self._reduction(op, result)
             elif isinstance(op, tx.MapOp) and self.maps:
                 self._map(op)
             elif isinstance(op, tx.ViewOp) and self.maps and op.map.guards:
                 self._padded(op)
 
-    def _fold(self, op: tx.TxOp, value: SSAValue) -> None:
+    def _reduction(self, op: tx.TxOp, value: SSAValue) -> None:
         """A fold is kept unless it ends there, or all that follows are maps of its own size that end in one value."""
         if is_materialized(value) or epilogue_root(value) is not None:
             return
@@ -111,13 +111,13 @@ class _Insertion:
         value = op.results[0]
         if any(isinstance(u.operation, tx.EvalOp) for u in value.uses):
             return
-        if self._pays(op, value):
+        if self._is_cheaper_materialized(op, value):
             return
         if value.uses.get_length() > 1 and len({u.operation for u in value.uses}) > 1 and _is_long(value):
             reason = f"inlining would repeat more than {LONGEST} ops"
             _insert(value, 0.0, 0.0, value.uses.get_length(), reason)
 
-    def _pays(self, op: tx.MapOp, value: SSAValue) -> bool:
+    def _is_cheaper_materialized(self, op: tx.MapOp, value: SSAValue) -> bool:
         """Whether a map's result takes less time to keep than to compute again; it is kept then."""
         if not tensor_of(value.type).rank:
             return False  # the same for every element: the emitter computes it outside the innermost loops
@@ -143,7 +143,7 @@ class _Insertion:
         A contraction packs what it reads, and asks then.
         """
         parts = split_padding(op.map)
-        if parts is None or not _is_folded(op.results[0]):
+        if parts is None or not _is_reduced(op.results[0]):
             return
         padded, windows = parts
         element = op.type.dtype
@@ -207,7 +207,7 @@ def _is_long(value: SSAValue) -> bool:
     return len(seen) > LONGEST
 
 
-def _keep_what_is_overwritten(function: Operation) -> None:
+def _materialize_before_updates(function: Operation) -> None:
     """Keep what is read of a tensor, and is less than all of it, where it is used behind an update of the tensor.
 
     Read there, the old elements would have to be elsewhere: all of the tensor would be copied first.
@@ -257,11 +257,11 @@ def _is_used_behind(value: SSAValue, behind: int, place: dict[Operation, int]) -
     return False
 
 
-def _is_folded(value: SSAValue) -> bool:
+def _is_reduced(value: SSAValue) -> bool:
     """Whether all that reads a value, through maps, are folds of elements."""
     return all(
         isinstance(use.operation, tx.ReductionOp)
-        or (isinstance(use.operation, tx.MapOp) and _is_folded(use.operation.results[0]))
+        or (isinstance(use.operation, tx.MapOp) and _is_reduced(use.operation.results[0]))
         for use in value.uses
     )
 

@@ -45,10 +45,10 @@ class LayoutSwapPass(ModulePass):
             return
         costs = CostModel.of(op)
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
-            _Walk(costs, self.row_major_results, argument_layouts(function)).block(function.body.block)
+            _Rewriter(costs, self.row_major_results, argument_layouts(function)).block(function.body.block)
 
 
-class _Walk:
+class _Rewriter:
     def __init__(self, costs: CostModel, row_major_results: bool, orders: dict[SSAValue, Order]):
         self.costs, self.row_major_results, self.orders = costs, row_major_results, orders
 

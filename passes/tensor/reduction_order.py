@@ -42,7 +42,7 @@ class ReductionOrderPass(ModulePass):
             return
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             given = argument_layouts(function)
-            _Walk({value: order for value, order in given.items() if order != row_major(len(order))}).block(
+            _Rewriter({value: order for value, order in given.items() if order != row_major(len(order))}).block(
                 function.body.block
             )
 
@@ -57,7 +57,7 @@ def _ops_in(block: Block) -> Iterator[tx.TxOp]:
             yield op
 
 
-class _Walk:
+class _Rewriter:
     """`orders` has those of values that are not row-major."""
 
     def __init__(self, orders: dict[SSAValue, Order]):

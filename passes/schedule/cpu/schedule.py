@@ -115,15 +115,15 @@ class CpuSchedule(Scheduler):
             self._kernel(op, block)
             return
 
-        def in_two_sweeps(inner: Block) -> None:
-            for nest in (update.made, update.kept):
+        def in_two_passes(inner: Block) -> None:
+            for nest in (update.compute, update.copy_back):
                 self._kernel(nest, inner)
 
         def row(nest: kernel.GenericOp, inner: Block, done: dict[Sym, Dim]) -> None:
             self._nest(nest, inner, done, True)
 
-        schedule_ring_buffer(self.writer, update, block, row, in_two_sweeps)
-        self.written.add(update.kept)
+        schedule_ring_buffer(self.writer, update, block, row, in_two_passes)
+        self.written.add(update.copy_back)
 
     def _kernel(self, op: Operation, block: Block) -> None:
         before = block.last_op

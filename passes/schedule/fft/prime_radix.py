@@ -96,7 +96,7 @@ class PrimeRadix(StockhamPasses):
                 self._put(c, target, q + s * (p * radix + k), lane, turned)
 
             first = given(c, dim(0))
-            total = c.folds(1, radix, first, lambda c, j, z: [x + y for x, y in zip(z, given(c, j))])
+            total = c.carried_loops(1, radix, first, lambda c, j, z: [x + y for x, y in zip(z, given(c, j))])
             self._put(c, target, q + s * p * radix, lane, (total[0], total[1]))
             with c.for_(0, (half + (TOGETHER - 1)) // TOGETHER) as (each, number):
                 ks = [
@@ -109,7 +109,7 @@ class PrimeRadix(StockhamPasses):
                     one, other = given(c, j), given(c, radix - j)
                     return self._rotated(c, [(k - 1) * half + (j - 1) + table for k in ks], one, other, sums)
 
-                sums = each.folds(1, half + 1, [*within(each, first), zero, zero] * TOGETHER, step)
+                sums = each.carried_loops(1, half + 1, [*within(each, first), zero, zero] * TOGETHER, step)
                 for i, k in enumerate(ks):
                     re, im, across_re, across_im = sums[4 * i : 4 * i + 4]
                     put(each, k, (re - across_im, im + across_re))

@@ -65,7 +65,7 @@ class Rader(LengthPlan):
             c.store(c.b.cast(c.b.index(self.n - 1 - j), I32), self.places, [dim(BACK), c.bind(power)])
             return c.b.rem(power * c.b.index(root), c.b.index(self.n))
 
-        code.fold(0, count, code.b.constant(1, I64), step)
+        code.carried_loop(0, count, code.b.constant(1, I64), step)
 
     def _find_root(self, code: LoopBuilder, block: Block) -> Dim:
         """The least primitive root, whose powers by ``(p - 1) / q`` are not 1 for any q that divides p - 1."""

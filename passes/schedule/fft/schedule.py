@@ -92,9 +92,9 @@ class _Fft(Bluestein):
         self.end = self.wide if self.length.const and self.length.const % (END * self.wide) == 0 else self.width
         # Vectors of transforms that come and go together (of Bluestein's, which need more memory, each alone), the
         # transforms that these are, and the groups of them in a row of what lies inside the dim.
-        self.together = dim(1) if self.v == 1 or self.moved else TOGETHER - self.flag * (TOGETHER - 1)
-        self.most = 1 if self.together.const == 1 else TOGETHER
-        self.side = self.together * self.v
+        self.transforms_in_flight = dim(1) if self.v == 1 or self.moved else TOGETHER - self.flag * (TOGETHER - 1)
+        self.most = 1 if self.transforms_in_flight.const == 1 else TOGETHER
+        self.side = self.transforms_in_flight * self.v
         self.groups = (self.inner + (self.side - 1)) // self.side
         table = BufferInfo(self.part, (dim(2), longest), packed_strides((dim(2), longest)))
         self.table = self.writer.allocate(block, table)

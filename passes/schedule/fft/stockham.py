@@ -88,7 +88,7 @@ class StockhamPasses:
     part: DType
     n: Dim
     #: The vectors of transforms that come and go together.
-    together: Dim
+    transforms_in_flight: Dim
     #: Factors ``exp(-2*pi*i * k / length)``, and those of a row's first and second pass in their order.
     table: SSAValue
     turned: SSAValue
@@ -139,13 +139,14 @@ class StockhamPasses:
 
     def _count(self, row: Dim) -> Dim:
         """The vectors of transforms that a row has: fewer at the end of what lies inside the dim."""
-        if self.together.const == 1:
+        if self.transforms_in_flight.const == 1:
             return dim(1)
         left = self.inner - row % self.groups * self.side
-        return minimum(self.together, (left + (self.v - 1)) // self.v)
+        return minimum(self.transforms_in_flight, (left + (self.v - 1)) // self.v)
 
     def _for_each_element(
-        self, code: LoopBuilder, row: Dim, together: int, move: Callable[[LoopBuilder, Dim, Dim, list[Dim]], None],
+        self, code: LoopBuilder, row: Dim, transforms_in_flight: int,
+        move: Callable[[LoopBuilder, Dim, Dim, list[Dim]], None],
         count: Dim | None = None,
     ) -> None:  # fmt: skip
         """``move(block, position, lane, guards)`` for all elements of a row's transforms, neighbours in a row.
@@ -169,7 +170,7 @@ class StockhamPasses:
         whole = code.b.index(left) >= code.b.index(self.side)
         code.if_(
             whole,
-            lambda c: all_of(c, together, together, True),
+            lambda c: all_of(c, transforms_in_flight, transforms_in_flight, True),
             lambda c: all_of(c, self._count(row), 1, False),
         )
 

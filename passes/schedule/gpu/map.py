@@ -65,15 +65,15 @@ def schedule_gpu_map(writer: LoopWriter, nest: kernel.GenericOp, block: Block, g
 class _Map:
     def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, grid: LaunchShape):
         self.writer, self.nest = writer, nest
-        walks = accesses(nest)
-        groups = collapse_axes(nest, walks, 0, nest.n_parallel) or [FusedAxis((), ())]
+        access_list = accesses(nest)
+        groups = collapse_axes(nest, access_list, 0, nest.n_parallel) or [FusedAxis((), ())]
         self.grid = grid if nest.n_parallel else LaunchShape(1, 1)
-        scores = [unit_stride_score(walks, g) if g.symbols else 0 for g in groups]
+        scores = [unit_stride_score(access_list, g) if g.symbols else 0 for g in groups]
         along = max(range(len(groups)), key=lambda i: (scores[i], i))
         self.inner = groups[along]
         self.outer = [g for i, g in enumerate(groups) if i != along]
         self.copies = self.grid.copies(nest)
-        guarded = any(w.guarded for w in walks)
+        guarded = any(w.guarded for w in access_list)
         self.width = 1 if _cost(nest) > HEAVY or guarded else vector_width(nest, self.inner)
 
     def write(self, block: Block) -> None:
@@ -166,8 +166,8 @@ def vector_width(nest: kernel.GenericOp, group: FusedAxis) -> int:
         return 1
     contiguous = [
         info.dtype.bytes
-        for walk, info in zip(accesses(nest), _infos(nest))
-        if (step := walk.step(group.symbols[-1])) is not None and step.const == 1
+        for access, info in zip(accesses(nest), _infos(nest))
+        if (step := access.step(group.symbols[-1])) is not None and step.const == 1
     ]
     return min(WIDEST // max(contiguous), MOST_LANES) if contiguous else 1
 

@@ -168,13 +168,13 @@ class MmaMatmul:
             return None
         zeros: dict[Dim, None] = {self.n % self.finished: None}
         k = FusedAxis((Sym(f"d{self.nest.n_parallel}"),), (self.k,))
-        walks = accesses(self.nest)
+        access_list = accesses(self.nest)
         for own, extent, along in zip((self.factors.left, self.factors.right), (self.m, self.n), self.along):
             if not along and not self.unit.turns:
                 continue  # these come one by one
             group = k if along else FusedAxis((Sym(f"d{own[-1]}"),), (extent,))
             found = alignment_condition(self.nest, group, self.vector)
-            contiguous = any((step := w.step(group.symbols[-1])) is not None and step.const == 1 for w in walks)
+            contiguous = any((step := w.step(group.symbols[-1])) is not None and step.const == 1 for w in access_list)
             if found is None or not contiguous:
                 return None
             zeros.update(dict.fromkeys((*found, group.extent % self.vector)))

@@ -241,8 +241,8 @@ def _bytes_of_piece(size: int, nest: kernel.GenericOp) -> int:
 def along_k(nest: kernel.GenericOp, which: Sequence[int]) -> bool:
     """Whether the operand with these iterators is contiguous along K rather than along its own last iterator."""
     k, own = Sym(f"d{nest.n_parallel}"), Sym(f"d{which[-1]}")
-    walks = accesses(nest)[: len(nest.ins) - nest.n_epilogue_inputs]
-    mine = [w for w in walks if (step := w.step(own)) is not None and step.terms]
+    access_list = accesses(nest)[: len(nest.ins) - nest.n_epilogue_inputs]
+    mine = [w for w in access_list if (step := w.step(own)) is not None and step.terms]
     return any((step := w.step(k)) is not None and step.const == 1 for w in mine)
 
 

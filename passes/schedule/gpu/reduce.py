@@ -18,7 +18,7 @@ from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ..body import Access, LoopWriter, accesses, if_positive, materialize_dim
 from ..map.schedule import FusedAxis, collapse_axes, point_of
-from ..reduce.core import accumulator_types, can_vectorize_results, combine_partials, fold
+from ..reduce.core import accumulator_types, can_vectorize_results, combine_partials, reduce_loop
 from .builder import grid_loop, thread_loop
 from .map import LaunchShape
 
@@ -47,12 +47,12 @@ def schedule_gpu_reduction(writer: LoopWriter, nest: kernel.GenericOp, block: Bl
 class _Reduction:
     def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, grid: LaunchShape):
         self.writer, self.nest, self.grid = writer, nest, grid
-        walks = accesses(nest)
-        self.groups: list[FusedAxis] = collapse_axes(nest, walks, 0, nest.n_parallel)
+        access_list = accesses(nest)
+        self.groups: list[FusedAxis] = collapse_axes(nest, access_list, 0, nest.n_parallel)
         self.extents = [g.extent for g in self.groups]
         self.results, self.length = product(self.extents), nest.extents.data[-1]
         k = Sym(f"d{nest.n_parallel}")
-        self.across = bool(self.groups) and self._runs_across(walks[: len(nest.ins) - nest.n_epilogue_inputs], k)
+        self.across = bool(self.groups) and self._runs_across(access_list[: len(nest.ins) - nest.n_epilogue_inputs], k)
 
     def write(self, block: Block) -> None:
         piece, few = (COLUMN_PIECE, FEW_COLUMNS) if self.across else (PIECE, FEW_RESULTS)
@@ -60,11 +60,13 @@ class _Reduction:
         cut = minimum(self.length - piece, few - self.results)
         if_positive(block, cut, lambda b: self._two_stage(b, piece), whole)
 
-    def _runs_across(self, walks: Sequence[Access], k: Sym) -> bool:
+    def _runs_across(self, access_list: Sequence[Access], k: Sym) -> bool:
         """Whether threads stand along results: the order has no lanes, or is free and memory contiguous that way."""
         order, inner = self.nest.order, self.groups[-1].symbols[-1]
         assert order is not None
-        along, beside = (sum((step := w.step(s)) is not None and step.const == 1 for w in walks) for s in (k, inner))
+        along, beside = (
+            sum((step := w.step(s)) is not None and step.const == 1 for w in access_list) for s in (k, inner)
+        )
         return can_vectorize_results(order.data) and (beside > along or order.data.kind != "free")
 
     def _point(self, block: Block, result: Dim) -> dict[Sym, Dim]:
@@ -84,7 +86,7 @@ class _Reduction:
 
     def _row(self, body: Block, result: Dim, length: Dim) -> None:
         point = self._point(body, result)
-        states = fold(self.writer, self.nest, body, point, dim(0), length, 1, cooperative=True)
+        states = reduce_loop(self.writer, self.nest, body, point, dim(0), length, 1, cooperative=True)
         self.writer.epilogue(self.nest, states, point, body)
 
     def _rows_of_blocks(self, block: Block) -> None:
@@ -105,7 +107,7 @@ class _Reduction:
     def _columns(self, block: Block) -> None:
         def one(body: Block, result: Dim) -> None:
             point = self._point(body, result)
-            states = fold(self.writer, self.nest, body, point, dim(0), self.length, 1)
+            states = reduce_loop(self.writer, self.nest, body, point, dim(0), self.length, 1)
             self.writer.epilogue(self.nest, states, point, body)
 
         self._thread_per_result(block, self.results, one)
@@ -134,7 +136,7 @@ class _Reduction:
             point = self._point(body, result)
             lower = number * piece
             upper = minimum(self.length, lower + piece)
-            states = fold(self.writer, self.nest, body, point, lower, upper, 1, cooperative=not self.across)
+            states = reduce_loop(self.writer, self.nest, body, point, lower, upper, 1, cooperative=not self.across)
             body.add_ops([loop.StoreOp(v, buffer, [result, number]) for v, buffer in zip(states, partials)])
 
         def last(body: Block, result: Dim, cooperative: bool) -> None:

@@ -16,7 +16,7 @@ from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product, unravel
 from ..body import LoopWriter, buffer_info, if_positive, materialize_dim
-from ..reduce.core import fold
+from ..reduce.core import reduce_loop
 from ..rows.staging import in_place_rows, stage_shared_rows
 from .builder import grid_loop, thread_loop, vector_loop
 from .map import LaunchShape
@@ -189,7 +189,7 @@ class RowKernel:
             here = point(place)
             length = nest.extents.data[-1]
             upper = length if most is None else minimum(length, most)
-            states = fold(self.writer, nest, body, here, dim(0), upper, 1, cooperative=True)
+            states = reduce_loop(self.writer, nest, body, here, dim(0), upper, 1, cooperative=True)
             self.writer.epilogue(nest, states, here, body)
 
         if not nest.is_reduction:

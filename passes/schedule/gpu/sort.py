@@ -158,7 +158,7 @@ class _Sort(SortBase):
                 before = self._less(copies.at(d, [half, row, last]), own)
                 return d.b.select((further <= d.b.index(size)) & before, further, found)
 
-            found = c.fold(0, number + (TILE_BITS + 1), b.constant(0, I64), step)
+            found = c.carried_loop(0, number + (TILE_BITS + 1), b.constant(0, I64), step)
             # Of its own run and of the other one come so many before it, and all pairs before these runs.
             first = (run >> 1) << (bits + 1)
             target = c.bind(first + (b.index(i) - (run << bits)) + found)

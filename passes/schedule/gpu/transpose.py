@@ -38,16 +38,16 @@ class TransposedInputs:
 
 def match_transposed(nest: kernel.GenericOp, outer: Sequence[FusedAxis], inner: FusedAxis) -> TransposedInputs | None:
     """The inputs of an elementwise nest to load by tiles; None where there are none, or rows are short."""
-    walks = accesses(nest)[: len(nest.ins)]
+    access_list = accesses(nest)[: len(nest.ins)]
     best: TransposedInputs | None = None
     for number, group in enumerate(outer):
         found = tuple(
             i
-            for i, walk in enumerate(walks)
-            if not walk.guarded
-            and (step := walk.step(group.symbols[-1])) is not None
+            for i, access in enumerate(access_list)
+            if not access.guarded
+            and (step := access.step(group.symbols[-1])) is not None
             and step.const == 1
-            and (far := walk.step(inner.symbols[-1])) is not None
+            and (far := access.step(inner.symbols[-1])) is not None
             and far.terms
             and far.const != 1
         )

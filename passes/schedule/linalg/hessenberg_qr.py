@@ -114,9 +114,9 @@ class _Eigenvalues(BatchedLinalg):
                 size = _size(d.load(a, [*at, i, j]))
                 return d.b.select(size <= most, most, size)
 
-            return c.fold(0, n, found, larger)
+            return c.carried_loop(0, n, found, larger)
 
-        norm = code.fold(0, n, self.zero(code, self.part), largest)
+        norm = code.carried_loop(0, n, self.zero(code, self.part), largest)
         usual = norm.equals(0) | ((norm > self.least) & (norm < 1.0 / self.least))
         limits = np.finfo(self.part.numpy)
         unit = b.select(usual, 1.0, b.select(norm < float(limits.tiny), 1.0 / float(limits.tiny), 1.0 / norm))
@@ -158,7 +158,7 @@ class _Eigenvalues(BatchedLinalg):
         def step(c: LoopBuilder) -> None:
             c.store(c.load(cells, _LEFT) - 1, cells, _LEFT)
             last = c.bind(c.load(cells, _LAST))
-            first = c.bind(c.fold(1, last + 1, c.b.constant(0, I64), self._after_a_zero))
+            first = c.bind(c.carried_loop(1, last + 1, c.b.constant(0, I64), self._after_a_zero))
             c.if_(c.b.index(first) > 0, lambda d: d.store(self.zero(d, self.element), h, [first, first - 1]), _nothing)
             c.if_(c.b.index(last - first).equals(0), found, lambda d: self._step(d, first, last))
 
@@ -284,12 +284,12 @@ class _Eigenvectors(_Eigenvalues):
             factor = middle.load(self.x, [i])
             with self.lanes(middle, 0, n) as (c, j):
                 c.store(inside(c, factor) * c.load(self.y, [i, j]) + c.load(v, [j]), v, [j])
-        total = code.fold(0, n, self.zero(code, self.part), lambda c, j, s: s + square(c.load(v, [j])))
+        total = code.carried_loop(0, n, self.zero(code, self.part), lambda c, j, s: s + square(c.load(v, [j])))
 
         def larger(c: LoopBuilder, j: Dim, best: Value) -> Value:
             return c.b.select(square(c.load(v, [j])) > square(c.load(v, [c.bind(best)])), c.b.index(j), best)
 
-        largest = code.load(v, [code.bind(code.fold(1, n, code.b.constant(0, I64), larger))])
+        largest = code.load(v, [code.bind(code.carried_loop(1, n, code.b.constant(0, I64), larger))])
         factor = _times(conjugate(code.b, largest), 1.0 / (magnitude(code.b, largest) * code.b.sqrt(total)))
         with self.lanes(code, 0, n) as (c, j):
             c.store(c.load(v, [j]) * inside(c, factor), self.op.outs[1], [*at, j, k])

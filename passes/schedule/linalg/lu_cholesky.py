@@ -54,7 +54,7 @@ class _Elimination(BatchedLinalg):
             beyond = square(c.load(w, [i, k])) > square(c.load(w, [c.bind(best), k]))
             return c.b.select(beyond, c.b.index(i), best)
 
-        p = code.bind(code.fold(k + 1, n, code.b.index(k), larger))
+        p = code.bind(code.carried_loop(k + 1, n, code.b.index(k), larger))
         with self.lanes(code, 0, n + self.m) as (c, j):
             upper, lower = c.load(w, [k, j]), c.load(w, [p, j])
             c.store(lower, w, [k, j])

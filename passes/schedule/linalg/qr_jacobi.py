@@ -91,7 +91,7 @@ class _Qr(BatchedLinalg):
     def _squares(self, code: LoopBuilder, k: Dim, scaled: Callable[[LoopBuilder, Value], Value]) -> Value:
         """The sum of the squares of column `k` from row `k` on."""
         zero = self.zero(code, self.part)
-        return code.fold(k, self.rows, zero, lambda c, i, s: s + square(scaled(c, c.load(self.r, [i, k]))))
+        return code.carried_loop(k, self.rows, zero, lambda c, i, s: s + square(scaled(c, c.load(self.r, [i, k]))))
 
     def _units(self, code: LoopBuilder, k: Dim) -> list[Value]:
         """Two factors for column `k`: 1, unless its squares overflow or lose digits, as in LAPACK's larfg.
@@ -106,7 +106,9 @@ class _Qr(BatchedLinalg):
             code.store(code.b.constant(1, self.part), self.units, at)
 
         def rescale(c: LoopBuilder) -> None:
-            largest = c.fold(k, self.rows, self.zero(c, self.part), lambda d, i, s: _larger(s, d.load(self.r, [i, k])))
+            largest = c.carried_loop(
+                k, self.rows, self.zero(c, self.part), lambda d, i, s: _larger(s, d.load(self.r, [i, k]))
+            )
             first = c.b.select(largest < least, c.b.constant(1.0 / least, self.part), 1.0)
             c.store(first, self.units, places[0])
             c.store(c.b.select(largest.equals(0), 1.0, 1.0 / (largest * first)), self.units, places[1])
@@ -191,7 +193,7 @@ class _Eigh(_Jacobi):
         (a,), (values, vectors), n, w, v = self.op.ins, self.op.outs, self.rows, self.w, self.v
 
         def size(c: LoopBuilder, i: Dim, sum_: Value) -> Value:
-            return c.fold(0, n, sum_, lambda d, j, s: s + square(d.load(w, [i, j])))
+            return c.carried_loop(0, n, sum_, lambda d, j, s: s + square(d.load(w, [i, j])))
 
         with code.for_(0, n) as (c, i):
             with c.for_(0, i + 1) as (d, j):
@@ -200,7 +202,7 @@ class _Eigh(_Jacobi):
                 d.store(conjugate(d.b, x), w, [j, i])
             with self.lanes(c, 0, n) as (d, j):
                 d.store(d.b.cast(d.b.cast(d.b.index(i - j).equals(0), self.part), self.element), v, [i, j])
-        norm = code.b.sqrt(code.fold(0, n, self.zero(code, self.part), size))
+        norm = code.b.sqrt(code.carried_loop(0, n, self.zero(code, self.part), size))
 
         def rotate(c: LoopBuilder, p: Dim, q: Dim, note: Callable[[LoopBuilder], None]) -> None:
             between = c.load(w, [p, q])
@@ -251,7 +253,7 @@ class _Svd(_Jacobi):
 
         def sum_of(term: Callable[[Value, Value], Value]) -> Value:
             zero = self.zero(code, self.part)
-            return code.fold(0, self.rows, zero, lambda c, i, s: s + term(c.load(w, [p, i]), c.load(w, [q, i])))
+            return code.carried_loop(0, self.rows, zero, lambda c, i, s: s + term(c.load(w, [p, i]), c.load(w, [q, i])))
 
         first, second = sum_of(lambda x, y: square(x)), sum_of(lambda x, y: square(y))
         between = sum_of(lambda x, y: real(conjugate(x.b, x) * y))

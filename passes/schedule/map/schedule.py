@@ -62,7 +62,7 @@ class FusedAxis:
         return total
 
 
-def collapse_axes(nest: kernel.GenericOp, walks: Sequence[Access], first: int, last: int) -> list[FusedAxis]:
+def collapse_axes(nest: kernel.GenericOp, access_list: Sequence[Access], first: int, last: int) -> list[FusedAxis]:
     """The iterators ``first <= i < last`` of a nest, collapsed where every operand and every number allows it."""
     extents = nest.extents.data
     numbers = list(_numbers(nest))
@@ -71,7 +71,7 @@ def collapse_axes(nest: kernel.GenericOp, walks: Sequence[Access], first: int, l
         symbol, extent = Sym(f"d{i}"), extents[i]
         if (
             groups
-            and _runs_on(walks, groups[-1].symbols[-1], symbol, extent)
+            and _runs_on(access_list, groups[-1].symbols[-1], symbol, extent)
             and all(_counts_on(e, groups[-1].symbols[-1], symbol, extent) for e in numbers)
         ):
             groups[-1] = FusedAxis((*groups[-1].symbols, symbol), (*groups[-1].extents, extent))
@@ -80,10 +80,10 @@ def collapse_axes(nest: kernel.GenericOp, walks: Sequence[Access], first: int, l
     return groups
 
 
-def _runs_on(walks: Sequence[Access], outer: Sym, inner: Sym, extent: Dim) -> bool:
-    for walk in walks:
-        far, near = walk.step(outer), walk.step(inner)
-        if far is None or near is None or walk.guarded or far is not near * extent:
+def _runs_on(access_list: Sequence[Access], outer: Sym, inner: Sym, extent: Dim) -> bool:
+    for access in access_list:
+        far, near = access.step(outer), access.step(inner)
+        if far is None or near is None or access.guarded or far is not near * extent:
             return False
     return True
 
@@ -119,29 +119,29 @@ def point_of(groups: Sequence[FusedAxis], iterators: Sequence[Dim]) -> dict[Sym,
     return point
 
 
-def unit_stride_score(walks: Sequence[Access], group: FusedAxis) -> int:
+def unit_stride_score(access_list: Sequence[Access], group: FusedAxis) -> int:
     """How many operands are contiguous along a group; stores count twice."""
     inner = group.symbols[-1]
-    return sum((2 if w.is_output else 1) for w in walks if (s := w.step(inner)) is not None and s.const == 1)
+    return sum((2 if w.is_output else 1) for w in access_list if (s := w.step(inner)) is not None and s.const == 1)
 
 
-def choose_lanes(lanes: VectorConfig, walks: Sequence[Access], copies: int) -> tuple[int, int]:
+def choose_lanes(lanes: VectorConfig, access_list: Sequence[Access], copies: int) -> tuple[int, int]:
     """Vector width and unroll: full registers of the widest element, and `copies` where none are forced."""
-    return lanes.width(max((w.bits for w in walks), default=32)), lanes.unroll or copies
+    return lanes.width(max((w.bits for w in access_list), default=32)), lanes.unroll or copies
 
 
 def schedule_map(
     writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, done: dict[Sym, Dim], serial: bool
 ) -> None:
     """Loops for the iterators of an elementwise nest that `done` has no place for."""
-    walks = accesses(nest)
-    order = _order(nest, walks, len(done))
+    access_list = accesses(nest)
+    order = _order(nest, access_list, len(done))
     if not order:
         writer.store(nest, writer.body(nest, done, block), done, block)
         return
-    moving = [w for w in walks if any((s := w.step(d)) is None or s.terms for d in order[-1].symbols)]
+    moving = [w for w in access_list if any((s := w.step(d)) is None or s.terms for d in order[-1].symbols)]
     copies = writer.unroll_factor(nest, {*order[-1].symbols})
-    width, unroll = choose_lanes(lanes, moving or walks, copies)
+    width, unroll = choose_lanes(lanes, moving or access_list, copies)
     step = 1
     if not lanes.unroll:
         divided = (*_numbers(nest), *(e for index in nest.maps_in() for e in index.exprs))
@@ -151,7 +151,7 @@ def schedule_map(
     iterators = [writer.new_iv() for _ in order]
     point = {**done, **point_of(order, iterators)}
 
-    cross, extent = _transposed_axis(walks, order), order[-1].extent
+    cross, extent = _transposed_axis(access_list, order), order[-1].extent
     runs = match_segments(nest, order[-1].symbols[-1], 2 * width) if len(order[-1].symbols) == 1 else None
 
     def written(where: Point = point) -> Block:
@@ -205,7 +205,7 @@ def schedule_map(
         def tiled(block: Block, staged: bool) -> None:
             _tiled_transpose(writer, block, nest, order, iterators, cross, point, width, serial, staged)
 
-        excess = dim(0) if serial else _nontemporal_excess(writer, nest, walks, order[-1], width)
+        excess = dim(0) if serial else _nontemporal_excess(writer, nest, access_list, order[-1], width)
         if_positive(block, excess, lambda b: tiled(b, True), lambda b: tiled(b, False))
         return
     levels = [LoopSpec(i, g.extent) for i, g in zip(iterators[:-1], order)]
@@ -215,15 +215,15 @@ def schedule_map(
 
 def is_transposition(nest: kernel.GenericOp, first: int) -> bool:
     """Whether the loops for the iterators of an elementwise nest from `first` on go by tiles: a transposition."""
-    walks = accesses(nest)
-    order = _order(nest, walks, first)
-    return len(order) > 1 and _transposed_axis(walks, order) is not None
+    access_list = accesses(nest)
+    order = _order(nest, access_list, first)
+    return len(order) > 1 and _transposed_axis(access_list, order) is not None
 
 
-def _order(nest: kernel.GenericOp, walks: Sequence[Access], first: int) -> list[FusedAxis]:
+def _order(nest: kernel.GenericOp, access_list: Sequence[Access], first: int) -> list[FusedAxis]:
     """The iterators from `first` on in groups, as the loops stand: the last one's goes in vectors."""
-    groups = collapse_axes(nest, walks, first, nest.n_parallel)
-    scores = [unit_stride_score(walks, g) for g in groups]
+    groups = collapse_axes(nest, access_list, first, nest.n_parallel)
+    scores = [unit_stride_score(access_list, g) for g in groups]
     vector = max(range(len(groups)), key=lambda i: (scores[i], i), default=0)
     return [g for i, g in enumerate(groups) if i != vector] + groups[vector : vector + 1]
 
@@ -248,10 +248,10 @@ def _inside(nest: kernel.GenericOp, group: FusedAxis, lower: Dim, upper: Dim) ->
     return first, maximum(first, last), frozenset(found)
 
 
-def _transposed_axis(walks: Sequence[Access], order: Sequence[FusedAxis]) -> int | None:
+def _transposed_axis(access_list: Sequence[Access], order: Sequence[FusedAxis]) -> int | None:
     """A group along which some operand is contiguous that strides along the vector group: a transposition."""
     vector = order[-1].symbols[-1]
-    crossed = [w for w in walks if (s := w.step(vector)) is not None and s.terms and s.const != 1]
+    crossed = [w for w in access_list if (s := w.step(vector)) is not None and s.terms and s.const != 1]
     scores = [unit_stride_score(crossed, group) for group in order[:-1]]
     return max(range(len(scores)), key=scores.__getitem__) if any(scores) else None
 
@@ -277,11 +277,11 @@ def _alignment_peel(
 
 
 def _nontemporal_excess(
-    writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], along: FusedAxis, width: int
+    writer: LoopWriter, nest: kernel.GenericOp, access_list: list[Access], along: FusedAxis, width: int
 ) -> Dim:
     """Positive where the result of a transposition goes past the caches, and its rows are whole lines."""
     info = buffer_info(nest.outs[0])
-    contiguous = (s := walks[-1].step(along.symbols[-1])) is not None and s.const == 1
+    contiguous = (s := access_list[-1].step(along.symbols[-1])) is not None and s.const == 1
     if not contiguous or width * info.dtype.bytes < LEAST_STREAMED or not writer.may_be_nontemporal(nest):
         return dim(0)
     excess = product(info.dims) * info.dtype.bytes - (writer.costs.nontemporal_threshold - 1)

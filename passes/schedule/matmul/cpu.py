@@ -104,7 +104,7 @@ class CpuMatmul(PackedOperands):
         body, element = Block(), Block()
         point = self._point(row, j, kk)
         values = [self.writer.operand_value(self.nest, value, point, element) for value in self.factors.values]
-        total = self._fold(body, element, values, kk, self.k)
+        total = self._sum_products(body, element, values, kk, self.k)
         self.writer.epilogue(self.nest, [total], point, body)
         body.add_op(loop.YieldOp())
         columns, rows = minimum(self.n, start + self.panel), minimum(self.m - tile * ROWS_IN_PLACE, ROWS_IN_PLACE)
@@ -119,7 +119,7 @@ class CpuMatmul(PackedOperands):
         work = self.writer.grain(self.m * self.panel * maximum(1, self.k), self.nest)
         block.add_op(self.shared(start, self.n, panels, step=self.panel, grain=work))
 
-    def _fold(self, block: Block, body: Block, values: list[SSAValue], kk: Dim, upper: Dim) -> SSAValue:
+    def _sum_products(self, block: Block, body: Block, values: list[SSAValue], kk: Dim, upper: Dim) -> SSAValue:
         """The reduction of products in the nest's order; `body` has what the factors need."""
         assert self.nest.identity is not None and self.nest.order is not None
         if not self.nest.order.data.product:
@@ -393,7 +393,7 @@ class CpuMatmul(PackedOperands):
             a = stored.result
         right = loop.LoadOp(packed, [column[0], column[1], kk, column[2]])
         body.add_op(right)
-        return self._fold(block, body, [a, right.result], kk, minimum(self.k - number * self.depth, self.depth))
+        return self._sum_products(block, body, [a, right.result], kk, minimum(self.k - number * self.depth, self.depth))
 
     def _add(self, block: Block, sums: SSAValue, total: SSAValue, index: list[Dim], number: Dim) -> None:
         """``sums += total``; the first block starts from the identity, whatever the memory held."""

@@ -180,10 +180,10 @@ class PackedOperands:
         """Whether the left (0) or the right factor (1) is just an element of memory, contiguous along one iterator."""
         if len(iterators) != 1:
             return False
-        for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
+        for argument, access in zip(self.nest.body.block.args, accesses(self.nest)):
             if argument is self.factors.values[factor]:
-                step = walk.step(Sym(f"d{iterators[0]}"))
-                return not walk.guarded and step is not None and step.const == 1
+                step = access.step(Sym(f"d{iterators[0]}"))
+                return not access.guarded and step is not None and step.const == 1
         return False
 
     def _contiguous_along_k(self, factor: int) -> bool:
@@ -193,10 +193,10 @@ class PackedOperands:
         """Whether all that the left factor is computed from is contiguous along an iterator, or stays where it is."""
         needed = backward_slice(self.factors.values[0])
         steps: list[int | None] = []
-        for argument, walk in zip(self.nest.body.block.args, accesses(self.nest)):
+        for argument, access in zip(self.nest.body.block.args, accesses(self.nest)):
             if argument in needed:
-                step = walk.step(Sym(f"d{iterator}"))
-                steps.append(None if walk.guarded or step is None else step.const)
+                step = access.step(Sym(f"d{iterator}"))
+                steps.append(None if access.guarded or step is None else step.const)
         return 1 in steps and all(step in (0, 1) for step in steps)
 
     def _run(self) -> Dim | None:
@@ -214,8 +214,8 @@ class PackedOperands:
                 split = {k: number * extent + place}
                 along = _extents({place: extent})
                 exprs = [simplify(e.substitute(split), along) for e in index.exprs]
-                walk = linear_in(simplify(expand_mods(buffer_info(value).address(exprs)), along), along)
-                if walk is not None and walk[0].get(*along) is dim(1):
+                access = linear_in(simplify(expand_mods(buffer_info(value).address(exprs)), along), along)
+                if access is not None and access[0].get(*along) is dim(1):
                     return extent
         return None
 

@@ -69,18 +69,18 @@ class ColumnTile:
         elements: tuple[Dim, Dim],
         store: Callable[[list[SSAValue], Block], None],
         unroll: int,
-        together: int,
+        jam: int,
     ) -> None:
-        """Fold the elements from one to another, so many lanes `together`, and `store` what each result is."""
+        """Fold the elements from one to another, so many lanes `jam`, and `store` what each result is."""
         writer, (first, last), (start, _, most) = self.writer, elements, self.results
         assert self.nest.order is not None
-        lanes = self.nest.order.data.lanes // together
+        lanes = self.nest.order.data.lanes // jam
         values = [
             writer.allocate(block, BufferInfo(scalar_dtype(t), (dim(lanes), dim(most)), (dim(most), dim(1))), "thread")
             for t in accumulator_types(self.nest)
         ]
         lane, body = writer.new_iv(), Block()
-        some = self._some_lanes(body, first + lane, last, together)
+        some = self._some_lanes(body, first + lane, last, jam)
         _store(body, some, values, [_bit_reverse(lane, lanes), self.column - start])
         inner = Block([self.across(body, unroll), loop.YieldOp()])
         position, body = writer.new_iv(), Block()

@@ -20,7 +20,7 @@ from ..body import LoopWriter, accesses, body_cost, buffer_info, materialize_dim
 from ..map.schedule import VectorConfig, choose_lanes, collapse_axes, point_of
 from ..parallelize import LoopSpec, balanced_tile, parallel_loops
 from .column_tile import ColumnTile
-from .core import accumulator_types, combine_partials, entering, order_of, unroll_length
+from .core import accumulator_types, combine_partials, element_accesses, order_of, unroll_length
 from .register import RegisterReduction, side_by_side
 
 __all__ = [
@@ -39,10 +39,15 @@ SHARES = 4
 
 
 class ColumnReduction:
-    """The results of one nest, band by band; what stages leave for registers goes as `folds` of the nest do."""
+    """The results of one nest, band by band; what stages leave for registers goes as `reduction` of the nest do."""
 
-    def __init__(self, folds: RegisterReduction):
-        self.folds, self.writer, self.nest, self.groups = folds, folds.writer, folds.nest, folds.groups
+    def __init__(self, reduction: RegisterReduction):
+        self.reduction, self.writer, self.nest, self.groups = (
+            reduction,
+            reduction.writer,
+            reduction.nest,
+            reduction.groups,
+        )
         self.outer, self.columns = [g.extent for g in self.groups[:-1]], self.groups[-1].extent
 
     def write(self, block: Block) -> None:
@@ -72,14 +77,16 @@ class ColumnReduction:
             place = [*iterators, number]
             return inner.add_ops([loop.StoreOp(value, buffer, place) for value, buffer in zip(values, partials)])
 
-        band, unroll = self._band(iterators, start, side, most)
+        tile, unroll = self._band(iterators, start, side, most)
         elements, task = (number * size, minimum(extent, number * size + size)), Block()
         if per_accumulator_lane:
             lanes = _lanes_together(writer, nest)
-            beside = side_by_side(writer, nest, self.folds.walks, self.groups[-1], band.width) // max(2, lanes)
-            band.per_accumulator_lane(task, elements, store, self.folds.lanes.unroll or max(1, beside), lanes)
+            beside = side_by_side(writer, nest, self.reduction.access_list, self.groups[-1], tile.width) // max(
+                2, lanes
+            )
+            tile.per_accumulator_lane(task, elements, store, self.reduction.lanes.unroll or max(1, beside), lanes)
         else:
-            band.multi_pass(task, elements, partials, [*iterators, number], unroll)
+            tile.multi_pass(task, elements, partials, [*iterators, number], unroll)
         levels = [
             *(LoopSpec(i, e) for i, e in zip(iterators, outer)),
             LoopSpec(number, blocks),
@@ -90,7 +97,7 @@ class ColumnReduction:
             return
         body = Block()
         writer.epilogue(nest, combine_partials(writer, nest, body, partials, iterators, blocks), point, body)
-        self.folds.around(block, iterators, body, blocks, most=1)  # a thousandth of the work: little code
+        self.reduction.around(block, iterators, body, blocks, most=1)  # a thousandth of the work: little code
 
     @property
     def _block(self) -> int:
@@ -100,7 +107,9 @@ class ColumnReduction:
     def _band(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[ColumnTile, int]:
         """Results from a first one on, and how many vectors of them are unrolled."""
         copies = self.writer.costs.unroll_factor(body_cost(self.nest), 1)
-        width, unroll = choose_lanes(self.folds.lanes, entering(self.nest, self.folds.walks), copies)
+        width, unroll = choose_lanes(
+            self.reduction.lanes, element_accesses(self.nest, self.reduction.access_list), copies
+        )
         results = start, minimum(self.columns, start + side), most
         return ColumnTile(
             self.writer, self.nest, point_of(self.groups, iterators), iterators[-1], results, width
@@ -111,25 +120,27 @@ class ColumnReduction:
 
         As many of them as the first cache holds beside what is read; threads take pages, so that their shares are even.
         """
-        writer, band = self.writer, self.writer.costs.column_tile
+        writer, tile = self.writer, self.writer.costs.column_tile
         threads = writer.threads(block)
         shares = SHARES * threads * minimum(1, threads - 1)
-        most = minimum(LONG_BAND * band, self.columns * others // maximum(1, shares))
-        return materialize_dim(writer, block, maximum(band, most))
+        most = minimum(LONG_BAND * tile, self.columns * others // maximum(1, shares))
+        return materialize_dim(writer, block, maximum(tile, most))
 
 
 def reduce_columns(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for a fold with neighbours in memory that `can_tile_columns`."""
-    walks = accesses(nest)
-    groups = collapse_axes(nest, walks, 0, nest.n_parallel)
-    ColumnReduction(RegisterReduction(writer, nest, lanes, walks, groups, {}, across=True, serial=False)).write(block)
+    access_list = accesses(nest)
+    groups = collapse_axes(nest, access_list, 0, nest.n_parallel)
+    ColumnReduction(RegisterReduction(writer, nest, lanes, access_list, groups, {}, across=True, serial=False)).write(
+        block
+    )
 
 
 def can_tile_columns(nest: kernel.GenericOp) -> bool:
     """Whether a fold can go along rows of memory that lie one after another."""
-    order, inner, walks = order_of(nest), Sym(f"d{nest.n_parallel - 1}"), accesses(nest)
+    order, inner, access_list = order_of(nest), Sym(f"d{nest.n_parallel - 1}"), accesses(nest)
     in_pieces = order.kind in ("free", "tree")
-    in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in entering(nest, walks))
+    in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in element_accesses(nest, access_list))
     return in_pieces and in_rows and not unroll_length(nest)
 
 
@@ -161,11 +172,11 @@ def prefers_tiling(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
 
     From a quarter of the second cache on; where lanes go together from the first, as that too is read in long runs.
     """
-    machine, together = writer.costs.machine, _lanes_together(writer, nest)
-    return _beyond(writer, nest, machine.l2_bytes // 4 if together == 1 else machine.l1_bytes, together)
+    machine, jam = writer.costs.machine, _lanes_together(writer, nest)
+    return _beyond(writer, nest, machine.l2_bytes // 4 if jam == 1 else machine.l1_bytes, jam)
 
 
-def _beyond(writer: LoopWriter, nest: kernel.GenericOp, cache: float, together: int) -> Dim:
+def _beyond(writer: LoopWriter, nest: kernel.GenericOp, cache: float, jam: int) -> Dim:
     """Positive where a cache does not hold the operands, and their rows are longer and more than registers take.
 
     Of an order with lanes, so many of them together, each has some rows, so that what they come to is little beside
@@ -175,7 +186,7 @@ def _beyond(writer: LoopWriter, nest: kernel.GenericOp, cache: float, together: 
     # Windows of an operand overlap: it is no larger than it is.
     held = reduce(maximum, (product(buffer_info(v).dims) for v in nest.ins))
     size = minimum(product(nest.extents.data), held) * element - int(cache)
-    least = max(4, order_of(nest).lanes) * costs.rows_per_pass // together
+    least = max(4, order_of(nest).lanes) * costs.rows_per_pass // jam
     side = collapse_axes(nest, accesses(nest), 0, nest.n_parallel)[-1].extent
     long, many = side * element - int(costs.machine.page_bytes) // 4, nest.extents.data[-1] - least
     return minimum(size, minimum(long, many))

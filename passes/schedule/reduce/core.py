@@ -26,9 +26,9 @@ __all__ = [
     "can_vectorize_results",
     "combine_partials",
     "contiguous",
-    "entering",
-    "fold",
+    "element_accesses",
     "order_of",
+    "reduce_loop",
     "reduce_segment_block",
     "reduce_segments",
     "segments_of",
@@ -56,27 +56,27 @@ def accumulator_types(nest: kernel.GenericOp) -> list[Attribute]:
     return [a.type for a in list(args)[: len(args) // 2]]
 
 
-def contiguous(walk: Access, symbol: Sym) -> bool:
+def contiguous(access: Access, symbol: Sym) -> bool:
     """Whether an operand's elements lie one after another along an iterator."""
-    step = walk.step(symbol)
+    step = access.step(symbol)
     return step is not None and step.const == 1
 
 
-def varies(walk: Access, symbol: Sym) -> bool:
+def varies(access: Access, symbol: Sym) -> bool:
     """Whether an operand moves along an iterator."""
-    step = walk.step(symbol)
+    step = access.step(symbol)
     return step is None or step.const != 0
 
 
-def strides(walk: Access, symbol: Sym) -> bool:
+def strides(access: Access, symbol: Sym) -> bool:
     """Whether an operand moves along an iterator, by more than an element."""
-    step = walk.step(symbol)
+    step = access.step(symbol)
     return step is None or (step.const != 1 and bool(step.terms))
 
 
-def entering(nest: kernel.GenericOp, walks: list[Access]) -> list[Access]:
+def element_accesses(nest: kernel.GenericOp, access_list: list[Access]) -> list[Access]:
     """What is read for each element, not for what a fold comes to; all of it where nothing is."""
-    return walks[: len(nest.ins) - nest.n_epilogue_inputs] or walks
+    return access_list[: len(nest.ins) - nest.n_epilogue_inputs] or access_list
 
 
 def can_vectorize_results(order: Order) -> bool:
@@ -91,7 +91,7 @@ def unroll_length(nest: kernel.GenericOp) -> int:
     return extent if extent and in_a_row and extent * body_cost(nest) <= LONGEST_STEPS else 0
 
 
-def fold(
+def reduce_loop(
     writer: LoopWriter,
     nest: kernel.GenericOp,
     block: Block,

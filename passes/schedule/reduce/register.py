@@ -23,9 +23,9 @@ from .core import (
     LONGEST_STEPS,
     accumulator_types,
     contiguous,
-    entering,
-    fold,
+    element_accesses,
     order_of,
+    reduce_loop,
     reduce_segments,
     segments_of,
     strides,
@@ -51,7 +51,7 @@ class RegisterReduction:
     writer: LoopWriter
     nest: kernel.GenericOp
     lanes: VectorConfig
-    walks: list[Access]
+    access_list: list[Access]
     groups: list[FusedAxis]
     done: dict[Sym, Dim]
     across: bool
@@ -64,8 +64,8 @@ class RegisterReduction:
         iterators = [writer.new_iv() for _ in self.groups]
         point = {**self.done, **point_of(self.groups, iterators)}
         body = Block()
-        width = 1 if self.across else choose_lanes(self.lanes, entering(nest, self.walks), 1)[0]
-        together = 1
+        width = 1 if self.across else choose_lanes(self.lanes, element_accesses(nest, self.access_list), 1)[0]
+        jam = 1
         if self.across and not self.most and (count := unroll_length(nest)):
             states = unrolled_reduce(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
         elif not self.across and (self.groups or self.done) and (runs := segments_of(nest, self.lanes)):
@@ -73,31 +73,29 @@ class RegisterReduction:
         else:
             extent = nest.extents.data[-1]
             extent = minimum(extent, self.most) if self.most else extent
-            states = fold(writer, nest, body, point, dim(0), extent, width)
+            states = reduce_loop(writer, nest, body, point, dim(0), extent, width)
             if not self.across and not self.lanes.unroll:
-                together = _unroll_and_jam(writer, nest, self.walks, self.groups, width)
+                jam = _unroll_and_jam(writer, nest, self.access_list, self.groups, width)
         writer.epilogue(nest, states, point, body)
-        self.around(block, iterators, body, nest.extents.data[-1], together=together)
+        self.around(block, iterators, body, nest.extents.data[-1], jam=jam)
 
-    def around(
-        self, block: Block, iterators: list[Dim], body: Block, work: Dim, most: int = 0, together: int = 1
-    ) -> None:
-        """The loops over results around a fold of `work` elements; so many of the innermost `together`.
+    def around(self, block: Block, iterators: list[Dim], body: Block, work: Dim, most: int = 0, jam: int = 1) -> None:
+        """The loops over results around a fold of `work` elements; so many of the innermost `jam`.
 
         `most` vectors of results side by side, if given.
         """
         nest, writer = self.nest, self.writer
         levels = [LoopSpec(i, g.extent) for i, g in zip(iterators, self.groups)]
         if levels:
-            levels[-1] = replace(levels[-1], together=together)
+            levels[-1] = replace(levels[-1], jam=jam)
         if self.across:
             body.add_op(loop.YieldOp())
-            width = choose_lanes(self.lanes, self.walks, body_cost(nest))[0]
+            width = choose_lanes(self.lanes, self.access_list, body_cost(nest))[0]
             innermost = levels.pop()
             unroll = self.lanes.unroll or most
             if not unroll and levels and not self.most and (overlap := _overlap(writer, nest, self.groups, width)):
-                levels[-1], unroll = replace(levels[-1], together=overlap.rows), overlap.vectors
-            unroll = unroll or side_by_side(writer, nest, self.walks, self.groups[-1], width)
+                levels[-1], unroll = replace(levels[-1], jam=overlap.rows), overlap.vectors
+            unroll = unroll or side_by_side(writer, nest, self.access_list, self.groups[-1], width)
             if not levels and not self.serial:
                 least = writer.grain(work, nest)
                 return _vector_chunks(writer, block, innermost.extent, innermost.iterator, body, width, unroll, least)
@@ -106,41 +104,47 @@ class RegisterReduction:
         return parallel_loops(writer, block, levels, body, work, point_time(nest, writer.costs), self.serial)
 
 
-def side_by_side(writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], group: FusedAxis, width: int) -> int:
+def side_by_side(
+    writer: LoopWriter, nest: kernel.GenericOp, access_list: list[Access], group: FusedAxis, width: int
+) -> int:
     """Registers of neighbouring results that fold together; each state takes registers of its own.
 
     What is contiguous along the fold comes as tiles, each of which needs all registers.
     """
     k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
-    operands = entering(nest, walks)
+    operands = element_accesses(nest, access_list)
     if any(contiguous(w, k) and strides(w, inner) for w in operands):
         return writer.costs.transposed_tiles
     steps = unroll_length(nest)
     if steps:
-        return max(1, min(writer.costs.results_in_flight // width, _most_together(nest, steps)))
+        return max(1, min(writer.costs.results_in_flight // width, _max_jam(nest, steps)))
     states = len(accumulator_types(nest))
     shared = any(varies(w, k) and not varies(w, inner) for w in operands)
     return writer.costs.accumulators(body_cost(nest) * states, width, states, shared)
 
 
 def _unroll_and_jam(
-    writer: LoopWriter, nest: kernel.GenericOp, walks: list[Access], groups: list[FusedAxis], width: int
+    writer: LoopWriter, nest: kernel.GenericOp, access_list: list[Access], groups: list[FusedAxis], width: int
 ) -> int:
     """Rows that fold side by side along memory: what they share is read once, and their sums do not wait alone.
 
     Rows that share nothing are better read one after another, and long bodies wait for nothing that is read.
     """
-    order, operands, registers = order_of(nest), entering(nest, walks), int(writer.costs.machine.vector_registers)
+    order, operands, registers = (
+        order_of(nest),
+        element_accesses(nest, access_list),
+        int(writer.costs.machine.vector_registers),
+    )
     if not groups or order.kind != "tree" or body_cost(nest) > registers // 8:
         return 1
     k, row = Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1]
     if not any(varies(w, k) and not varies(w, row) for w in operands):
         return 1
     sums = len(accumulator_types(nest)) * max(1, order.lanes // width)
-    together = max(1, min(MAX_JAM, registers * 3 // 4 // sums))
-    if together > 1:
-        remark("unroll", kernel_label(nest), f"unroll-and-jam of {together} rows", "they share an operand", op=nest)
-    return together
+    jam = max(1, min(MAX_JAM, registers * 3 // 4 // sums))
+    if jam > 1:
+        remark("unroll", kernel_label(nest), f"unroll-and-jam of {jam} rows", "they share an operand", op=nest)
+    return jam
 
 
 def _overlap(writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[FusedAxis], width: int) -> WindowReuse | None:
@@ -150,11 +154,11 @@ def _overlap(writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[FusedA
         return None
     return choose_window_reuse(
         nest, steps, row.symbols[-1], column.symbols[-1], int(writer.costs.machine.vector_registers),
-        len(accumulator_types(nest)), _most_together(nest, steps), max(1, writer.costs.results_in_flight // width),
+        len(accumulator_types(nest)), _max_jam(nest, steps), max(1, writer.costs.results_in_flight // width),
     )  # fmt: skip
 
 
-def _most_together(nest: kernel.GenericOp, steps: int) -> int:
+def _max_jam(nest: kernel.GenericOp, steps: int) -> int:
     """Vectors of results whose steps are not too long together."""
     return max(1, LONGEST_STEPS * 2 // (steps * body_cost(nest)))
 

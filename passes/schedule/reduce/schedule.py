@@ -28,9 +28,9 @@ from .core import (
     can_vectorize_results,
     combine_partials,
     contiguous,
-    entering,
-    fold,
+    element_accesses,
     order_of,
+    reduce_loop,
     reduce_segment_block,
     segments_of,
     strides,
@@ -46,38 +46,38 @@ def schedule_reduction(
     writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, done: dict[Sym, Dim], serial: bool
 ) -> None:
     """Loops for a reduction nest; `done` has the places of the iterators that enclosing rows run."""
-    walks = accesses(nest)
-    groups = collapse_axes(nest, walks, len(done), nest.n_parallel)
+    access_list = accesses(nest)
+    groups = collapse_axes(nest, access_list, len(done), nest.n_parallel)
     if not groups and not serial and not done and _is_long(writer, nest):
-        _two_stage(writer, nest, block, lanes, walks)
+        _two_stage(writer, nest, block, lanes, access_list)
         return
-    across = bool(groups) and _across(nest, walks, Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1])
-    folds = RegisterReduction(writer, nest, lanes, walks, groups, done, across, serial)
+    across = bool(groups) and _across(nest, access_list, Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1])
+    reduction = RegisterReduction(writer, nest, lanes, access_list, groups, done, across, serial)
     if across and not serial and not done and profits_from_tiling(writer, nest):
-        writer.if_positive(block, prefers_tiling(writer, nest), ColumnReduction(folds).write, folds.write)
-    elif groups and not across and (tiles := _transposed_short_rows(folds)) is not None:
-        writer.if_positive(block, _transposed_rows_fit(tiles), tiles.write, folds.write)
+        writer.if_positive(block, prefers_tiling(writer, nest), ColumnReduction(reduction).write, reduction.write)
+    elif groups and not across and (tiles := _transposed_short_rows(reduction)) is not None:
+        writer.if_positive(block, _transposed_rows_fit(tiles), tiles.write, reduction.write)
     else:
-        folds.write(block)
+        reduction.write(block)
 
 
-def _across(nest: kernel.GenericOp, walks: list[Access], k: Sym, inner: Sym) -> bool:
+def _across(nest: kernel.GenericOp, access_list: list[Access], k: Sym, inner: Sym) -> bool:
     """Whether lanes run across results: the order allows it, and memory is contiguous that way, not along the fold.
 
     What all neighbouring results share stays in registers or the first cache whichever way it lies.
     """
     order = order_of(nest)
-    along = sum(contiguous(w, k) and varies(w, inner) for w in entering(nest, walks))
-    beside = sum(contiguous(w, inner) for w in entering(nest, walks))
+    along = sum(contiguous(w, k) and varies(w, inner) for w in element_accesses(nest, access_list))
+    beside = sum(contiguous(w, inner) for w in element_accesses(nest, access_list))
     return beside > along or (order.kind != "free" and can_vectorize_results(order))
 
 
-def _transposed_operands(nest: kernel.GenericOp, walks: list[Access], inner: Sym) -> int:
+def _transposed_operands(nest: kernel.GenericOp, access_list: list[Access], inner: Sym) -> int:
     """How many operands come as tiles, turned in registers, where lanes run across rows that lie along memory.
 
     0 where the order does not allow that, or where an operand would come element by element.
     """
-    k, operands = Sym(f"d{nest.n_parallel}"), entering(nest, walks)
+    k, operands = Sym(f"d{nest.n_parallel}"), element_accesses(nest, access_list)
     turned = [w for w in operands if contiguous(w, k) and strides(w, inner)]
     beside = [w for w in operands if contiguous(w, inner) or not varies(w, inner)]
     reads = any(isinstance(op, kernel.ReadOp) for op in nest.body.block.ops)
@@ -86,16 +86,20 @@ def _transposed_operands(nest: kernel.GenericOp, walks: list[Access], inner: Sym
     return len(turned) if len(turned) + len(beside) == len(operands) else 0
 
 
-def _transposed_short_rows(folds: RegisterReduction) -> RegisterReduction | None:
+def _transposed_short_rows(reduction: RegisterReduction) -> RegisterReduction | None:
     """The folds by vectors across rows, for rows so short that what is at their ends takes longer than to turn tiles.
 
     A tile has as many steps as rows: longer ones of narrow elements would take too long to compile.
     """
-    nest, walks, costs = folds.nest, folds.walks, folds.writer.costs
-    if not (turned := _transposed_operands(nest, walks, folds.groups[-1].symbols[-1])):
+    nest, access_list, costs = reduction.nest, reduction.access_list, reduction.writer.costs
+    if not (turned := _transposed_operands(nest, access_list, reduction.groups[-1].symbols[-1])):
         return None
-    tiles = replace(folds, across=True, lanes=folds.lanes.at_most(costs.elements_per_line * max(w.bits for w in walks)))
-    along, rows = choose_lanes(folds.lanes, entering(nest, walks), 1)[0], _rows_of_tile(tiles)
+    tiles = replace(
+        reduction,
+        across=True,
+        lanes=reduction.lanes.at_most(costs.elements_per_line * max(w.bits for w in access_list)),
+    )
+    along, rows = choose_lanes(reduction.lanes, element_accesses(nest, access_list), 1)[0], _rows_of_tile(tiles)
     merge = operations_and_chain(nest.combiner.block.ops)[0]
     longest = costs.max_transposed_row(merge, len(accumulator_types(nest)), turned, along, rows)
     if not longest:
@@ -111,7 +115,7 @@ def _transposed_rows_fit(tiles: RegisterReduction) -> Dim:
 
 
 def _rows_of_tile(tiles: RegisterReduction) -> int:
-    return choose_lanes(tiles.lanes, tiles.walks, 1)[0]
+    return choose_lanes(tiles.lanes, tiles.access_list, 1)[0]
 
 
 def _is_long(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
@@ -127,7 +131,7 @@ def _block_of(writer: LoopWriter, nest: kernel.GenericOp) -> int:
 
 
 def _two_stage(
-    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, walks: list[Access]
+    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, access_list: list[Access]
 ) -> None:
     """A fold to a scalar in two stages: the order's blocks in parallel, then their values by the binary counter."""
     extent, runs, panels = nest.extents.data[-1], segments_of(nest, lanes), match_transposed(writer, nest)
@@ -139,14 +143,14 @@ def _two_stage(
         info = BufferInfo(scalar_dtype(state), (blocks,), (dim(1),))
         partials.append(writer.allocate(block, info))
     number = writer.new_iv()
-    width = choose_lanes(lanes, entering(nest, walks), 1)[0]
+    width = choose_lanes(lanes, element_accesses(nest, access_list), 1)[0]
 
     def one_block() -> Block:
         inner, part = Block(), (number * size, minimum(extent, number * size + size))
         if runs is not None and by_runs:
             states = reduce_segment_block(writer, nest, inner, {}, part, runs, lanes)
         else:
-            states = fold(writer, nest, inner, {}, *part, width)
+            states = reduce_loop(writer, nest, inner, {}, *part, width)
         for value, buffer in zip(states, partials):
             inner.add_op(loop.StoreOp(value, buffer, [number]))
         inner.add_op(loop.YieldOp())

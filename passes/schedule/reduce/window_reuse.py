@@ -72,7 +72,7 @@ def choose_window_reuse(
     A fold of so many `steps` has `states` registers for each vector of results.  At most `most` of these are computed
     together, and `widest` of one row.
     """
-    if not any({row, _fold(nest)} <= e.symbols() for index in nest.maps_in() for e in index.exprs):
+    if not any({row, _reduced_iterator(nest)} <= e.symbols() for index in nest.maps_in() for e in index.exprs):
         return None
     reads: dict[WindowReuse, float] = {}
     seen = _reads(nest, steps, row, column, min(ROWS[-1], most))
@@ -103,7 +103,7 @@ def _number(reads: float) -> str:
     return f"{reads:.3g}"
 
 
-def _fold(nest: kernel.GenericOp) -> Sym:
+def _reduced_iterator(nest: kernel.GenericOp) -> Sym:
     return Sym(f"d{nest.n_parallel}")
 
 
@@ -128,12 +128,12 @@ def _places(reads: Sequence[_Read]) -> list[_Place]:
 def _reads(nest: kernel.GenericOp, steps: int, row: Sym, column: Sym, rows: int) -> list[_Read]:
     """What the steps of so many rows read."""
     found: list[_Read] = []
-    entering = len(nest.ins) - nest.n_epilogue_inputs
-    for value, index in zip(nest.ins[:entering], nest.maps_in()):
+    element_accesses = len(nest.ins) - nest.n_epilogue_inputs
+    for value, index in zip(nest.ins[:element_accesses], nest.maps_in()):
         exprs = (buffer_info(value).address(index.exprs), *index.guards)
         varies = any(column in e.symbols() for e in exprs)
         for step in range(steps):
-            here = [e.substitute({_fold(nest): dim(step)}) for e in exprs]
+            here = [e.substitute({_reduced_iterator(nest): dim(step)}) for e in exprs]
             for number in range(rows):
                 place = (value, *(e.substitute({row: sym(row.name) + number}) for e in here))
                 found.append(_Read(number, step, varies, place))

@@ -22,7 +22,7 @@ from ...locations import copy_loc
 from ..body import LoopWriter, accesses, buffer_info, materialize_dim
 from ..map.schedule import VectorConfig, choose_lanes, collapse_axes, point_of
 from ..parallelize import LoopSpec, parallel_loops
-from ..reduce.core import fold
+from ..reduce.core import reduce_loop
 from .fuse_map_into_reduction import fusable_maps
 from .staging import is_row_buffer
 
@@ -41,11 +41,11 @@ def is_column_major_access(nests: Sequence[kernel.GenericOp], shared: int) -> bo
         if any(isinstance(op, kernel.ReadOp) for r in nest.regions for b in r.blocks for op in b.ops):
             return False
         inner = [Sym(f"d{i}") for i in range(shared, len(nest.extents.data))]
-        for walk, value in zip(accesses(nest), (*nest.ins, *nest.outs)):
+        for access, value in zip(accesses(nest), (*nest.ins, *nest.outs)):
             if is_row_buffer(value):
                 continue
-            weight = 2 if walk.is_output else 1
-            step, steps = walk.step(Sym(f"d{shared - 1}")), [walk.step(i) for i in inner]
+            weight = 2 if access.is_output else 1
+            step, steps = access.step(Sym(f"d{shared - 1}")), [access.step(i) for i in inner]
             if any(s is None or s.const != 0 for s in steps):
                 across += weight * (step is not None and step.const == 1)
                 along += weight * any(s is not None and s.const == 1 for s in steps)
@@ -103,22 +103,24 @@ def _write_band(
     start = done[last]
     private = _expand_row_buffers(writer, nests, block, tile)
     writer.fused_maps = fusable_maps(nests, shared, writer.costs) if writer.fuse_maps else {}
-    made_by_folds = {*writer.fused_maps.values()}
+    fused_into_reductions = {*writer.fused_maps.values()}
     for nest in nests:
         _place_in_band(nest, private, last, start)
     for nest in nests:
-        if nest in made_by_folds:
+        if nest in fused_into_reductions:
             continue
-        walks = accesses(nest)
-        width, unroll = choose_lanes(lanes, walks, writer.unroll_factor(writer.fused_maps.get(nest, nest), {last}))
-        groups = collapse_axes(nest, walks, shared, nest.n_parallel)
+        access_list = accesses(nest)
+        width, unroll = choose_lanes(
+            lanes, access_list, writer.unroll_factor(writer.fused_maps.get(nest, nest), {last})
+        )
+        groups = collapse_axes(nest, access_list, shared, nest.n_parallel)
         iterators, row = [writer.new_iv() for _ in groups], writer.new_iv()
         point = {**done, last: row, **point_of(groups, iterators)}
         body = Block()
         if nest.is_reduction:
             if nest not in writer.fused_maps:
                 unroll = lanes.unroll or max(1, min(8, tile // width))
-            writer.epilogue(nest, fold(writer, nest, body, point, dim(0), nest.extents.data[-1], 1), point, body)
+            writer.epilogue(nest, reduce_loop(writer, nest, body, point, dim(0), nest.extents.data[-1], 1), point, body)
         else:
             writer.store(nest, writer.body(nest, point, body), point, body)
         body.add_op(loop.YieldOp())

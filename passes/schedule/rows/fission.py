@@ -18,7 +18,7 @@ from xdsl.ir import Block
 from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product
-from ...fusion.interchange import turn
+from ...fusion.interchange import interchange
 from ..body import LoopWriter, accesses, buffer_info
 from ..map.schedule import VectorConfig
 from ..reduce.columns import can_tile_columns, exceeds_l2, reduce_columns
@@ -50,20 +50,20 @@ def rows_exceed_l2(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared
     if any(info.dims for info in handed):
         held = reduce(add, (product(info.dims) * info.dtype.bytes for info in handed if info.dims))
         return held * tile_columns(writer, nests) - cache
-    folds = [nest for nest in nests if nest.is_reduction]
-    band = reduce(maximum, (_room(writer, nest, shared, tile_columns(writer, nests)) for nest in folds))
-    return minimum(band - cache // 2, exceeds_l2(writer, folds[0]))
+    reductions = [nest for nest in nests if nest.is_reduction]
+    tile = reduce(maximum, (_workspace(writer, nest, shared, tile_columns(writer, nests)) for nest in reductions))
+    return minimum(tile - cache // 2, exceeds_l2(writer, reductions[0]))
 
 
-def _room(writer: LoopWriter, nest: kernel.GenericOp, shared: int, rows: int) -> Dim:
+def _workspace(writer: LoopWriter, nest: kernel.GenericOp, shared: int, rows: int) -> Dim:
     """What a band of so many rows of a fold takes of a cache, in bytes.
 
     Columns that are whole pages apart begin in the same places of it, so each takes as much room as a page.
     """
     columns, machine = product(nest.extents.data[shared:]), writer.costs.machine
     run, apart = 0, dim(0)
-    for value, walk in zip(nest.ins, accesses(nest)):
-        size, step = buffer_info(value).dtype.bytes, walk.step(Sym(f"d{shared}"))
+    for value, access in zip(nest.ins, accesses(nest)):
+        size, step = buffer_info(value).dtype.bytes, access.step(Sym(f"d{shared}"))
         if not is_row_buffer(value) and step is not None:
             run, apart = max(run, size * rows), maximum(apart, 1 - step * size % int(machine.page_bytes))
     return columns * maximum(run, apart * int(machine.page_bytes))
@@ -87,6 +87,6 @@ def schedule_fissioned(
             write_nest(nest, block, {})
         else:
             # As memory has it: what is the same along rows changes from place to place then.
-            turn(nest, [*(i for i in range(nest.n_parallel) if i != shared - 1), shared - 1])
+            interchange(nest, [*(i for i in range(nest.n_parallel) if i != shared - 1), shared - 1])
             write_nest(nest, block, {})
         nest.drop_all_references()

@@ -23,20 +23,30 @@ def fusable_maps(
     nests: Sequence[kernel.GenericOp], shared: int, costs: CostModel
 ) -> Mapping[kernel.GenericOp, kernel.GenericOp]:
     """The folds of a row that go through what the map in front of them makes, and these maps."""
-    return {fold: made for made, fold in pairwise(nests) if can_fuse(made, fold, shared, costs)}
+    return {reduction: made for made, reduction in pairwise(nests) if can_fuse(made, reduction, shared, costs)}
 
 
-def can_fuse(made: kernel.GenericOp, fold: kernel.GenericOp, shared: int, costs: CostModel) -> bool:
+def can_fuse(made: kernel.GenericOp, reduction: kernel.GenericOp, shared: int, costs: CostModel) -> bool:
     """Whether a fold along the whole row reads each element of a map's row once, in the order that it is stored."""
-    if made.is_reduction or not fold.is_reduction or fold.is_scan or order_of(fold).kind not in ("tree", "free"):
+    if (
+        made.is_reduction
+        or not reduction.is_reduction
+        or reduction.is_scan
+        or order_of(reduction).kind not in ("tree", "free")
+    ):
         return False
     extents = made.extents.data
-    if extents != fold.extents.data or len(extents) != shared + 1 or fold.n_parallel != shared or len(made.outs) != 1:
+    if (
+        extents != reduction.extents.data
+        or len(extents) != shared + 1
+        or reduction.n_parallel != shared
+        or len(made.outs) != 1
+    ):
         return False
     # Divisions go by vectors, and in ways, of their own.
     if not is_row_buffer(made.outs[0]) or point_work(made, costs).divisions:
         return False
     (stored,), row = made.maps_out(), made.outs[0]
-    read = [index for value, index in zip(fold.ins, fold.maps_in()) if value is row]
+    read = [index for value, index in zip(reduction.ins, reduction.maps_in()) if value is row]
     dense = len(stored.exprs) == 1 and buffer_info(row).strides[0].const == 1
-    return dense and fold.n_epilogue_inputs == 0 and len(read) == 1 and read[0] == stored and not stored.guards
+    return dense and reduction.n_epilogue_inputs == 0 and len(read) == 1 and read[0] == stored and not stored.guards

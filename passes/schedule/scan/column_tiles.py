@@ -58,11 +58,11 @@ def scan_columns(
     side = most if serial else balanced_tile(writer, block, columns, most, outer, costs.min_shared_columns)
     point = {**done, **point_of(groups, iterators)}
     results = start, minimum(columns, start + side), most
-    band, outer = _Band(writer, nest, point, groups[-1], iterators[-1], results, lanes), Block()
+    tile, outer = _Band(writer, nest, point, groups[-1], iterators[-1], results, lanes), Block()
     if nest.order.data.kind == "prefix":
-        band.by_runs(outer)
+        tile.by_runs(outer)
     else:
-        band.by_steps(outer)
+        tile.by_steps(outer)
     levels = [*(LoopSpec(i, g.extent) for i, g in zip(iterators[:-1], groups)), LoopSpec(start, columns, side)]
     parallel_loops(writer, block, levels, outer, extent * side, point_time(nest, costs), serial)
 

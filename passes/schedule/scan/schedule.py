@@ -29,15 +29,15 @@ def schedule_scan(
     writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, done: dict[Sym, Dim], serial: bool
 ) -> None:
     """Loops for a scan nest; `done` has the places of the iterators that enclosing rows run."""
-    walks, extent = accesses(nest), nest.extents.data[-1]
-    groups = collapse_axes(nest, walks, len(done), nest.n_parallel)
+    access_list, extent = accesses(nest), nest.extents.data[-1]
+    groups = collapse_axes(nest, access_list, len(done), nest.n_parallel)
     assert nest.order is not None
     is_row = nest.order.data.kind == "prefix"
     if is_row and not groups and not serial and not done:
         if extent.const is None or extent.const > 2 * writer.chunk(nest):
             return _blocked(writer, nest, block)
 
-    if groups and (_lies_across(nest, walks, groups[-1]) if is_row else not _lies_along(nest, walks)):
+    if groups and (_lies_across(nest, access_list, groups[-1]) if is_row else not _lies_along(nest, access_list)):
         return scan_columns(writer, nest, block, lanes, groups, done, serial)
     iterators, body = [writer.new_iv() for _ in groups], Block()
     (_row if is_row else _chain)(writer, nest, body, {**done, **point_of(groups, iterators)})
@@ -48,24 +48,24 @@ def schedule_scan(
     return parallel_loops(writer, block, levels, body, extent, point_time(nest, writer.costs), serial)
 
 
-def _is_contiguous(walk: Access, symbol: Sym) -> bool:
-    step = walk.step(symbol)
+def _is_contiguous(access: Access, symbol: Sym) -> bool:
+    step = access.step(symbol)
     return step is not None and step.const == 1
 
 
-def _lies_across(nest: kernel.GenericOp, walks: Sequence[Access], group: FusedAxis) -> bool:
+def _lies_across(nest: kernel.GenericOp, access_list: Sequence[Access], group: FusedAxis) -> bool:
     """Whether runs of neighbouring results can go side by side, along what is contiguous."""
-    steps = [w.step(group.symbols[-1]) for w in walks]
+    steps = [w.step(group.symbols[-1]) for w in access_list]
     return (
         fits_unrolled(nest)
         and all(s is not None and s.const in (0, 1) for s in steps)
-        and _is_contiguous(walks[-1], group.symbols[-1])
+        and _is_contiguous(access_list[-1], group.symbols[-1])
     )
 
 
-def _lies_along(nest: kernel.GenericOp, walks: Sequence[Access]) -> bool:
+def _lies_along(nest: kernel.GenericOp, access_list: Sequence[Access]) -> bool:
     """Whether all that a scan uses is contiguous along its axis."""
-    return all(_is_contiguous(w, Sym(f"d{nest.n_parallel}")) for w in walks)
+    return all(_is_contiguous(w, Sym(f"d{nest.n_parallel}")) for w in access_list)
 
 
 def _interleave(writer: LoopWriter, nest: kernel.GenericOp, chain: Block, level: LoopSpec) -> tuple[Block, LoopSpec]:
@@ -119,14 +119,14 @@ def _blocked(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None:
     First the blocks' own totals, then the chain of these, then the blocks once more from where the chain is.
     """
     assert nest.order is not None
-    size, extent, stretch = nest.order.data.block, nest.extents.data[-1], writer.costs.scan_chunk
+    size, extent, scan_chunk = nest.order.data.block, nest.extents.data[-1], writer.costs.scan_chunk
     begin, number, position = (writer.new_iv() for _ in range(3))
-    blocks = minimum((extent - begin + (size - 1)) // size, stretch // size)
+    blocks = minimum((extent - begin + (size - 1)) // size, scan_chunk // size)
     types = accumulator_types(nest)
-    starts = [writer.allocate(block, _line(t, stretch // size + 1)) for t in types]
+    starts = [writer.allocate(block, _line(t, scan_chunk // size + 1)) for t in types]
     start = Block()
     for value, buffer in zip(writer.identity(nest, block), starts):
-        block.add_op(loop.StoreOp(value, buffer, [dim(stretch // size)]))
+        block.add_op(loop.StoreOp(value, buffer, [dim(scan_chunk // size)]))
 
     def piece(stores: bool) -> Operation:
         inner = Block()
@@ -146,7 +146,7 @@ def _blocked(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None:
 
     start.add_op(piece(False))
     # The totals become what each block starts from; the last place has what the stretch starts from.
-    carried = [loop.LoadOp(buffer, [dim(stretch // size)]) for buffer in starts]
+    carried = [loop.LoadOp(buffer, [dim(scan_chunk // size)]) for buffer in starts]
     start.add_ops(carried)
     chain = Block(arg_types=types)
     totals = [loop.LoadOp(buffer, [position]) for buffer in starts]
@@ -157,9 +157,9 @@ def _blocked(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None:
     chained = loop.ForOp(str(position), 0, blocks, chain, inits=[load.result for load in carried])
     start.add_op(chained)
     for value, buffer in zip(chained.outs, starts):
-        start.add_op(loop.StoreOp(value, buffer, [dim(stretch // size)]))
+        start.add_op(loop.StoreOp(value, buffer, [dim(scan_chunk // size)]))
     start.add_ops([piece(True), loop.YieldOp()])
-    block.add_op(loop.ForOp(str(begin), 0, extent, start, step=stretch))
+    block.add_op(loop.ForOp(str(begin), 0, extent, start, step=scan_chunk))
 
 
 def _line(state: Attribute, length: int) -> BufferInfo:

@@ -101,7 +101,7 @@ class SortBase:
         def add(c: LoopBuilder, number: Dim, sum_: Value) -> Value:
             return sum_ + c.load(counts, [first + number])
 
-        signed = code.fold(0, number, code.b.constant(0, I64), add)
+        signed = code.carried_loop(0, number, code.b.constant(0, I64), add)
         code.if_(signed > 0, lambda c: self.rewrite_zeros(c, place, keys), lambda c: None)
 
     def rewrite_zeros(self, code: LoopBuilder, place: Place, keys: Callable[[LoopBuilder, Dim], Value]) -> None:
@@ -117,4 +117,4 @@ class SortBase:
             c.store(x, out, place(c.bind(at)), [c.bind(zero) - 1])
             return at + zero
 
-        code.fold(0, self.n, code.fold(0, self.n, code.b.constant(0, I64), below), put)
+        code.carried_loop(0, self.n, code.carried_loop(0, self.n, code.b.constant(0, I64), below), put)

@@ -55,7 +55,7 @@ class ScaledRows:
         def add(c: LoopBuilder, part: Dim, sums: list[Value]) -> list[Value]:
             return both_ranges(c, sums, [c.load(self.ranges, [part, dim(k)]) for k in range(len(RANGE))])
 
-        self.scale.set(code, code.folds(0, parts, no_range(code), add))
+        self.scale.set(code, code.carried_loops(0, parts, no_range(code), add))
 
     def begins(self, code: LoopBuilder, bucket: Dim, at: Dim, seen: bool) -> None:
         """Where a bucket begins, and whether all of its elements will be counted."""

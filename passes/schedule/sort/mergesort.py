@@ -30,7 +30,7 @@ from .key_range import KeyRange
 from .keys import Key, as_number, from_ordered_key, to_ordered_key
 from .network import Grid, SortingNetwork, exponent, largest_value, power_of_two
 
-__all__ = ["NetworkMergeSort", "time_by_network", "values_by_network"]
+__all__ = ["NetworkMergeSort", "merge_sort_time", "values_by_network"]
 
 I64 = DTYPES["i64"]
 #: Pieces of merges that go side by side, at most.
@@ -284,7 +284,7 @@ class NetworkMergeSort(SortBase):
             less = c.load(memory.runs, [first + at - 1]) < c.load(memory.runs, [second + done - at])
             return c.b.select((further <= most) & less, further, found)
 
-        return code.bind(code.fold(0, bits, least, step))
+        return code.bind(code.carried_loop(0, bits, least, step))
 
     # Results
 
@@ -304,7 +304,7 @@ class NetworkMergeSort(SortBase):
         def add(c: LoopBuilder, block: Dim, sum_: Value) -> Value:
             return sum_ + c.load(memory.nans, [row.here * memory.cut.blocks + block])
 
-        nans = code.bind(code.fold(0, memory.cut.blocks, code.b.constant(0, I64), add))
+        nans = code.bind(code.carried_loop(0, memory.cut.blocks, code.b.constant(0, I64), add))
         self.put_nans(code, self.places(row.number), nans, start, minimum(self.n, start + size))
 
     def put_nans(self, code: LoopBuilder, place: Place, nans: Dim, start: Dim, stop: Dim) -> None:
@@ -326,11 +326,11 @@ def values_by_network(element: DType, lanes: VectorConfig) -> bool:
     return element.bits > 1 and lanes.width(element.bits) > 1 and lanes.lanes_can_shuffle
 
 
-def time_by_network(costs: CostModel, element: DType, columns: int, n: float) -> float:
+def merge_sort_time(costs: CostModel, element: DType, columns: int, n: float) -> float:
     """Nanoseconds an element of rows of `n`, shorter ones being filled up."""
     least = columns * max(columns, costs.machine.vector_registers / 2)
     if n < least:
-        return time_by_network(costs, element, columns, least) * least / max(1.0, n)
+        return merge_sort_time(costs, element, columns, least) * least / max(1.0, n)
     blocks = max(1.0, n / block_elements(costs, element))
     bits = math.ceil(math.log2(max(2.0, n / blocks / columns)))
     merges = math.ceil(math.log2(columns * blocks))

@@ -30,7 +30,7 @@ from ..map.schedule import VectorConfig
 from .base import SortBase
 from .keys import Key, keys_of
 
-__all__ = ["RadixSort", "time_by_digits"]
+__all__ = ["RadixSort", "radix_sort_time"]
 
 I64, U64 = DTYPES["i64"], DTYPES["u64"]
 #: Rows of more elements are sorted by all threads together.
@@ -277,7 +277,7 @@ class RadixSort(SortBase):
             c.store(sum_, totals, [dim(0), value])
             return sum_ + count
 
-        code.fold(0, digits.values, code.b.constant(0, I64), begin)
+        code.carried_loop(0, digits.values, code.b.constant(0, I64), begin)
         with self._pieces(code, memory) as (piece, number, start, stop):
             if memory.in_pieces:
                 with piece.for_(0, digits.values, self.width(I64)) as (c, value):
@@ -295,7 +295,7 @@ class RadixSort(SortBase):
         code.store(code.b.index(1 - half), memory.half, [dim(0)])
 
 
-def time_by_digits(costs: CostModel, element: DType, n: float, with_positions: bool) -> float:
+def radix_sort_time(costs: CostModel, element: DType, n: float, with_positions: bool) -> float:
     """Nanoseconds an element of rows of `n`; where no cache holds them, what is stored goes to lines far apart."""
     widest = next(width for least, width in WIDTHS if n >= least)
     each = costs.compute_ns(PASS)

@@ -32,7 +32,7 @@ from .mergesort import NetworkMergeSort
 from .network import Grid, exponent, power_of_two
 from .signed_zeros import SignedZeroFixup
 
-__all__ = ["SampleSort", "time_in_buckets", "vectors_are_compressed"]
+__all__ = ["SampleSort", "sample_sort_time", "vectors_are_compressed"]
 
 I64 = DTYPES["i64"]
 #: How many elements of the sample a bucket has: one in a hundred has twice as many elements as others on average.
@@ -385,7 +385,7 @@ class SampleSort:
             return [sums[0] + c.b.index(first - part * memory.part), sums[1] + c.b.index(behind - first)]
 
         zero = code.b.constant(0, I64)
-        offset, total = (code.bind(v) for v in code.folds(0, memory.parts, [zero, zero], add))
+        offset, total = (code.bind(v) for v in code.carried_loops(0, memory.parts, [zero, zero], add))
 
         def gather(c: LoopBuilder) -> None:
             self._begins(c, task, offset, memory, True)
@@ -398,7 +398,7 @@ class SampleSort:
                     d.store(d.load(memory.keys, [base + first + i]), room.buffer, [start + i])
                 return to + inner.b.index(behind - first)
 
-            c.fold(0, memory.parts, c.b.constant(0, I64), copy)
+            c.carried_loop(0, memory.parts, c.b.constant(0, I64), copy)
             self._tell(c, room, total, offset)
 
         def without_equal(c: LoopBuilder) -> None:
@@ -433,7 +433,7 @@ class SampleSort:
             return [counts[0] + found, counts[1] + inner.b.index(range_[1] - range_[0]) - found]
 
         zero = code.b.constant(0, I64)
-        equal, rest = (code.bind(v) for v in code.folds(0, memory.parts, [zero, zero], part_off))
+        equal, rest = (code.bind(v) for v in code.carried_loops(0, memory.parts, [zero, zero], part_off))
         with code.for_(0, equal, self.width) as (c, i):
             sort.put(c, least, sort.places(task.row), offset + i, scale)
         place = code.materialize_dim(offset + equal)
@@ -480,11 +480,11 @@ def vectors_are_compressed(element: DType, lanes: VectorConfig) -> bool:
     return lanes.vector_bits >= COMPRESSED_BITS and element.bits >= LEAST_ELEMENT
 
 
-def time_in_buckets(costs: CostModel, key: DType, columns: int, n: float) -> float:
+def sample_sort_time(costs: CostModel, key: DType, columns: int, n: float) -> float:
     """Nanoseconds an element of rows of `n`, shorter ones being filled up."""
     least = columns * max(columns, costs.machine.vector_registers / 2)
     if n < least:
-        return time_in_buckets(costs, key, columns, least) * least / max(1.0, n)
+        return sample_sort_time(costs, key, columns, least) * least / max(1.0, n)
     bucket = bucket_elements(costs, key, columns)
     levels = 0 if n <= bucket else math.ceil(math.log2(n / (bucket * LOAD_FACTOR)))
     rows, lanes = math.log2(n / 2**levels / columns), math.log2(columns)

@@ -24,10 +24,10 @@ from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .argsort32 import PackedArgsort, positions_by_network, positions_in_columns
 from .argsort64 import PackedArgsort64, wide_positions
-from .mergesort import NetworkMergeSort, time_by_network, values_by_network
-from .radix import RadixSort, time_by_digits
-from .samplesort import SampleSort, time_in_buckets, vectors_are_compressed
-from .short_rows import ColumnSort, longest_in_columns, time_in_columns
+from .mergesort import NetworkMergeSort, merge_sort_time, values_by_network
+from .radix import RadixSort, radix_sort_time
+from .samplesort import SampleSort, sample_sort_time, vectors_are_compressed
+from .short_rows import ColumnSort, column_sort_time, longest_in_columns
 
 __all__ = ["schedule_sort"]
 
@@ -43,13 +43,13 @@ def schedule_sort(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: 
     moved = element if only_values else I64
 
     def by_digits(n: float) -> float:
-        return time_by_digits(writer.costs, element, n, not only_values)
+        return radix_sort_time(writer.costs, element, n, not only_values)
 
     def by_networks(n: float) -> float:
-        return time_by_network(writer.costs, moved, lanes.width(moved.bits), n)
+        return merge_sort_time(writer.costs, moved, lanes.width(moved.bits), n)
 
     def in_buckets(n: float) -> float:
-        return time_in_buckets(writer.costs, moved, lanes.width(moved.bits), n)
+        return sample_sort_time(writer.costs, moved, lanes.width(moved.bits), n)
 
     ways: dict[str, Callable[[float], float]] = {"radix sort": by_digits}
     merges = values_by_network(element, lanes) if only_values else positions_by_network(element, lanes)
@@ -92,7 +92,7 @@ def _short_rows_in_columns(
 
     def fewest(n: int) -> int:
         """Of how many rows on those of `n` elements take less so: a grid takes as long where lanes are empty."""
-        return math.ceil(sort.columns * time_in_columns(costs, sort.key.dtype, sort.columns, n) / other(n))
+        return math.ceil(sort.columns * column_sort_time(costs, sort.key.dtype, sort.columns, n) / other(n))
 
     if n is not None and rows is not None:
         (columns.emit if rows >= fewest(max(n, 1)) else each_row)(block)

@@ -28,7 +28,7 @@ from .keys import as_number
 from .mergesort import NetworkMergeSort, block_elements
 from .network import Grid, exponent
 
-__all__ = ["ColumnSort", "longest_in_columns", "time_in_columns"]
+__all__ = ["ColumnSort", "column_sort_time", "longest_in_columns"]
 
 I64 = DTYPES["i64"]
 #: What an element takes on its way into the grid and out of it, in operations of vectors.
@@ -87,7 +87,7 @@ class ColumnSort:
             self._group(inner, _Group(self._places(inner, line), first, length, None, scale), grid)
         inner.block.add_op(loop.YieldOp())
         costs = sort.writer.costs
-        grain = costs.grain(n * width, time_in_columns(costs, sort.key.dtype, width, self.longest))
+        grain = costs.grain(n * width, column_sort_time(costs, sort.key.dtype, width, self.longest))
         code.block.add_op(loop.ParallelOp(str(number), 0, groups, inner.block, grain=grain))
 
     @property
@@ -226,7 +226,7 @@ class ColumnSort:
             )
 
 
-def time_in_columns(costs: CostModel, key: DType, columns: int, n: float) -> float:
+def column_sort_time(costs: CostModel, key: DType, columns: int, n: float) -> float:
     """Nanoseconds an element of many rows of `n`, shorter ones being filled up."""
     step = costs.machine.vector_registers / 2
     rows = math.ceil(max(1.0, n) / step) * step
@@ -240,4 +240,4 @@ def longest_in_columns(costs: CostModel, key: DType, columns: int, other: Callab
     rows; what the second cache holds at most."""
     most = block_elements(costs, key) // columns
     powers = [1 << k for k in range(most.bit_length())]
-    return max((n for n in powers if time_in_columns(costs, key, columns, n) < other(n)), default=1)
+    return max((n for n in powers if column_sort_time(costs, key, columns, n) < other(n)), default=1)

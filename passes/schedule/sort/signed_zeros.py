@@ -49,7 +49,7 @@ class SignedZeroFixup:
             return c.b.select((further <= c.b.index(n)) & (key(c, at - 1) <= zero), further, found)
 
         steps = exponent(code, cells, n + 1)
-        found = code.fold(0, steps, code.b.constant(0, I64), step)
+        found = code.carried_loop(0, steps, code.b.constant(0, I64), step)
         at = code.bind(found)
         code.store(code.b.constant(False, BOOL), flag, [dim(0)])
         code.if_(found > 0, lambda c: c.store(key(c, at - 1).equals(zero), flag, [dim(0)]), lambda c: None)

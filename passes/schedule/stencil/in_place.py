@@ -40,13 +40,13 @@ FIRST = Sym("d0")
 class InPlaceStencil:
     """`made` computes a temporary of rows of a buffer no further than `reach` from those that `kept` replaces by it."""
 
-    made: kernel.GenericOp
-    kept: kernel.GenericOp
+    compute: kernel.GenericOp
+    copy_back: kernel.GenericOp
     reach: int
 
     @property
     def temporary(self) -> loop.AllocOp:
-        owner = self.kept.ins[0].owner
+        owner = self.copy_back.ins[0].owner
         assert isinstance(owner, loop.AllocOp)
         return owner
 
@@ -111,7 +111,7 @@ def schedule_ring_buffer(
 class _Sweep:
     def __init__(self, writer: LoopWriter, update: InPlaceStencil, nest: Nest):
         self.writer, self.update, self.nest = writer, update, nest
-        self.rows, *across = update.made.extents.data
+        self.rows, *across = update.compute.extents.data
         self.points, self.reach = product(across), update.reach
         self.info = buffer_info(update.temporary.result)
         #: Rows of a chunk's part of the temporary: those that its first ones stay in, then the ring.
@@ -124,7 +124,7 @@ class _Sweep:
         row = self.points * self.info.dtype.bytes
         fits = int(self.writer.costs.machine.l2_bytes) // (2 * self.held) - row
         enough = minimum(fits, self.rows - LEAST * self.reach)
-        self.writer.if_positive(block, enough, self._in_one_sweep, otherwise)
+        self.writer.if_positive(block, enough, self._single_pass, otherwise)
 
     def _remark(self) -> None:
         moved = 2 * bytes_of(self.update.temporary.result)
@@ -135,16 +135,16 @@ class _Sweep:
         why = f"the stencil reads rows at distance {self.reach} at most"
         remark(
             "stencil",
-            kernel_label(self.update.made),
+            kernel_label(self.update.compute),
             "in place, one pass with a ring buffer",
             why,
             choices,
-            self.update.made,
+            self.update.compute,
         )
 
-    def _in_one_sweep(self, block: Block) -> None:
+    def _single_pass(self, block: Block) -> None:
         writer, rows = self.writer, self.rows
-        grain = writer.grain(self.points, self.update.made)
+        grain = writer.grain(self.points, self.update.compute)
         most = rows // maximum(LEAST * self.reach, grain)
         chunks = materialize_dim(writer, block, maximum(1, minimum(writer.threads(block), most)))
         held = self._temporary(block, chunks)
@@ -171,7 +171,7 @@ class _Sweep:
     def _chunk(self, block: Block, held: SSAValue, chunk: Dim, first: Dim, end: Dim) -> None:
         """New rows one after another, each followed by the one that nobody reads any more, but of the first ones."""
         row, body, reach = self.writer.new_iv(), Block(), self.reach
-        made = _replaced(self.update.made, "outs", held, (chunk, self._slot(body, row)))
+        made = _replaced(self.update.compute, "outs", held, (chunk, self._slot(body, row)))
         self._row(made, body, first + row)
         body.add_op(self._keep(held, chunk, first, maximum(reach, row - reach), row + (1 - reach)))
         block.add_op(_loop(row, dim(0), end - first, body))
@@ -179,7 +179,7 @@ class _Sweep:
     def _keep(self, held: SSAValue, chunk: Dim, first: Dim, lower: Dim, upper: Dim) -> loop.ForOp:
         """The rows `lower` to `upper` of a chunk to their places."""
         row, body = self.writer.new_iv(), Block()
-        kept = _replaced(self.update.kept, "ins", held, (chunk, self._slot(body, row)))
+        kept = _replaced(self.update.copy_back, "ins", held, (chunk, self._slot(body, row)))
         self._row(kept, body, first + row)
         return _loop(row, lower, upper, body)
 
