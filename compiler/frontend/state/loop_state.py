@@ -488,7 +488,7 @@ class LoopState:
         """Whether what an iteration leaves is one array from before the loop, or the same part of it in each."""
         if _among(always, self.aliases[i]):
             return True
-        return always._parent is not None and is_known_view(always) and all(
+        return isinstance(always, Tensor) and always._parent is not None and is_known_view(always) and all(
             _among(root, self.aliases[i]) for root in roots(always)
         )  # fmt: skip
 
