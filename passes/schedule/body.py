@@ -1,4 +1,4 @@
-"""What all CPU schedules share: fresh iterators, access analysis, and copying a nest's body to a point of its loops."""
+"""What schedules share: new iteration variables, access analysis, and copying a nest's body to an iteration point."""
 
 from __future__ import annotations
 

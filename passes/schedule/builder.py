@@ -1,4 +1,4 @@
-"""Loops written by hand: blocks with scalars, loads, stores and nested loops, for what is no nest."""
+"""A builder of explicit loops: blocks with scalars, loads, stores and nested loops, for custom kernels."""
 
 from __future__ import annotations
 

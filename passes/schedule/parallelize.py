@@ -1,9 +1,10 @@
-"""Loops around what is done at one place, which threads share.
+"""Parallel loops around the body of a schedule, split into tasks that threads share.
 
-A task is one iteration of the outermost loop by a piece of each of the others: a single image, whose rows are the
-second loop, keeps as many threads busy as a batch of them.  Iterations that run together stay so: of such a loop pieces
-are whole groups, also of the outermost one.  Only tasks divide their number; within one, loops count.
-On a GPU, which has threads for all, a task is one iteration of every loop.
+A task is one iteration of the outermost loop by a chunk of each of the others: a single image, whose rows are the
+second loop, keeps as many threads busy as a batch of them.  Iterations that are unrolled and jammed stay together:
+chunks of such a loop are multiples of the factor, also of the outermost one.  The number of tasks divides among
+threads; within a task, loops are sequential.  On a GPU, which has threads for all, a task is one iteration of every
+loop.
 """
 
 from __future__ import annotations

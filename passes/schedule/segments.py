@@ -1,8 +1,8 @@
-"""Runs: where what a nest reads is linear along an iterator for some elements at a time only.
+"""Segments: index maps with div and mod of an iterator become loops over contiguous segments.
 
-Folds along several dims that are not neighbours in memory, tiles of an array side by side, what was reshaped after a
-transposition: their indices divide an iterator by the length of a run and take the rest.  Loops over runs and over the
-places of one need no division, and vectors go along memory.
+Reductions along several dims that are not adjacent in memory, tiles of an array, reshapes after a transposition: their
+indices have the quotient and the remainder of an iterator by the length of a segment.  Loops over segments and within
+one need no division, and vectors run along memory.
 """
 
 from __future__ import annotations

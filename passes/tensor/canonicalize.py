@@ -1,9 +1,9 @@
-"""Canonicalisation: exact algebra, folding, composition of views, CSE and DCE (stage `tensor` to stage `canonical`).
+"""Canonicalization: exact algebra, constant folding, composition of views, CSE and DCE (`tensor` to `canonical`).
 
-One forward sweep a block: when an op is visited its operands are canonical already, so each rule looks one op back.
-The rules are data of the ops (`Map.algebra`) or of their family; none changes a bit of any result.  What a sweep
-changes is visited later in it, except for ops that rules make: these are visited by another sweep, of which there are
-`MAX_ITERATIONS` at most.
+One forward pass over a block: when an op is visited its operands are canonical already, so each rule looks one op back.
+The rules are data of the ops (`Map.algebra`) or of their family; none changes a bit of any result.  Changed ops are
+visited later in the same pass, except for ops that rules create: these are visited by another iteration, of which there
+are `MAX_ITERATIONS` at most.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Loads of what stays the same in a loop go before it.
+"""Hoists loop-invariant loads.
 
-What a row hands from nest to nest is numbers in a worker's own memory.  LLVM cannot tell that a loop's stores leave
-them alone, so it would load them, and compute all that follows from them alone, again in each round.
+The scalars that the nests of a row exchange are in a worker's own memory.  LLVM cannot prove that a loop's stores leave
+them alone, so it would load them, and compute everything that depends on them alone, again in each iteration.
 """
 
 from __future__ import annotations

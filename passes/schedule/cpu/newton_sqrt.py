@@ -1,8 +1,8 @@
-"""Square roots that leave the divider to divisions: by an estimate and Newton's steps, with the same bits.
+"""Newton square roots, which leave the divider to divisions: an estimate and Newton iteration, with the same bits.
 
-A root and a quotient of a vector as long as a line keep the divider busy for as long as forty additions take their
-ports.  Where the cost model finds a nest waiting for it, the roots of its body are marked, and the emitter finds them
-in another way (`compiler/codegen/cpu/newton_sqrt.py`).
+A root and a quotient of a vector as long as a cache line occupy the divider for as long as forty additions occupy their
+ports.  Where the cost model finds a nest bound by it, the roots of its body are marked, and the emitter computes them
+without the divider (`compiler/codegen/cpu/newton_sqrt.py`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Lines that are asked for before a loop comes to them.
+"""Software prefetch: innermost loops prefetch the cache lines of their streams ahead of the loads and stores.
 
-What the processor itself foresees ends with each page, and of a long body only a few rounds are on their way at a time.
-So an innermost loop asks, for each row of memory that it goes along, for a line some way in front of it: together as
-much as memory sends while it answers (`CostModel.ahead`).  What the first cache holds is not asked for, and not what
-goes past the caches.  A tile that is transposed comes back to each row: what comes next there is half a tile away.
-Processors that foresee more are asked for less (`CostModel.foresees`).
+A hardware prefetcher stops at the end of each page, and of a long body only a few iterations are in flight.  So an
+innermost loop prefetches, for each of its streams, at a distance at which all of them together are what memory
+transfers during its latency (`CostModel.prefetch_distance`).  Operands that fit L1 and non-temporal stores are not
+prefetched.  A transposed tile comes back to each row: its prefetches are half a tile ahead.  Processors whose hardware
+prefetcher suffices need less (`CostModel.has_hw_prefetch`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Quotients by what stays the same along a row: by its inverse and a correction, with the same bits.
+"""Divisions by a loop-invariant divisor as a reciprocal multiply and a correction, with the same bits.
 
-A quotient of a vector of f64s keeps the divider busy for as long as thirty additions take their ports.  Where the cost
-model finds a nest waiting for it, quotients by what does not change in the innermost loop are marked, and the emitter
-finds them in another way (`compiler/codegen/cpu/reciprocal_divide.py`).
+A division of a vector of f64s occupies the divider for as long as thirty additions occupy their ports.  Where the cost
+model finds a nest bound by it, divisions by invariants of the innermost loop are marked, and the emitter computes
+them without the divider (`compiler/codegen/cpu/reciprocal_divide.py`).
 """
 
 from __future__ import annotations

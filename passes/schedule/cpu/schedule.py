@@ -1,6 +1,6 @@
 """CPU schedule: kernels over buffers become explicit loops (stage `buffers` to stage `loops`).
 
-Only how fast a result comes may change here, never the result: orders of arithmetic are fixed long before.
+A schedule changes only how fast a result is computed, never the result: orders of arithmetic are fixed long before.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Folds across lines of memory that no cache holds, one block of the order for a band of neighbouring results.
+"""Column reductions larger than L2: one block of the order for a column tile of adjacent results.
 
-Folded in registers, a few lines of results at a time, memory would be read in short runs of many pages.  A band is a
-page of results or more.  Where the order has one lane, all of the band goes along the rows in sweeps, some rows at a
-time, with the results so far in the first cache.  Where it has more, one lane after another is folded for the whole
-band, piece by piece in registers while its pages are known to the processor; what the lanes come to goes through the
-second cache, from where they are combined by halves.  Of a light fold those lanes go together that are combined first,
-so that fewer sums leave the registers.
+With all accumulators in registers, for a few cache lines of results at a time, memory would be read in short segments
+of many pages.  A column tile is a page of results or more.  Where the order has one accumulator lane, several passes go
+over the whole tile, some rows at a time, with the partial results in L1.  Where it has more, one lane after another is
+reduced for the whole tile, chunk by chunk in registers while its pages are in the TLB; the lanes' results go through
+L2, from where they are combined by halves.  A cheap reduction handles those lanes in one pass that are combined first,
+so that fewer accumulators leave the registers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Folds across rows of memory past the caches: pages of neighbouring results at a time, so that rows come in long runs.
+"""Column reductions larger than L2: tiles of pages of adjacent results, so that rows are read in long segments.
 
-How a band of results is folded says `column_tile.py`; here are the bands of all results, which threads share.  Blocks
-of the order are folded by themselves, which is more to share, and their values after them, in registers.
+`column_tile.py` reduces one tile; here are the tiles of all results, which threads share.  Blocks of the order are
+reduced separately, which gives more parallelism, and their results after them, in registers.
 """
 
 from __future__ import annotations

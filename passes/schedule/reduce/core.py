@@ -1,7 +1,7 @@
-"""A fold of elements to one result, in its order: what it asks of operands, and the loop, steps or blocks that it is.
+"""A reduction to one result, in its order: the accesses of its operands, and its loop, unrolled code or blocks.
 
-Most folds are a `loop.reduce`.  Short ones of one chain are written step by step.  Elements in runs of memory are
-copied, a block of the order at a time, to where they are side by side.
+Most reductions are a `loop.reduce`.  Short ones of one chain are fully unrolled.  Elements in segments of memory are
+copied, a block of the order at a time, to contiguous memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Results that are folded in registers, each from its first element to its last, and the loops over them.
+"""Results that are reduced in registers from their first element to their last, and the loops over them.
 
-Vectors run along the fold, or across results where these are neighbours in memory: then a few lines of them at a time,
-along all elements.  Rows that share what they read go side by side.
+Vectors run along the reduced iterator, or across results where these are adjacent in memory: then a few cache lines of
+them at a time, along all elements.  Rows that share operands are unrolled and jammed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Reductions to loops: results in registers or in bands, and blocks of a long fold to a scalar in parallel.
+"""Reductions to loops: results in registers or column tiles, and blocks of a long reduction to a scalar in parallel.
 
-Vectors run along the reduced iterator or across results.  Across results there are two ways.  In registers
-(`register.py`): a few lines of neighbouring results at a time, along all rows.  In bands (`columns.py`),
-where the operands are past the caches: pages of results at a time, so that memory is read in long runs.  Short rows of
-memory that fold in any order go across as well, in tiles that are turned in registers: lanes of a row need not come
-together at its end.
+Vectors run along the reduced iterator or across results.  Across results there are two schedules.  In registers
+(`register.py`): a few cache lines of adjacent results at a time, along all rows.  In column tiles (`columns.py`), where
+the operands exceed L2: pages of results at a time, so that memory is read in long segments.  Short unit-stride rows
+whose reduction is exact in any order are vectorized across rows as well, in tiles that are transposed in registers:
+there are no lanes of a row to combine at its end.
 """
 
 from __future__ import annotations

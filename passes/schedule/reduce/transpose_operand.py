@@ -1,7 +1,7 @@
-"""Folds along all of a matrix whose rows are not contiguous: some rows at a time, copied to where they are.
+"""Reductions along all of a matrix whose rows are strided: tiles of rows are first transposed into a buffer.
 
-The order of such a fold goes along rows (`dialects.order`), and its blocks end anywhere in them, so vectors can run
-neither along memory nor across results.  Copying goes by tiles, at the speed of a transposition within the caches.
+The order of such a reduction goes along rows (`dialects.order`), and its blocks end anywhere in them, so vectors can
+run neither along memory nor across results.  Transposing by tiles runs at the speed of the caches.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How many rows of results are computed together where neighbours read the same elements, as windows that overlap do.
+"""Register reuse of sliding windows: how many rows of results to compute together where they read the same elements.
 
-A fold written step by step reads its elements one by one.  Of several rows of results at a time, an element that more
-than one of them reads is read once, as is what no row moves, and stays in a register from its first step to its last.
-Which steps read what is known, so reads and registers are counted, not estimated.  Folds wait for one another as those
-of a contraction do (`matmul/register_tile.py`).
+A fully unrolled reduction loads its elements one by one.  With several rows of results at a time, an element that more
+than one of them reads is loaded once, as are loop-invariant ones, and stays in a register from its first use to its
+last.  The accesses of every step are known, so loads and registers are counted, not estimated.  Latencies are hidden as
+in a contraction (`matmul/register_tile.py`).
 """
 
 from __future__ import annotations

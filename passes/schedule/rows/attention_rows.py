@@ -1,8 +1,8 @@
-"""Rows between two contractions to loops: a task takes a panel of rows through all their nests, as of attention.
+"""Rows between two contractions to loops: a task runs all nests on a tile of rows, as for attention.
 
-What the nests hand each other has a place for each row of the panel in the worker's own memory, which the second cache
-holds: scores are never a tensor.  The right operands are packed once for all panels.  Every order is that of the nests,
-which could also stand apart, and do where there are too few rows to pack for.
+The values that nests exchange have memory for each row of the tile in the worker's own memory, which L2 holds: scores
+are never a tensor.  The right operands are packed once for all tiles.  Every order is that of the nests, which are
+fissioned instead where there are too few rows to pay for packing.
 """
 
 from __future__ import annotations

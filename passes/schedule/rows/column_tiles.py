@@ -1,8 +1,8 @@
-"""Rows that lie across memory, where neighbouring ones are neighbours: bands of them, vectors across a band.
+"""Column-major row groups, vectorized across rows: all nests run on one column tile after another.
 
-So a softmax of columns: each of its nests goes through a band of columns, and what they hand each other has a place
-for each row of the band, one line after another, in memory of the thread's own, which its caches hold.  Nothing goes
-from one thread to another then, and nobody waits between two nests.
+So a softmax of columns: each of its nests runs on a tile of columns, and the values they exchange have memory for each
+column of the tile, contiguous across columns, in memory of the thread's own, which its caches hold.  No value goes from
+one thread to another, and there is no barrier between two nests.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Rows of which no cache holds a band, or too few for all threads: each nest goes over all rows, in pages of results.
+"""Fission of row groups whose column tiles exceed L2, or with too few rows for all threads: nest by nest, in pages.
 
-Across rows, where neighbouring rows are neighbours in memory, a band of them is a short run of every column.  A cache
-that holds the band makes up for that, as later nests find it there.  One that does not is better passed over by each
-nest in long runs (`reduce/column_tile.py`); what nests hand each other has memory for all rows then, in which these lie
-across as well.  Of fewer rows than a line for each thread, threads share what is within a row, which they do nest by
-nest.
+In column-major rows a column tile is a short segment of every column.  A cache that holds the tile makes up for that,
+as later nests find it there.  Otherwise each nest is better off with its own pass over memory in long segments
+(`reduce/column_tile.py`); the values that nests exchange then have memory for all rows, column-major as well.  Where
+there are fewer rows than a cache line for each thread, threads share the work within a row, which they do nest by nest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Rows whose elements are folded while they are in registers: a map's row and the fold of it in one loop.
+"""Map-reduce fusion within a row group: a row's map and the reduction of its result in one loop.
 
-Of ``e = exp(x - max)`` and ``sum(e)`` neither loop is long, and each one begins, ends, and waits for what its end hands
-on.  The fold makes the elements itself, and stores them for what reads the row behind it.
+In ``e = exp(x - max)`` and ``sum(e)`` neither loop is long, and each has a prologue, a remainder, and latency at its
+end.  The reduction evaluates the map itself, and stores the elements for later readers of the row.
 """
 
 from __future__ import annotations

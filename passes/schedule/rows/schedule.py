@@ -1,8 +1,8 @@
-"""Rows to loops: the nests of a row run one after another, by one worker, while the row is in its cache.
+"""Row groups to loops: the nests of a row run one after another, by one worker, while the row is in its cache.
 
-Along rows: one row at a time, vectors along the iterators of each nest; what lies across them is copied before, some
-rows at a time, to where it lies along them.  Where neighbouring rows are neighbours in memory bands of them go side by
-side (`column_tiles.py`), or each nest goes over all rows (`fission.py`).
+Row-major rows: one row at a time, vectors along the iterators of each nest; transposed operands are copied before, some
+rows at a time, into unit-stride order.  Column-major rows run in column tiles (`column_tiles.py`), or the group is
+fissioned (`fission.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Where rows are: what several nests of a row read of memory outside gets a copy in memory of the row's own, or what
-nests hand on is of all rows, so that each nest can stand alone.
-"""
+"""Memory of row groups: shared operands are staged in row buffers, or nests are fissioned with buffers for all rows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Scans of neighbouring results side by side: a band of them goes along the axis, its states in a worker's own memory.
+"""Scans vectorized across adjacent results: a column tile at a time, its accumulators in a worker's own memory.
 
-So what is contiguous across results is read and written in long runs.
+So what is contiguous across results is read and written in long segments.
 """
 
 from __future__ import annotations

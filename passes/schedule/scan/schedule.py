@@ -1,9 +1,9 @@
 """Scans to loops.
 
-In order ``prefix`` (along the innermost logical dim) a row is one `loop.scan`, which runs in vectors; rows are shared
+In order ``prefix`` (along the innermost logical dim) a row is one `loop.scan`, which is vectorized; rows are shared
 between threads, and so are the blocks of one long row.  In order ``serial`` a row is a plain loop that carries the
-states.  Neighbouring results run side by side (`column_tiles.py`): in order ``serial`` wherever there are some, in
-order ``prefix`` where they are neighbours in memory.
+accumulators.  Adjacent results are vectorized across (`column_tiles.py`): in order ``serial`` wherever there are some,
+in order ``prefix`` where they are adjacent in memory.
 """
 
 from __future__ import annotations

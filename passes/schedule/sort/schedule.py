@@ -1,10 +1,10 @@
-"""Sorting to loops in one of three ways: by digits of keys, by networks and merges of runs, or in buckets.
+"""Sorting to loops: radix sort, merge sort with sorting networks, or sample sort.
 
-All find the same.  Digits keep track of positions, and take any order; networks move values alone, of which positions
-may be a part, and need vectors whose lanes can change places; buckets need vectors that can be compressed besides.  The
-cost model decides between those that serve.
+All give the same result.  Radix sort tracks positions, and takes any order; merge sort moves values alone, of which
+positions may be a part, and needs vectors whose lanes can be shuffled; sample sort also needs vectors that can be
+compressed.  The cost model decides between those that apply.
 
-Many short rows go side by side as the columns of one grid, which takes less than either; where sizes are not known, a
+Many short rows are sorted as the columns of one grid, which takes less than either; where sizes are not known, a
 branch at run time decides that.
 """
 

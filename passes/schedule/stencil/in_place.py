@@ -1,12 +1,12 @@
-"""Updates in place whose results are computed from the neighbours of what they replace: one sweep over memory, not two.
+"""In-place stencils: results computed from the neighbours of what they replace, in one pass over memory, not two.
 
 ``y[1:-1] = (y[:-2] + y[2:]) / 2`` is a nest that computes all new rows into a temporary, because later rows read what
-earlier ones replace, and a copy of it back.  A row is read by rows no further from it than some `reach` alone.  So a
-new row goes to a ring of a few, and from there to its place as soon as the last row has been computed that reads what
-was there: memory gives each row once and takes it once.
+earlier ones replace, and a copy of it back.  A row is read only by rows at a distance of at most `reach`.  So a new row
+goes to a ring buffer of a few, and from there to its place as soon as the last row that reads the old elements has been
+computed: memory is read once and written once.
 
-Threads share the rows in chunks.  The first and the last rows of a chunk are read by its neighbours, who may be
-anywhere: these stay in the chunk's part of the temporary until all are done.
+Threads share the rows in chunks.  The first and the last rows of a chunk are read by its neighbours, which run at any
+time: these stay in the chunk's part of the temporary until all are done.
 """
 
 from __future__ import annotations
