@@ -249,7 +249,7 @@ def test_a_fold_of_tiles_is_checked() -> None:
             fold.verify_()
         fold.attributes.update(attributes)
     fold.detach()
-    with pytest.raises(VerifyException, match="a fold of tiles stands in a cpu_thread loop"):
+    with pytest.raises(VerifyException, match="an AMX loop stands in a cpu_thread loop"):
         fold.verify_()
 
 

@@ -122,7 +122,7 @@ class Frame:
     def _alloc(self, op: AllocOp) -> Memory:
         arena = {"thread": self.private, "shared": self.shared}.get(op.scope.data, self.arena)
         if arena is None:
-            raise InterpretError("block memory outside of a gpu_block")
+            raise InterpretError("shared memory outside of a gpu_block")
         assert isinstance(op.result.type, BufferType)
         offset = int(evaluate(op.offset.data, self.env))
         return arena.alloc(op.result.type.data, offset, self.env, arena is not self.arena)

@@ -750,6 +750,6 @@ class CustomOp(IRDLOperation):
 
     def verify_(self) -> None:
         if bool(self.outs) == bool(self.results_):
-            raise VerifyException("a foreign kernel has results on tensors, and on buffers outs")
+            raise VerifyException("a custom kernel has results on tensors, and on buffers outs")
         if self.in_place is not None and (len(self.ins), len(self.outs) + len(self.results_)) != (1, 1):
-            raise VerifyException("a foreign kernel in place has one operand and one result")
+            raise VerifyException("a custom kernel in place has one operand and one result")

@@ -93,11 +93,11 @@ class RowGroupOp(IRDLOperation):
         expect_block(self.body.block, [], [r.type for r in self.results_], "rows")
         nests, n = self.nests, self.n_shared
         if not nests or n < 1:
-            raise VerifyException("rows hold at least one nest and share at least one iterator")
+            raise VerifyException("a row group has at least one nest and at least one shared iterator")
         first = nests[0].extents.data[:n]
         for nest in nests:
             if nest.n_parallel < n or nest.extents.data[:n] != first:
-                raise VerifyException(f"every nest of the rows must start with the iterators {first}")
+                raise VerifyException(f"every nest of a row group must start with the iterators {first}")
 
 
 @irdl_op_definition

@@ -409,7 +409,7 @@ class ReduceOp(Ranged):
     def verify_(self) -> None:
         self.verify_range()
         if self.cooperative is not None and parallel_around(self) not in ("gpu_block", "gpu_warp"):
-            raise VerifyException("a cooperative fold stands in a gpu_block or gpu_warp, whose threads share it")
+            raise VerifyException("a cooperative reduction stands in a gpu_block or gpu_warp, whose threads share it")
         types = tuple(r.type for r in self.outs)
         if len(self.identity.data) != len(types) or not types:
             raise VerifyException("one identity a state, and at least one state")

@@ -1,8 +1,8 @@
-"""What matrix units of CPUs need of the `loop` dialect: a fold of products of tiles.
+"""AMX in the `loop` dialect: sums of products of tiles.
 
 A tile has 16 rows of 64 bytes.  Tiles of the left operand have 32 elements of bf16 along K in each row; those of the
 right operand have 16 columns, and in each of their rows the words of two neighbours along K, the even one in the low
-half.  A factor of several pieces has a tile for each.
+half.  A factor of several bf16 terms has a tile for each.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ ELEMENT = "bf16"
 
 @irdl_op_definition
 class AmxOp(Ranged):
-    """Sums of products of tiles by a CPU's matrix unit, in the order of the `unit`, into all of `sums`.
+    """Sums of products of tiles by AMX, in the order of the `unit`, into all of `sums`.
 
     ``left`` is of elements, ``[…, pieces, row tiles, 16, depth]``, and ``right`` of words that hold two of them each,
-    ``[…, pieces, column tiles, 16, 16]``.  ``left_at`` and ``right_at`` say for an iteration where the tiles lie whose
-    products it adds; all lie packed.  ``sums`` is ``[16 * row tiles, 16 * column tiles]``; they begin at zero, and are
-    stored after the last iteration.  The region is what each iteration does besides, for which the unit does not wait.
+    ``[…, pieces, column tiles, 16, 16]``.  ``left_at`` and ``right_at`` are the indices of the tiles that an iteration
+    multiplies; all are packed.  ``sums`` is ``[16 * row tiles, 16 * column tiles]``; they begin at zero, and are stored
+    after the last iteration.  The region is other work of each iteration, interleaved with the products.
     """
 
     name = "loop.amx"
@@ -114,9 +114,9 @@ class AmxOp(Ranged):
         self.verify_range()
         expect_yield(self, 0, ())
         if self.step.data.const != 1:
-            raise VerifyException(f"a fold of tiles goes on by 1, not by {self.step.data}")
+            raise VerifyException(f"an AMX loop has step 1, not {self.step.data}")
         if parallel_around(self) != "cpu_thread":
-            raise VerifyException("a fold of tiles stands in a cpu_thread loop, whose threads set their tiles up")
+            raise VerifyException("an AMX loop stands in a cpu_thread loop, whose threads configure their tiles")
         named = {u.name: u for u in UNITS if u.feature}
         unit = named.get(self.unit_name.data)
         if unit is None:

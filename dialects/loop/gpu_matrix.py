@@ -1,4 +1,4 @@
-"""What matrix units need of the `loop` dialect: their fold, and copies that run beside their thread."""
+"""Tensor cores of GPUs in the `loop` dialect: `loop.mma`, and asynchronous copies into its stages."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ MBARRIER = 8
 
 @irdl_op_definition
 class AsyncCopyOp(IRDLOperation):
-    """Copies `elements` neighbours of a buffer from ``index`` on into block memory, from ``to`` on, beside its thread.
+    """Copies `elements` contiguous elements of a buffer from ``index`` on into shared memory at ``to``, asynchronously.
 
-    Zeros come where a guard is negative.  The elements are 4, 8 or 16 bytes and aligned to that.  The copy has arrived
-    when the fold of matrix units that it is in multiplies the piece it is of: it stands in no other place.
+    Zeros are stored where a guard is negative.  The elements are 4, 8 or 16 bytes and aligned to that.  The copy is
+    complete when the `loop.mma` that it is in multiplies its stage: it stands nowhere else.
     """
 
     name = "loop.async_copy"
@@ -116,16 +116,16 @@ class AsyncCopyOp(IRDLOperation):
         while parent is not None and not isinstance(parent, MmaOp):
             parent = parent.parent_op()
         if parent is None:
-            raise VerifyException("a copy beside its thread stands in a matrix fold, which waits for it")
+            raise VerifyException("an asynchronous copy stands in a loop.mma, which waits for it")
 
 
 @irdl_op_definition
 class BulkCopyOp(IRDLOperation):
-    """Has a box copied into block memory, from ``to`` on, beside all threads; one of them asks for it.
+    """Copies a box into shared memory at ``to`` by TMA; one thread of the block issues the copy.
 
-    The box is of a `loop.tensor_map`, from the point ``at`` on; of what lies beyond the map's points zeros come.  Along
-    its last dim it has lines of `matrix_units.LINE` bytes, which come to lie one after the other as those of a
-    `matrix_units.Piece` do.  The copy has arrived when the matrix fold that it stands in multiplies the piece.
+    The box is of a `loop.tensor_map`, from the index ``at`` on; elements outside the tensor are zeros.  Along its last
+    dim it has lines of `matrix_units.LINE` bytes, stored one after the other as those of a `matrix_units.Piece`.  The
+    copy is complete when the `loop.mma` that it stands in multiplies the stage.
     """
 
     name = "loop.bulk_copy"
@@ -176,22 +176,24 @@ class BulkCopyOp(IRDLOperation):
         if info.dtype != box.dtype or [d.const for d in info.dims[-3:]] != piece:
             raise VerifyException(f"boxes of {box} do not fit into {info}")
         if [len(self.at.data), len(self.to.data)] != [len(box.sizes), info.rank - 3]:
-            raise VerifyException(f"{len(box.sizes)} places in the map and {info.rank - 3} in block memory are needed")
+            raise VerifyException(
+                f"{len(box.sizes)} indices in the map and {info.rank - 3} in shared memory are needed"
+            )
         if not isinstance(self.parent_op(), MmaOp):
-            raise VerifyException("a bulk copy stands in a matrix fold, which waits for it, and in no loop in there")
+            raise VerifyException("a bulk copy stands directly in a loop.mma, which waits for it")
 
 
 @irdl_op_definition
 class MmaOp(Ranged):
-    """Sums of products by the matrix units of a gpu_block's warps, in the order of the `unit`.
+    """Sums of products by the tensor cores of a gpu_block's warps, in the order of the `unit`.
 
-    The region fills, for the iteration that the iterator says, the pieces (`matrix_units.Piece`) number
-    ``iv // step % stages`` of `left`, of ``rows`` rows, and `right`, of ``columns`` columns, which lie in block memory
-    as ``[stages, *Piece.shape]``.  It runs up to ``stages - 1`` iterations ahead of the products, so it depends on
-    nothing but its iterator.  Products along `step`, the pieces' whole length, are added to sums that begin at zero.
-    In the end these are in `sums`, ``[rows, columns]`` of block memory, which may be that of the pieces; the fold puts
-    the barriers around all that.  Each warp has `tile` rows and columns of the sums; with `warpgroup` four warps
-    together multiply 64 rows by all columns, from block memory, and pieces may come by bulk copies, all of them then.
+    A software pipeline: the region fills, for iteration ``iv``, stage ``iv // step % stages`` (`matrix_units.Piece`) of
+    `left`, of ``rows`` rows, and of `right`, of ``columns`` columns, in shared memory: ``[stages, *Piece.shape]``.  It
+    runs up to ``stages - 1`` iterations ahead of the products, so it depends on nothing but its iterator.  Products
+    along `step`, the whole length of a stage, are added to accumulators that begin at zero.  In the end these are in
+    `sums`, ``[rows, columns]`` of shared memory, which may be that of the stages; the op has the barriers for all that.
+    Each warp has `tile` rows and columns of the sums; with `warpgroup` four warps together multiply 64 rows by all
+    columns, from shared memory, and the stages may be filled by bulk copies, then both of them.
     """
 
     name = "loop.mma"
@@ -312,7 +314,7 @@ class MmaOp(Ranged):
     def verify_(self) -> None:
         self.verify_range()
         if parallel_around(self) != "gpu_block":
-            raise VerifyException("a matrix fold stands in a gpu_block, all of whose threads share it")
+            raise VerifyException("a loop.mma stands in a gpu_block, whose threads cooperate")
         if self.unit_name.data not in {u.name for u in UNITS}:
             raise VerifyException(f"there is no unit {self.unit_name.data!r}: {', '.join(u.name for u in UNITS)}")
         unit, multiples = self.unit, (16, 16)
@@ -326,16 +328,16 @@ class MmaOp(Ranged):
             if size % tile or tile % multiple:
                 raise VerifyException(f"{size} {what} in tiles of {tile}: the tile is a multiple of {multiple}")
         if self.step.data.const != unit.line or self.lower.data.const != 0:
-            raise VerifyException(f"pieces of {unit.name} are {unit.line} long, from 0 on, not {self.step.data}")
+            raise VerifyException(f"stages of {unit.name} are {unit.line} long, from 0 on, not {self.step.data}")
         for name, buffer, piece, factor in zip(("left", "right"), self.operands, self.pieces, unit.factors):
             info = _info(buffer)
             if piece.turned and not unit.turns:
-                raise VerifyException(f"pieces of {unit.name} are not turned")
+                raise VerifyException(f"stages of {unit.name} are not transposed")
             wanted = f"{factor}[{', '.join(map(str, (self.n_stages, *piece.shape)))}]"
             if str(info).partition(" by ")[0] != wanted:
-                raise VerifyException(f"the {name} pieces are {wanted}, not {info}")
+                raise VerifyException(f"the {name} stages are {wanted}, not {info}")
         if self.bulk_copies and (self.warpgroup is None or len(self.bulk_copies) + 1 != len(self.block.ops)):
-            raise VerifyException("bulk copies bring both pieces, to warp groups")
+            raise VerifyException("bulk copies fill the stages of both operands, for warp groups")
         if _info(self.sums).dtype.name != unit.sums:
             raise VerifyException(f"the sums of {unit.name} are of {unit.sums}, not of {_info(self.sums).dtype}")
         expect_yield(self, 0, ())

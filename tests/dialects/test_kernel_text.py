@@ -136,7 +136,7 @@ def replaced(text: str, old: str, new: str) -> str:
         ),
         (replaced(CONTROL, f"kernel.yield %a : {T}", "kernel.yield %c : tensor<i1>"), "then region yields"),
         (replaced(CONTROL, '"kernel.if"(%c)', '"kernel.if"(%x)').replace("(tensor<i1>)", f"({T})"), "condition is one"),
-        (replaced(BUFFERS, "shared = 1", "shared = 2"), "every nest of the rows must start with"),
+        (replaced(BUFFERS, "shared = 1", "shared = 2"), "every nest of a row group must start with"),
         (
             replaced(CUSTOM, f"(%y) {{{FFT}}} : ({Z})", f"(%y, %y) {{{FFT.replace('1, 0', '2, 0')}}} : ({Z}, {Z})"),
             "in place has one operand and one result",

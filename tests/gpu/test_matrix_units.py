@@ -252,9 +252,9 @@ def test_what_a_matrix_fold_is_checked_for() -> None:
 
     refused("128 rows in tiles of 24: the tile is a multiple of 16", tile_rows=integer_attr(24))
     refused("there is no unit 'f17': f16, bf16, tf32", unit=StringAttr("f17"))
-    refused("the left pieces are f16[4, 1, 128, 8, 8], not f16[3, 1, 128, 8, 8]", stages=integer_attr(4))
-    refused("the left pieces are bf16[3, 1, 128, 8, 8], not f16[3", unit=StringAttr("bf16"))
-    refused("pieces of tf32 are 32 long, from 0 on, not 64", unit=StringAttr("tf32"))
+    refused("the left stages are f16[4, 1, 128, 8, 8], not f16[3, 1, 128, 8, 8]", stages=integer_attr(4))
+    refused("the left stages are bf16[3, 1, 128, 8, 8], not f16[3", unit=StringAttr("bf16"))
+    refused("stages of tf32 are 32 long, from 0 on, not 64", unit=StringAttr("tf32"))
     refused("warp groups of f16 have 64 rows, 16 a warp, and at most 256", warpgroup=UnitAttr())
     fold.operands[2] = fold.left
     refused("the sums of f16 are of f32, not of f16")
@@ -263,5 +263,5 @@ def test_what_a_matrix_fold_is_checked_for() -> None:
         copy.verify_()
     assert isinstance(parent, ParallelOp)
     fold.detach()
-    with pytest.raises(VerifyException, match="a matrix fold stands in a gpu_block"):
+    with pytest.raises(VerifyException, match=r"a loop\.mma stands in a gpu_block"):
         fold.verify_()

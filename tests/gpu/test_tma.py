@@ -122,11 +122,11 @@ def test_what_tensor_maps_and_copies_are_checked_for() -> None:
         made = TensorMapOp(source, identity_map((m, k)), box)
         refused(BulkCopyOp(made.result, copy.at.data, copy.target, copy.to.data), message)
     outside = BulkCopyOp(copy.tensor, copy.at.data, copy.target, copy.to.data)
-    refused(outside, "a bulk copy stands in a matrix fold, which waits for it, and in no loop in there")
+    refused(outside, "a bulk copy stands directly in a loop.mma, which waits for it")
     one = BulkCopyOp(copy.tensor, copy.at.data[:1], copy.target, copy.to.data)
-    refused(one, "2 places in the map and 2 in block memory are needed")
+    refused(one, "2 indices in the map and 2 in shared memory are needed")
     del fold.attributes["warpgroup"]
-    refused(fold, "bulk copies bring both pieces, to warp groups")
+    refused(fold, "bulk copies fill the stages of both operands, for warp groups")
 
 
 def has_boxes(module: ModuleOp) -> bool:
