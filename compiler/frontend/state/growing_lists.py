@@ -542,7 +542,10 @@ class FixedList(GrowingList):
             text = "a list that is an item of one that a compiled loop appends to changes"
             raise OpError(text, "make it complete in the loop, or store into an array", "TX0315")
 
-    append = extend = insert = _fixed
+    append = insert = _fixed
+
+    def extend(self, items: Any) -> None:
+        self._fixed()
 
 
 def _kind(item: Any) -> tuple[str, DType]:

@@ -366,7 +366,7 @@ class Merge:
             present = None if x.present is None else self._handed_on(x.present, side, label)
             return _Gathered([self._handed_on(leaf.room, side, label) for leaf in x.leaves], present, x, side)
         if isinstance(x, OneOf) and not isinstance(x, Method):
-            options = [
+            options: list[tuple[Any, int, _Joined | None]] = [
                 (self._handed_on(v, side, label), side, self._only_there(of, side, label)) for v, of in x.options
             ]
             return _Apart(options, label, x.reason, x.hint)

@@ -90,7 +90,9 @@ class StagedDict(dict[Any, Any]):
                 known = self.has(key)
                 cond = apply("logical_and", cond, known if is_there else apply("logical_not", known))
             options.append((held, cond))
-        return OneOf("a dict", "a dict has some keys or others", "return it", options, dict.get(self, missing[0])._fork)
+        return OneOf(
+            "a dict", "a dict has some keys or others", "return it", options, dict.__getitem__(self, missing[0])._fork
+        )
 
     def __getitem__(self, key: Any) -> Any:
         value = super().__getitem__(key)
