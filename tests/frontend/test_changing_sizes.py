@@ -652,6 +652,88 @@ def while_true(x):
     return d
 
 
+@case((X,), (X[:1],), (X[:2],))
+def as_long_as_the_counter(x):
+    for i in range(len(x)):
+        w = np.arange(i) * x[i]
+    return w
+
+
+@case((X,), (X[:1],))
+def as_long_as_the_counter_after(x):
+    w = np.zeros(2)
+    for i in range(len(x)):
+        w = x[i:] * 2
+    return w, i
+
+
+@case((X, X[:3]), (X, X[:0]), (X[:1], X[:2]))
+def as_long_as_the_counter_of_another_loop(x, y):
+    s = 0.0
+    for i, v in enumerate(x):
+        s += v
+        w = np.arange(i) * 1.0
+    for u in y:
+        s += u
+        w = np.unique(x) + u
+    return w, s
+
+
+@case((X, 3), (X, 1))
+def as_long_as_an_inner_counter(x, n):
+    for i in range(n):
+        for j in range(i + 1):
+            w = x[j : j + 2] + i
+    return w
+
+
+@case((X,), (X[:2],))
+def as_long_as_what_ends_the_loop(x):
+    for i in range(len(x)):
+        w = x[: i + 1]
+        if x[i] > 6:
+            break
+    return w * 1.0
+
+
+@case((X,), (X[:3],))
+def its_length_in_the_last_iteration(x):
+    w, k = x, 0
+    for i in range(len(x) - 1):
+        w = w[1:]
+        k = len(w)
+        j = k + i
+    return w, k, j
+
+
+@case((X,), (X[:3],))
+def its_length_in_the_last_iteration_of_elements(x):
+    w = x
+    for v in x[1:]:
+        w = w[: len(w) - 1]
+        k, u = len(w) * 2, v
+    return k, u
+
+
+@case((X, 3), (X, 2))
+def its_length_in_the_last_iteration_of_two_loops(x, n):
+    w = x
+    for i in range(n):
+        w = w[1:]
+        for j in range(n - 1, -1, -1):
+            k, m = len(w) + j, i - j
+    return w, k, m
+
+
+@case((X,), (X[:4],))
+def its_length_of_a_mask(x):
+    w = x
+    for i in range(3):
+        w = w[w > i]
+        k, t = len(w), len(w) + i
+    return w, k, t
+
+
 @pytest.mark.parametrize(("f", "call"), CASES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_loops_carry_arrays_whose_sizes_change(f: Any, call: tuple[Any, ...]) -> None:

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.dims.dims import Dim, Sym
+from ....dialects.dims.dims import Dim
 from ....dialects.registry import OpError
 from ...diagnostics import located
 from ..state.growing_lists import GrowingList
 from ..state.loop_state import (
+    AtLast,
     Carries,
     FirstApart,
     LoopState,
@@ -659,10 +660,13 @@ class ControlFlow:
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
             checked = None if check is None else check(names, initial, plan.given_to_lists)
+            facts = require().table
+            around = {*facts.loops}
 
             def step(i: Any, values: Sequence[Any]) -> tuple[Any, ...]:
                 if whole:
-                    plan.at_last = _at_last(items)
+                    counter = next(s for s in facts.loops if s not in around and s in i.dim.symbols())
+                    plan.at_last = AtLast(counter, _last_of(items), {*facts.names, *around})
                 number = (i - items.start) // items.step if plain else i
                 plan.enter(values, number)
                 try:
@@ -750,12 +754,12 @@ def _flat(values: tuple[Any, ...]) -> Sequence[Any]:
     return values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
 
 
-def _at_last(items: StagedIterable) -> dict[Sym, Dim]:
-    """What the counter of the innermost loop, over `items`, is in the last iteration: `regions.for_` counts upwards."""
+def _last_of(items: StagedIterable) -> Dim:
+    """What the counter of a loop over `items` is in the last iteration: `regions.for_` counts upwards."""
     last = items.length - 1
     if isinstance(items, StagedRange) and items.rises:
         last = items.at(last)
-    return {next(reversed(require().table.loops)): as_dim(last)}
+    return as_dim(last)
 
 
 def _ran(length: Any) -> Any:

@@ -411,8 +411,8 @@ def for_(
         name_counter(name, counter if upwards else "")
         item = SymInt(first + scale * sym(name))
         for _ in range(_ROUNDS):
-            facts.loops[symbol] = (low, high - 1)
             initial = plan.initial()
+            facts.loops[symbol] = (low, high - 1)  # nothing from before the loop is as large as its counter
             try:
                 with _values_kept(plan.written), region(trace, [resolved(v) for v in initial], stop is None) as block:
                     arguments = plan.arguments(block)

@@ -14,11 +14,11 @@ stand-ins.  Behind it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import lcm
 from typing import Any, NamedTuple, NoReturn
 
-from ....dialects.dims.dims import Dim
+from ....dialects.dims.dims import Dim, Sym
 from ....dialects.registry import OpError
 from ...diagnostics import TxcError, user_loc
 from ..staging.break_lowering import GENERATED_PREFIX
@@ -53,7 +53,8 @@ from .staged_dicts import StagedDict, in_one_order, is_missing, may_miss
 from .state import UNSET, Location, Names, Roots, State, arrays_of, is_number, kind_of, label_of, put_back
 
 __all__ = [
-    "Carries", "FirstApart", "Learnt", "LoopState", "MayNotRun", "NeverRuns", "Periodic", "Unrepeatable", "learnt_of",
+    "AtLast", "Carries", "FirstApart", "Learnt", "LoopState", "MayNotRun", "NeverRuns", "Periodic", "Unrepeatable",
+    "learnt_of",
 ]  # fmt: skip
 
 _ROUNDS = 64
@@ -70,6 +71,19 @@ class Carries(NamedTuple):
     bound: Sequence[str]
     at_head: Sequence[str]
     after: Sequence[str]
+
+
+class AtLast(NamedTuple):
+    """The counter of a loop, what it is in the last iteration, and the symbols that mean something behind the loop."""
+
+    counter: Sym
+    last: Dim
+    outside: Collection[Sym]
+
+    def of(self, d: Dim) -> Dim | None:
+        """What a size of an iteration is in the last one; None where more than the counter decides that."""
+        found = d.substitute({self.counter: self.last})
+        return found if all(s in self.outside for s in found.symbols()) else None
 
 
 class Learnt:
@@ -444,7 +458,7 @@ class LoopState:
         values = [(p, self._behind(i, found[i], found)) for i, p in enumerate(self.locations)]
         values += [(p, self._formed(p, found)) for p in self.forms]
         values += [(location, UNSET) for location in self.local]
-        values += [(location, symint(d.substitute(self.at_last))) for location, d in self.closed.items()]
+        values += [(location, symint(d)) for location, d in self.closed.items()]
         self._fill(values)
         behind = dict(values)
         for number, (grown, item, _, stack) in self.grown.items():
@@ -515,7 +529,7 @@ class LoopState:
     # One iteration
 
     #: What the loop's counter is in the last iteration, by its symbol.
-    at_last: dict[Any, Dim] = {}  # noqa: RUF012  (a default: loops that count set it)
+    at_last: AtLast | None = None
 
     def enter(self, arguments: Sequence[Any], number: Any = None) -> None:
         """The state at the begin of an iteration, before which a `number` of others is over."""
@@ -819,9 +833,11 @@ class LoopState:
                 raise MayNotRun
             if not runs:
                 raise NeverRuns
-            if isinstance(value, SymInt) and self.at_last:
-                self.closed[location] = value.dim
+            closed = None if self.at_last is None or not isinstance(value, SymInt) else self.at_last.of(value.dim)
+            if closed is not None:
+                self.closed[location] = closed
                 return False
+            self.closed.pop(location, None)
             elsewhere = isinstance(value, Tensor) and _is_array(value) and not self._is_own(value)
             if elsewhere or not is_number(value):
                 if self.count is not None:
