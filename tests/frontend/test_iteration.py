@@ -130,3 +130,49 @@ def test_a_number_is_no_sequence():
 
     with pytest.raises(TxcError, match="a loop runs over the rows of a tensor, and f64\\[\\] has none"):
         txc.jit(f)(V)
+
+
+def nothing_of_a_size(x, y):
+    z = x
+    for i in range(len(x)):
+        y[1:] = i
+        for _ in range(len(x), 0):
+            z = y = z
+    return z, i
+
+
+def nothing_in_any_iteration(x, y):
+    for i in range(len(x)):
+        for _ in range(i + 1, i - 1):
+            y = x
+        y[i] = 7
+    return y
+
+
+def nothing_downwards(x, y):
+    s = 0.0
+    for i in range(0, len(x), -1):
+        s, y = s + x[i], x
+    else:
+        y[0] = 5
+    return s, y
+
+
+def nothing_bound(x, y):
+    for _ in range(len(x), 0):
+        w = x * 2
+    return w
+
+
+@pytest.mark.parametrize("f", [nothing_of_a_size, nothing_in_any_iteration, nothing_downwards, nothing_bound])
+def test_a_range_that_has_no_items_whatever_the_sizes_are(f: Callable[..., Any]) -> None:
+    """It binds no name, and nothing refers to another array behind it."""
+    theirs, ours = [V.copy(), K.copy()[[0, 1] * 6]], [V.copy(), K.copy()[[0, 1] * 6]]
+    try:
+        expected = f(*theirs)
+    except UnboundLocalError:
+        with pytest.raises(UnboundLocalError):
+            txc.jit(f)(*ours)
+        return
+    assert repr(txc.jit(f)(*ours)) == repr(expected)
+    np.testing.assert_array_equal(ours, theirs)

@@ -589,6 +589,8 @@ class ControlFlow:
         then, the last one `cut` off.
         """
         with located():
+            if _is_empty(items):
+                return
             demanded = require().demanded()
             try:
                 self._loop(items, body, stop, carries, roots, own, check, peels=not peeled, surely=surely)
@@ -762,10 +764,19 @@ def _last_of(items: StagedIterable) -> Dim:
     return as_dim(last)
 
 
+def _is_empty(items: StagedIterable) -> bool:
+    """Whether there are no items whatever the sizes are: ``range(len(x), 0)``."""
+    try:
+        length = items.length
+    except REFUSALS:
+        return False  # the loop says what is wrong
+    return isinstance(length, int) and length <= 0
+
+
 def _ran(length: Any) -> Any:
-    """Whether a loop of so many iterations has one: True, or a bool of compiled code."""
+    """Whether a loop of so many iterations, not surely none, has one: True, or a bool of compiled code."""
     if isinstance(length, int):
-        return True  # a loop of none is none of compiled code
+        return True
     return require().table.proves(0, "<", length.dim) or as_tensor(length) > 0
 
 
