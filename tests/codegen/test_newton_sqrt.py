@@ -43,7 +43,7 @@ def test_this_machine_goes_by_steps(dtype: str, estimate: str):
 def test_shares_of_the_divider_are_the_same_roots(dtype: str, division: float, monkeypatch: pytest.MonkeyPatch):
     """By steps all of them, every other register's, or none: by what the processor is taken to be."""
     usual = Machine.of_cpu(512, 32)
-    monkeypatch.setattr(Machine, "of_cpu", staticmethod(lambda *_: replace(usual, division=division)))
+    monkeypatch.setattr(Machine, "of_cpu", staticmethod(lambda *_: replace(usual, divs_per_ns=division)))
 
     def program(x: Any, y: Any) -> Any:
         return np.sqrt(np.abs(((x * y + 1.5) * x - y) * 0.5 + x)) / (y + 2.0)
@@ -54,7 +54,7 @@ def test_shares_of_the_divider_are_the_same_roots(dtype: str, division: float, m
     share = {5.0: "{newton = 1", 8.6: "{newton = 2" if dtype == "f4" else "{newton = 1", 100.0: ""}[division]
     asked = str(txc.jit(program).lower(x, y).as_text("loops"))
     if host_target().vector_bits == 512:
-        assert (share in asked) if share else "by_steps" not in asked
+        assert (share in asked) if share else "newton" not in asked
 
 
 def test_every_f32_significand_has_its_root():
