@@ -36,7 +36,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
         return np.asarray(run_graph(graph, {i.name: i.source for i in graph.inputs})[0])
 
     for module in ("lazy.evaluate", "tensor.storage"):
-        monkeypatch.setattr(f"txc.compiler.frontend.{module}.computed", computed)
+        monkeypatch.setattr(f"txc.compiler.frontend.{module}.evaluate_value", computed)
 
 
 def arrays(dtype: str, shape: tuple[int, ...]) -> st.SearchStrategy[np.ndarray]:
