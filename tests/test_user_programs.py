@@ -35,7 +35,6 @@ REFUSED = {
     "block_dct": "TX0141",
     "train_minibatches": "TX0211",
     "adam": "TX0320",
-    "greedy_decode": "TX0315",
     "dropout": "TX0321",
     "shuffled_epochs": "TX0321",
     "monte_carlo_seeded": "TX0321",

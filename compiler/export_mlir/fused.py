@@ -117,7 +117,7 @@ class _Fused(Text):
         return ", ".join(f"{self.of(a)} = {self.of(v)}" for a, v in zip(block.args, inits))
 
     def loop(self, op: ForOp) -> None:
-        if op.until is not None:
+        if op.break_flag is not None:
             raise ExportError("a loop with 'until' has no upstream form: scf.for runs all its iterations")
         if op.only is not None:
             raise ExportError("a size that values decide is a dim of ours: upstream's tensors have no such word")

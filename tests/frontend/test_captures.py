@@ -203,7 +203,7 @@ def test_objects_as_arguments() -> None:
 def test_explain_names_what_was_taken() -> None:
     text = txc.jit(from_a_list).explain(X)
     assert "x: f64 array of rank 1, row-major" in text
-    assert "taken from outside the function, and checked at each call:\n  LIST = list(1.0, 2.0)" in text
+    assert "captured from outside the function, checked at each call:\n  LIST = list(1.0, 2.0)" in text
     assert "SPACE.inner.b = 2.0" in txc.jit(from_objects).explain(X)
 
 

@@ -68,8 +68,8 @@ class Convolve(Composite):
         dims = [d + x.ndim if d < 0 else d for d in attrs["dims"]]
         if x.layout == "col" and x.ndim > 1:
             mirrored = [x.ndim - 1 - d for d in reversed(dims)]
-            turned = kernel.relabelled() if kernel.layout == "col" else kernel
-            return x.relabelled().convolve(turned, mirrored).relabelled()
+            turned = kernel.swap_layout() if kernel.layout == "col" else kernel
+            return x.swap_layout().convolve(turned, mirrored).swap_layout()
         under = x.windows(kernel.window_sizes(), dims)
         weights = kernel.reshape((*kernel.shape, *(1 for _ in range(x.ndim))))
         products = under * weights
