@@ -75,7 +75,8 @@ def described(result: Any) -> Any:
         return type(result), [described(part) for part in result]
     if isinstance(result, dict):
         return dict, [(key, described(part)) for key, part in result.items()]
-    return type(result), getattr(result, "dtype", None), np.asarray(result).tobytes()
+    array = np.asarray(result)  # of objects it holds addresses
+    return type(result), getattr(result, "dtype", None), repr(array.tolist()) if array.dtype == "O" else array.tobytes()
 
 
 def outcome(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
