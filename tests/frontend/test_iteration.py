@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# Names that a loop may leave unbound are what some of these are about.
+# pyright: reportPossiblyUnboundVariable=false
+
 from collections.abc import Callable
 from typing import Any
 
