@@ -4,7 +4,6 @@ from __future__ import annotations
 
 # Names that a loop may leave unbound are what some of these are about.
 # pyright: reportPossiblyUnboundVariable=false
-
 from collections.abc import Callable
 from typing import Any
 
