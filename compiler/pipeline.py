@@ -133,14 +133,8 @@ class Translate:
         run.observer.step(self.stage, self.name, lambda: self.work(run))
 
 
-@dataclass(frozen=True)
-class Note:
-    """A line of the pipeline that changes no code: it notes a fact for the lines behind it."""
-
-    stage: str
-    name: str
-    work: Callable[[_Run], None]
-    when: Callable[[_Run], bool] = lambda run: True
+class Note(Translate):
+    """A line of the pipeline that changes no code and shows nothing: it notes a fact for the lines behind it."""
 
     def __call__(self, run: _Run) -> None:
         self.work(run)
@@ -172,10 +166,6 @@ class _Run:
     ptx: str | None = None
     plan: Plan | None = None
     context: Context = field(default_factory=Context)
-
-    @property
-    def on_gpu(self) -> bool:
-        return self.target.is_gpu
 
     def module_now(self) -> ModuleOp:
         assert self.module is not None, "the pipeline starts with a graph or a module"
@@ -214,7 +204,7 @@ def _outline(run: _Run) -> ModuleOp:
 
 
 def _emit(run: _Run) -> str:
-    modes = run.options.debug, run.options.check_bounds and not run.on_gpu, run.here and not run.on_gpu
+    modes = run.options.debug, run.options.check_bounds and on_cpu(run), run.here and on_cpu(run)
     run.llvm = emit_llvm(run.kernels or run.module_now(), run.target, *modes)
     return run.llvm
 
@@ -240,7 +230,7 @@ def _units(run: _Run) -> dict[str, Any]:
 
 
 def _rows(run: _Run) -> dict[str, Any]:
-    return {"contractions": "either" if run.on_gpu else "both", "column_major": not run.on_gpu}
+    return {"contractions": "either" if on_gpu(run) else "both", "column_major": on_cpu(run)}
 
 
 def _vectors(run: _Run) -> dict[str, Any]:
@@ -252,24 +242,24 @@ def _copies_and_units(run: _Run) -> dict[str, Any]:
 
 
 def on_cpu(run: _Run) -> bool:
-    return not run.on_gpu
+    return not run.target.is_gpu
 
 
 def on_gpu(run: _Run) -> bool:
-    return run.on_gpu
+    return run.target.is_gpu
 
 
 def _makes_object(run: _Run) -> bool:
-    return not run.on_gpu and run.stop_after == "obj"
+    return on_cpu(run) and run.stop_after == "obj"
 
 
 def _shows_assembly(run: _Run) -> bool:
     """Assembly is for people: an object file does not need it."""
-    return not run.on_gpu and (run.observer.watch.needs_text or run.stop_after == "asm")
+    return on_cpu(run) and (run.observer.watch.needs_text or run.stop_after == "asm")
 
 
 #: Every line in order.  One that names a stage again goes on with it: the stage is what the last of them leaves.
-PIPELINE: tuple[Rewrite | Translate | Note, ...] = (
+PIPELINE: tuple[Rewrite | Translate, ...] = (
     Translate("graph", "stage", lambda run: run.program),
     Translate("tensor", "lower", _lower),
     Rewrite("tensor", ReductionOrderPass),
@@ -336,7 +326,7 @@ def run_stages(
     return Stages(program, run.module, run.llvm or None, run.object, records, run.ptx, run.plan)
 
 
-def _lines(start: str, stop_after: str, *, given: bool) -> Sequence[Rewrite | Translate | Note]:
+def _lines(start: str, stop_after: str, *, given: bool) -> Sequence[Rewrite | Translate]:
     """The lines from a stage, or from behind one that is `given`, to the last of a stage, or to a pass."""
     order = list(STAGES)
     first = order.index(check_stage(start)) + given

@@ -118,7 +118,7 @@ class _Fused(Text):
 
     def loop(self, op: ForOp) -> None:
         if op.break_flag is not None:
-            raise ExportError("a loop with 'until' has no upstream form: scf.for runs all its iterations")
+            raise ExportError("a loop with a break has no upstream form: scf.for runs all its iterations")
         if op.only is not None:
             raise ExportError("a size that values decide is a dim of ours: upstream's tensors have no such word")
         lower, upper, step = (self.index(e.data) for e in (op.lower, op.upper, op.step))

@@ -180,7 +180,7 @@ class _Loops(Text):
             export_vectors(self, op, self._place)
             return
         if op.break_flag is not None:
-            raise ExportError("a loop with 'until' has no upstream form: scf.for runs all its iterations")
+            raise ExportError("a loop with a break has no upstream form: scf.for runs all its iterations")
         self.bind(op.block.args, [self.fresh() for _ in op.block.args])
         carried = [(self.of(a), self.of(v)) for a, v in zip(op.block.args, op.inits)]
         self._counted(op, carried, [str(v.type) for v in op.inits], op.outs, op.block)

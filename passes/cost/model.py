@@ -249,10 +249,6 @@ class CostModel:
         """Extra operations of a square root of so many bits by Newton iteration."""
         return _STEPS[bits] - 1
 
-    def reciprocal_extra_ops(self, bits: int) -> int:
-        """Extra operations of a division of so many bits as a reciprocal multiply."""
-        return _BY_INVERSE[bits] - 1
-
     def is_memory_bound(self, work: Work) -> bool:
         """Whether a point with operands in DRAM is bound by memory rather than by arithmetic."""
         return self.compute_ns(work.arithmetic, work.bits) <= self.transfer_ns(work.bytes, in_l2=False)
