@@ -43,7 +43,7 @@ _override = _Override()
 _SPELLINGS = (
     (re.compile(r"(['`]?)__txc_value\w*\1"), "the result"),
     (re.compile(r"\$((?:\w+\.)*\w+)\.s(\d+)\b"), r"\1.strides[\2]"),
-    (re.compile(r"(?<![\w.$])([A-Za-z_]\w*(?:\.\w+)*)\.(\d+)(?![\w.])"), r"\1.shape[\2]"),
+    (re.compile(r"(?<![\w.$/])([A-Za-z_]\w*(?:\.\w+)*)\.(\d+)(?![\w./])"), r"\1.shape[\2]"),
     (re.compile(r"\$(?=[A-Za-z_])"), ""),
 )
 

@@ -30,9 +30,7 @@ def _part(trace: Trace, whole: Tensor, member: Member) -> Tensor:
     """The elements of a member: its sizes are symbols as those of any argument, so are its offset and its strides."""
     name, array = member.given.name, member.given.array
     offset = trace.symbol_input(f"{name}.offset", f"${name}.offset", member.offset, f"where {name} begins")
-    dims = tuple(
-        trace.symbol_input(f"{name}.{i}", f"{name}.{i}", n, f"dim {i} of {name}") for i, n in enumerate(array.shape)
-    )
+    dims = tuple(trace.symbol_input(f"{name}.{i}", f"{name}.{i}", n, f"{name}.{i}") for i, n in enumerate(array.shape))
     strides = symbolic_strides(name, dims, stride_fact(array)) or packed_strides(dims)
     for i, stride in enumerate(strides):
         if stride.symbol is not None and stride.symbol.name == f"${name}.s{i}":
