@@ -277,3 +277,72 @@ def test_errors_speak_of_what_the_user_named(f, args, message):
         txc.jit(f)(*args)
     assert message in str(info.value)
     assert not re.search(r"\$|\biv\d|__txc|\.\d\b", str(info.value).split("-->")[0])
+
+
+def in_a_list(x):
+    return str([x[0, 0]])
+
+
+def in_a_dict(x):
+    return f"{ ({'a': x[0, 0]}) }"
+
+
+def by_percent(x):
+    return "%s" % [x[0, 0]]
+
+
+def by_format(x):
+    return "{} {v}".format(1, v=x[0, 0])  # noqa: UP032
+
+
+def of_a_longer_list(x):
+    found = []
+    for v in x[0]:
+        if v > 0:
+            found.append(v)
+    return repr(found)
+
+
+def of_a_dict_with_more_keys(x):
+    d = {"a": 1.0}
+    if x[0, 0] > 0:
+        d["b"] = 2.0
+    return f"{d}"
+
+
+TEXTS = [
+    in_a_list,
+    in_a_dict,
+    by_percent,
+    by_format,
+    of_a_longer_list,
+    of_a_dict_with_more_keys,
+]
+
+
+@pytest.mark.parametrize("f", TEXTS, ids=lambda f: f.__name__)
+def test_the_text_of_what_only_the_compiled_function_knows_is_refused(f):
+    """However it is asked for, and whatever it stands in."""
+    with pytest.raises(TxcError) as info:
+        txc.jit(f)(X)
+    assert info.value.code in ("TX0315", "TX0317") and "<" not in info.value.message
+
+
+def texts_of_what_is_known(x):
+    n = x.shape[0]
+    return f"{[n, 'a']} { ({'n': n}) }", "%s %d" % ([n], n), "{}|{}".format(n, (n, 1)), ", ".join(["a", "b"])  # noqa: UP031, UP032
+
+
+def kinds_of_containers(x):
+    d, found = {"a": 1}, [1]
+    return d.__class__ is dict, found.__class__ is list, [].__class__.__name__, {}.__class__.__name__
+
+
+@pytest.mark.parametrize("f", [texts_of_what_is_known, kinds_of_containers])
+def test_texts_and_kinds_are_pythons(f):
+    assert txc.jit(f)(X) == f(X)
+
+
+@pytest.mark.parametrize("text", ["/usr/lib/python3.11/x.tx", "version 3.12", "0.5 of 1.25", "np.float64", "a.b.c"])
+def test_what_is_no_symbol_is_spelled_as_it_is(text):
+    assert TxcError(text).message == text

@@ -286,6 +286,15 @@ class _Stager(ast.NodeTransformer):
                 return self.call("if_exp", node, self.truth(test), *parts)
         return self.visit(node)
 
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        node = self.generic_visit(node)  # type: ignore[assignment]
+        is_text = isinstance(node.left, ast.JoinedStr) or (
+            isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+        )
+        if is_text and isinstance(node.op, ast.Mod):
+            node.right = self.call("text", node.right, node.right)
+        return node
+
     def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
         node.value = self.call("text", node.value, self.visit(node.value))
         if node.format_spec is not None:

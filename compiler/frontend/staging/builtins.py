@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....dialects.registry import OpError
+from ...call.signature import is_named
 from ...diagnostics import TxcError, located, user_loc
 from ..numpy import fft
 from ..numpy.functions.creation.arrays import CREATION
@@ -19,7 +20,7 @@ from ..scalars.python_numbers import as_float, as_int
 from ..scalars.scalars import SCALARS
 from ..scalars.size_numbers import known_number, towards_zero
 from ..scalars.type_tests import TYPE_TESTS
-from ..state.growing_lists import GrowingList
+from ..state.growing_lists import GrowingList, unknown_length
 from ..state.staged_dicts import StagedDict
 from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
@@ -73,13 +74,24 @@ def _of_values(plain: Any) -> Callable[..., Any]:
 
 
 def as_text(value: Any) -> Any:
-    """A value of which the text is asked; an error for a tensor.  Sizes in it become facts of the call."""
+    """A value of which the text is asked, as Python has it; an error for a tensor, and where one is inside.
+
+    Sizes in it become facts of the call.
+    """
     if isinstance(value, SymInt):
         return int(value)
     if isinstance(value, Unusable):
         raise value.error(user_loc())
-    if type(value) in (tuple, list):
+    if type(value) in (tuple, list, set, frozenset):
         return type(value)(map(as_text, value))
+    if isinstance(value, GrowingList):
+        if value.stacked:
+            raise unknown_length()
+        return [*map(as_text, value)]
+    if type(value) in (dict, StagedDict):
+        return {as_text(key): as_text(item) for key, item in value.items()}
+    if is_named(value):
+        return value._make(map(as_text, value))
     if isinstance(value, Tensor):
         if (number := known_number(value)) is not None:
             return number

@@ -442,6 +442,10 @@ class StagedRuntime(ControlFlow):
         if _hashable(called) and makes_iterator(called):
             return with_kept_items(called)
         self.captures.refuse_call(called)
+        if isinstance(getattr(called, "__self__", None), str):
+            return lambda *given, **named: called(
+                *map(as_text, given), **{name: as_text(value) for name, value in named.items()}
+            )
         if isinstance(called, np.vectorize):
             return Tensor.functions.vectorized(called)
         if isinstance(called, functools.partial):

@@ -289,6 +289,8 @@ class GrowingList(list[Any]):
 
     stacked = False
     appending: Appending | None = None
+    #: What Python says that it is.
+    __class__ = property(lambda self: list)  # type: ignore[assignment]
 
     def add(self, part: Stack) -> None:
         """Append the items of a loop."""

@@ -44,6 +44,9 @@ def in_one_order(first: Sequence[Any], second: Sequence[Any]) -> list[Any] | Non
 class StagedDict(dict[Any, Any]):
     """A dict of which a key whose value `may_miss` may not be there."""
 
+    #: What Python says that it is.
+    __class__ = property(lambda self: dict)  # type: ignore[assignment]
+
     @property
     def missing(self) -> list[Any]:
         """The keys that may not be there."""
