@@ -79,7 +79,8 @@ class ViewPlan(NamedTuple):
 
 #: The returned value: ``("buffer", i)``, ``("number", i)`` where it is Python's, ``("boxed", i)`` where it is an array
 #: of rank 0, ``("view", i)`` with the number of a `ViewPlan`, ``("object", i)``,
-#: ``("tuple" or "list", parts)``, ``("dict", keys, parts)`` with keys that are numbers of objects, and
+#: ``("tuple" or "list", parts)``, ``("either", conds, parts)`` of which one is there, as the buffers of bools say,
+#: ``("dict", keys, parts)`` with keys that are numbers of objects, and
 #: ``("named", class, parts)`` with one for the class of a named tuple.
 Structure: TypeAlias = tuple[Any, ...]
 
@@ -146,7 +147,7 @@ def make_plan(
     fresh = [_output(d, dims, steps) for d, dims, steps in made]
     if any(o < buffer and o in _scalars(inputs) for o in outputs):
         raise NotNative("a scalar argument is a result")
-    numbering = _Numbering(outputs, objects)
+    numbering = _Numbering(outputs, objects, buffer)
     structure = numbering.structure(graph.structure)
     fresh = [replace(made, boxed=buffer + n in numbering.boxed) for n, made in enumerate(fresh)]
     views = [_view(view, outputs) for view in Signature.of(graph).views]
@@ -224,10 +225,13 @@ def packed_order(dims: Sequence[Dim], strides: Sequence[Dim]) -> tuple[int, ...]
 
 
 class _Numbering:
-    """Turns a graph's structure into a plan's; objects are numbered as `call_parameters.result_objects` lists them."""
+    """Turns a graph's structure into a plan's; objects are numbered as `parameters.result_objects` lists them.
 
-    def __init__(self, outputs: Sequence[int], first: int):
-        self.outputs, self.next = outputs, first
+    `first` is the number of the first object, `buffers` that of the first output.
+    """
+
+    def __init__(self, outputs: Sequence[int], first: int, buffers: int):
+        self.outputs, self.next, self.buffers = outputs, first, buffers
         #: The buffers of rank 0 that callers get as arrays.
         self.boxed: set[int] = set()
 
@@ -244,7 +248,10 @@ class _Numbering:
         if isinstance(x, SizedOutput):
             raise NotNative("an array whose size values decide")
         if isinstance(x, EitherOutput):
-            raise NotNative("one of several results, as the call says")
+            conds = tuple(self.outputs[c] for c in x.conds)
+            if min(conds) < self.buffers:
+                raise NotNative("an argument says which of several results there is")
+            return ("either", conds, tuple(self.structure(v) for v in x))
         if isinstance(x, (ChainedOutput, ListOutput, ZippedOutput)):
             raise NotNative("a list as long as the call says")
         if isinstance(x, int) and not isinstance(x, bool):

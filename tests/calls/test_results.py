@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import types
 from typing import Any, NamedTuple
 
@@ -453,3 +454,40 @@ def test_results_too_large_are_memory_errors(calls):
     for _ in range(3):
         with pytest.raises((MemoryError, ValueError)):
             wide(huge, huge)
+
+
+def one_of_several(x):
+    return (None if x[0] > 0 else 1, 3, "a" if x[1] > 0 else x, x[:1] if x[0] > x[1] else (x.sum(), {"k": 2}))
+
+
+def numbers_of_several_types(x):
+    s = 0
+    for v in x:
+        if v > 0:
+            s = v
+    return {"s": s, "t": (s, s)}, Pair(s, [s, x[0]]), s
+
+
+@pytest.mark.parametrize("f", [one_of_several, numbers_of_several_types])
+def test_one_of_several_results_is_made_by_the_entry(f: Any):
+    """The first call of a version is Python's path, later ones are the native entry's; no reference is lost or kept."""
+    jitted = txc.jit(f)
+    calls = [np.array(v) for v in ([1.0, 2], [-1.0, 2], [2.0, -2], [-1.0, -2])]
+    for _ in range(3):
+        for x in calls:
+            same(jitted(x), f(x))
+    functions: list[str] = []
+    sys.setprofile(lambda frame, event, _: functions.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        jitted(calls[0])
+    finally:
+        sys.setprofile(None)
+    assert set(functions) <= {"<lambda>"}  # what makes a named tuple
+    before = [sys.getrefcount(x) for x in (*calls, None, "a")]
+    for _ in range(1000):
+        for x in calls:
+            jitted(x)
+    after = [sys.getrefcount(x) for x in (*calls, None, "a")]
+    assert all(abs(b - a) < 100 for a, b in zip(before, after))
+    with pytest.raises(TypeError, match="it takes functions that return an array, or a tuple of arrays"):
+        jitted(calls[0], out=np.zeros(2))

@@ -438,10 +438,11 @@ class _Entry(EntryWriter):
     def _results(self, held: str) -> None:
         plan = self.plan
         first = len(self.pointers) - len(plan.outputs)
+        used = _buffers(plan.structure)
         if plan.checks:
             self._check(self.pointers[-1])
         for n, output in enumerate(plan.outputs[: len(plan.outputs) - bool(plan.checks)]):
-            if not output.dims and not output.boxed:
+            if not output.dims and not output.boxed and first + n in used:
                 given = self.load(held, 8 * n) if self.takes_out else "null"
                 number = _type_number(output.dtype)
                 arguments = (f"ptr {given}", f"ptr {self.pointers[first + n]}", f"i32 {number}")
@@ -493,6 +494,8 @@ class _Entry(EntryWriter):
             if not given.dims and kind == "buffer":
                 return self.call("txc_scalar_of", f"ptr {self.of_input[position]}")
             return self.referred(self.of_input[position])
+        if kind == "either":
+            return self._either(*rest, held, first)
         parts = [self._result(part, held, first) for part in rest[-1]]
         items = self.array_of(parts)
         if kind == "dict":
@@ -501,6 +504,25 @@ class _Entry(EntryWriter):
         if kind == "named":
             return self.call("txc_named", f"ptr {self.object(rest[0])}", f"ptr {items}", f"i64 {len(parts)}")
         return self.call(f"txc_{kind}", f"ptr {items}", f"i64 {len(parts)}")
+
+    def _either(self, conds: Sequence[int], parts: Sequence[Structure], held: str, first: int) -> str:
+        """The part whose bool is true; the last one where no other's is."""
+        self.objects()  # here, so that it is known in all blocks
+        self.count += 1
+        place = self.alloca("ptr", f"either{self.count}")
+        done = self.label("chosen")
+        for cond, part in zip(conds[:-1], parts):
+            taken, other = self.label("taken"), self.label("other")
+            holds = self.ins(f"icmp ne i8 {self.load(self.pointers[cond], 0, 'i8')}, 0")
+            self.put(f"br i1 {holds}, label %{taken}, label %{other}")
+            self.block(taken)
+            self.store(self._result(part, held, first), "ptr", place, 0)
+            self.put(f"br label %{done}")
+            self.block(other)
+        self.store(self._result(parts[-1], held, first), "ptr", place, 0)
+        self.put(f"br label %{done}")
+        self.block(done)
+        return self.load(place, 0)
 
     def _view(self, number: int, held: str, first: int) -> str:
         """A new array in the memory of a buffer, or NULL with an exception."""
@@ -527,6 +549,14 @@ class _Entry(EntryWriter):
     def _argument(self, buffer: int) -> tuple[int, InputPlan]:
         """The input that a buffer is."""
         return [(i, given) for i, given in enumerate(self.plan.inputs) if given.kind != "int"][buffer]
+
+
+def _buffers(x: Structure) -> set[int]:
+    """The buffers that a result has, and not only what says which of several parts there is."""
+    kind, *rest = x
+    if kind in _ARRAYS or kind == "number":
+        return {rest[0]}
+    return set().union(*map(_buffers, rest[-1])) if isinstance(rest[-1], tuple) else set()
 
 
 #: Parts of a result that are arrays, or scalars, of a buffer.
