@@ -290,19 +290,7 @@ def test_nodes_know_their_line(runner):
     assert node.loc is not None and node.loc.filename == __file__ and node.loc.function == "root"
 
 
-def test_a_number_of_a_branch_may_be_stored_in_place():
-    """Python gives an int here, whose store is none that NumPy refuses: a refusal, no TypeError of Python's."""
-
-    @txc.jit
-    def f(x):
-        s = x.sum() if x[0] > 0 else 0.5
-        x += s
-        return x
-
-    with pytest.raises(txc.TxcError, match="may depend on which branch gives a number") as caught:
-        f(np.arange(1, 4))
-    assert caught.value.code == "TX0319" and not isinstance(caught.value, TypeError)
-
+def test_what_numpy_does_not_store_in_place_is_its_error():
     @txc.jit
     def g(x):
         x += 0.5

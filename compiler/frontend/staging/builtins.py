@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ....dialects.registry import OpError
 from ...call.signature import is_named
 from ...diagnostics import TxcError, located, user_loc
 from ..numpy import fft
@@ -22,13 +20,11 @@ from ..scalars.size_numbers import known_number, towards_zero
 from ..scalars.type_tests import TYPE_TESTS
 from ..state.growing_lists import GrowingList, unknown_length
 from ..state.staged_dicts import StagedDict
-from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.symint import SymInt, is_integer, sym_max, sym_min
 from ..trace.undefined import Unusable
 from .iterables import StagedRange, staged_enumerate, staged_reversed, staged_zip
-from .regions import not_one_bool, rounds
 
 __all__ = ["REPLACED", "as_text", "staging_error"]
 
@@ -199,30 +195,13 @@ def _as_columns(items: Any) -> tuple[Any, int]:
     return (items if items.ndim > 2 else items[..., None] if items.ndim == 2 else items[:, None, None]), 1
 
 
-def _extreme(plain: Any, before: Any) -> Callable[..., Any]:
-    """`max` or `min`, which keep a value until one is greater, or less: of NaN neither is."""
+def _extreme(plain: Any) -> Callable[..., Any]:
+    """`max` or `min` of ints; of other numbers of compiled code see `comprehensions`."""
 
-    def better(kept: Any, other: Any) -> Any:
-        if (rounded := rounds(as_tensor(kept), as_tensor(other))) is not None:
-            number, kind = rounded
-            raise OpError(
-                f"{plain.__name__}() of {number!r} and a {kind}, which would round it",
-                "give it one dtype: a NumPy scalar for the number, or float() of the other",
-                "TX0295",
-            )
-        return apply("select", before(other, kept), other, kept)
-
-    def pick(*values: Any, **kwargs: Any) -> Any:
-        items = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
-        if not kwargs and len(items) > 1 and any(isinstance(v, Tensor) for v in items):
-            with located():
-                for v in items:
-                    if isinstance(v, Tensor) and v.ndim:
-                        raise not_one_bool(plain.__name__, v)
-                return functools.reduce(better, items)
-        if not kwargs and len(values) > 1 and all(map(is_integer, values)):
+    def pick(*values: Any, **named: Any) -> Any:
+        if not named and len(values) > 1 and all(map(is_integer, values)):
             return functools.reduce(sym_max if plain is max else sym_min, values)
-        return plain(*values, **kwargs)
+        return plain(*values, **named)
 
     return pick
 
@@ -260,8 +239,8 @@ REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     len: _len,
     float: _float,
     int: _int,
-    max: _extreme(max, operator.gt),
-    min: _extreme(min, operator.lt),
+    max: _extreme(max),
+    min: _extreme(min),
     **SCALARS,
     **fft.CREATION,
     **TYPE_TESTS,

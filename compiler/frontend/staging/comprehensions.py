@@ -6,12 +6,15 @@ ranges, they are loops of the IR as `for` statements are: a list so made is one 
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...diagnostics import located
 from ..state.growing_lists import GrowingList
 from ..state.iterators import KeptIterator
+from ..state.mixed_numbers import MixedNumber
 from ..state.one_of import OneOf
 from ..state.staged_dicts import StagedDict
 from ..state.state import Roots
@@ -24,6 +27,7 @@ from ..trace.symint import SymInt
 from .break_lowering import GENERATED_PREFIX
 from .builtins import REPLACED, staging_error
 from .iterables import Some, StagedIterable, as_staged
+from .regions import not_one_bool
 from .unroll import WRITTEN_OUT, endless
 
 if TYPE_CHECKING:
@@ -301,18 +305,26 @@ def _text_of_none(plain: Any) -> str:
 
 
 def _extreme(plain: Any) -> Callable[..., Any]:
-    """`max` or `min`: the first item that no later one beats."""
+    """`max` or `min`: the first item that no later one beats; of NaN none does."""
+
+    def better(runtime: ControlFlow, kept: Any, other: Any) -> Any:
+        for v in (kept, other):
+            if isinstance(v, Tensor) and v.ndim:
+                raise not_one_bool(plain.__name__, v)
+        return runtime.if_exp(other > kept if plain is max else other < kept, lambda: other, lambda: kept)
 
     def pick(runtime: ControlFlow, *values: Any, **named: Any) -> Any:
         made = Comprehension.of(runtime, values[0]) if len(values) == 1 and not named else None
         if made is None:
-            return REPLACED[plain](*values, **named)
+            items = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
+            if named or len(items) < 2 or not any(isinstance(v, (Tensor, MixedNumber)) for v in items):
+                return REPLACED[plain](*values, **named)
+            with located():
+                return functools.reduce(lambda kept, other: better(runtime, kept, other), items)
         best = types.CellType()
 
         def take(item: Any) -> None:
-            so_far = best.cell_contents
-            better = item > so_far if plain is max else item < so_far
-            best.cell_contents = runtime.if_exp(better, lambda: item, lambda: so_far)
+            best.cell_contents = better(runtime, best.cell_contents, item)
 
         def loop() -> Any:
             best.cell_contents, others = made.first_apart(_text_of_none(plain))
@@ -328,7 +340,7 @@ def _of_each(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which of one of several iterables takes the items of each."""
 
     def called(runtime: ControlFlow, *values: Any, **named: Any) -> Any:
-        if not values or not isinstance(values[0], OneOf):
+        if not values or not isinstance(values[0], OneOf) or isinstance(values[0], MixedNumber):
             return function(runtime, *values, **named)
         items, *rest = values
         return items.each(lambda v: function(runtime, v, *rest, **named), *rest)

@@ -30,6 +30,7 @@ from ..state.loop_state import (
     learnt_of,
 )
 from ..state.merging import Merge
+from ..state.mixed_numbers import MixedNumber
 from ..state.one_of import OneOf
 from ..state.pure_regions import merged_into_one
 from ..state.staged_dicts import StagedDict
@@ -95,6 +96,8 @@ class ControlFlow:
         """The truth of a value: Python's, or a bool tensor of rank 0 where only the compiled function knows it."""
         if isinstance(value, SymInt):
             return value != 0
+        if isinstance(value, MixedNumber):
+            return Tensor(as_bool(value.common).value, weak="bool")
         if isinstance(value, OneOf):
             return value.each(lambda v: self._truth_of(v, what))
         if isinstance(value, GrowingList) and value.stacked:
@@ -254,7 +257,7 @@ class ControlFlow:
                     return other()
             merge = Merge(fork, before, sides, self.fork_value, rest, None if dead is None else self._lives(dead))
             if name == "the value" and all(side.is_as(before) for side in sides):
-                chosen = merged_into_one(fork, values)
+                chosen = merged_into_one(fork, values, self.fork_value)
                 if chosen is not None:
                     return merge.alone(*values, chosen)
             merge.locations()

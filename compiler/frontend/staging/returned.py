@@ -35,6 +35,7 @@ from ...call.signature import (
 from ...diagnostics import user_loc
 from ..indexing.data_dependent_sizes import given_out
 from ..state.growing_lists import GrowingList
+from ..state.mixed_numbers import MixedNumber
 from ..state.one_of import Method, OneOf
 from ..state.staged_dicts import StagedDict
 from ..tensor.apply import as_tensor, fits
@@ -94,6 +95,8 @@ class Returned:
 
     def _either(self, x: OneOf) -> EitherOutput:
         """What a value of one kind or another is."""
+        if self._declared and isinstance(x, MixedNumber):
+            return self._place(x.common)
         if self._declared or isinstance(x, Method):
             raise x.error(user_loc())
         return EitherOutput([self._place(v) for v, _ in x.options], [self._output(c.value) for _, c in x.options])

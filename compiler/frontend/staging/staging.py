@@ -156,6 +156,8 @@ def _takes_any(function: Any) -> bool:
     """Whether a function runs staged code, which finds out itself what to do with a value of one kind or another."""
     if isinstance(function, type):
         return function.__module__ != "builtins"
+    if isinstance(getattr(function, "__self__", None), GrowingList) and function.__name__ == "append":
+        return True
     code = getattr(function, "__code__", None)
     return isinstance(function, functools.partial) or (code is not None and RUNTIME in code.co_freevars)
 
@@ -402,13 +404,14 @@ class StagedRuntime(ControlFlow):
         """What to call instead: creation functions and builtins that tensors need, the user's functions staged."""
         if isinstance(called, OneOf):
             return lambda *given, **named: called.each(lambda f: self.fn(f)(*given, **named), *given, *named.values())
-        found, trace = self._fn(called), current()
-        may_be_given_one = trace is not None and trace.has_one_of  # no trace: a function of the library, run at once
-        return functools.partial(self._called, found) if may_be_given_one and not _takes_any(found) else found
+        found = self._fn(called)
+        if current() is None or _takes_any(found):  # no trace: a function of the library, run at once
+            return found
+        return functools.partial(self._called, found)
 
     def _called(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
         """The result of a function that is not staged, of the values that there are."""
-        one = one_of_in([*given, *named.values()])
+        one = one_of_in([*given, *named.values()]) if require().has_one_of else None
         if one is None:
             return function(*given, **named)
 

@@ -22,16 +22,14 @@ from ..trace.symint import SymInt
 from ..trace.undefined import Undefined, Unusable
 from .growing_lists import GrowingList, Stack
 from .merging import same_value
+from .mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
 from .one_of import MOST_OPTIONS, Method, OneOf, any_of
 from .resized import as_arrays
 from .sharing import is_array
 from .staged_dicts import StagedDict
-from .state import is_number
 
-__all__ = ["Form", "Items", "NoForm", "lists_in"]
+__all__ = ["Form", "Items", "NoForm", "Number", "lists_in", "options_in"]
 
-#: ``one_of(label, options)``: the value that is one of these.
-Chooses = Callable[[str, Sequence[tuple[Any, Tensor]]], Any]
 #: `ControlFlow.fork_value`.
 Again = Callable[..., Any]
 #: The most leaves of one location.
@@ -56,6 +54,8 @@ class Form:
     @staticmethod
     def of(label: str, value: Any) -> Form:
         """The form of one value.  NoForm where that is none that a loop carries."""
+        if isinstance(value, MixedNumber):
+            return Number(label, Common.of(value))
         if isinstance(value, OneOf) and not isinstance(value, Method):
             (first, _), *rest = value.options
             form = Form.of(label, first)
@@ -65,7 +65,7 @@ class Form:
         if is_array(value) or isinstance(value, Unusable):
             raise NoForm
         if isinstance(value, (Tensor, SymInt)):
-            return _Number(label)
+            return Number(label, Common.of(value))
         if isinstance(value, GrowingList) and value.stacked:
             return Items.of(label, value)
         if isinstance(value, (tuple, list, dict)):
@@ -78,9 +78,9 @@ class Form:
         """The form of what has this form and of another value; itself where that has it too."""
         if isinstance(value, Method):
             raise NoForm
-        if isinstance(value, OneOf):
+        if isinstance(value, OneOf) and not isinstance(value, MixedNumber):
             form: Form = self
-            for option, _ in value.options:
+            for option in options_in(value):
                 form = form.joined(option)
             return form
         found = self._with(value)
@@ -99,7 +99,8 @@ class Form:
         `again` is `ControlFlow.fork_value`.
         """
         others = [next(instead) for _ in range(self.size)]
-        return self._leaves(value.options if isinstance(value, OneOf) else [(value, None)], others, again)
+        several = isinstance(value, OneOf) and not isinstance(value, MixedNumber)
+        return self._leaves(value.options if several else [(value, None)], others, again)
 
     def _leaves(self, values: Sequence[tuple[Any, Any]], instead: Sequence[Any], again: Again) -> list[Any]:
         """The leaves of one of some values of this kind, each with its condition."""
@@ -113,8 +114,11 @@ class Form:
         """`leaves` of a value that is not one of several."""
         raise NotImplementedError
 
-    def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
-        """The value that has these leaves; an Undefined leaf where no iteration has said what is there."""
+    def made(self, leaves: Iterator[Any], again: Again) -> Any:
+        """The value that has these leaves; an Undefined leaf where no iteration has said what is there.
+
+        `again` is `ControlFlow.fork_value`.
+        """
         raise NotImplementedError
 
     def starts(self, value: Any, again: Again) -> list[Any]:
@@ -132,29 +136,42 @@ class _Fixed(Form):
     def _with(self, value: Any) -> Form | None:
         if value is self.value or same_value(value, self.value):
             return self
-        both = is_number(value) and is_number(self.value) and not is_array(value)
-        return _Number(self.label) if both else None
+        return Number.joining(self.label, Common.of(self.value), value) if kinds_of(self.value) else None
 
     def _leaves_of(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
         return []
 
-    def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
+    def made(self, leaves: Iterator[Any], again: Again) -> Any:
         return self.value
 
 
-class _Number(Form):
-    """A number, of the type that the loop finds for it."""
+class Number(Form):
+    """A number: its value and, where it may be of several types, a bool for each."""
 
-    size = 1
+    def __init__(self, label: str, common: Common):
+        super().__init__(label)
+        self.common = common
+        self.size = 1 if len(common.kinds) == 1 else 1 + len(common.kinds)
+
+    @staticmethod
+    def joining(label: str, common: Common, value: Any) -> Form | None:
+        joined = common.joined(value) if kinds_of(value) else None
+        return None if joined is None else Number(label, joined)
 
     def _with(self, value: Any) -> Form | None:
-        return self if is_number(value) and not is_array(value) else None
+        found = self.common.joined(value) if kinds_of(value) else None
+        return self if found is self.common else None if found is None else Number(self.label, found)
 
     def _leaves_of(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
-        return [value]
+        if self.size == 1:
+            return [value]
+        return [common_value(value, self.common.element), *(is_of(value, kind) for kind in self.common.kinds)]
 
-    def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
-        return next(leaves)
+    def made(self, leaves: Iterator[Any], again: Again) -> Any:
+        value, *conds = (next(leaves) for _ in range(self.size))
+        if not conds or isinstance(value, Undefined):
+            return value
+        return MixedNumber(self.label, value, self.common.kinds, [*map(as_tensor, conds)], again)
 
 
 class _Parts(Form):
@@ -182,8 +199,8 @@ class _Parts(Form):
     def _leaves_of(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
         return [leaf for form, part in zip(self.parts, _parts(value)) for leaf in form.leaves(part, instead, again)]
 
-    def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
-        parts = [form.made(leaves, one_of) for form in self.parts]
+    def made(self, leaves: Iterator[Any], again: Again) -> Any:
+        parts = [form.made(leaves, again) for form in self.parts]
         if isinstance(self.value, dict):
             return StagedDict(zip(self.keys, parts))
         return GrowingList(parts) if isinstance(self.value, list) else like(self.value, parts)
@@ -230,7 +247,7 @@ class Items(Form):
         assert self.kind is not None
         return value.whole() if value.parts() else empty((0,), self.kind[1].numpy)
 
-    def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
+    def made(self, leaves: Iterator[Any], again: Again) -> Any:
         made = GrowingList()
         if self.kind is not None:
             vector = next(leaves)
@@ -261,20 +278,24 @@ class _Either(Form):
 
     def _leaves(self, values: Sequence[tuple[Any, Any]], instead: Sequence[Any], again: Again) -> list[Any]:
         found: list[Any] = []
+        placed = 0
         for option in self.options:
             own = [(value, cond) for value, cond in values if _has(option, value)]
+            placed += len(own)
             found.append(any(cond is None for _, cond in own) or any_of([cond for _, cond in own]))
             found += option._leaves(own, instead[len(found) : len(found) + option.size], again)
+        assert placed == len(values), "each value has one of the forms"
         return found
 
-    def made(self, leaves: Iterator[Any], one_of: Chooses) -> Any:
+    def made(self, leaves: Iterator[Any], again: Again) -> Any:
         options: list[tuple[Any, Tensor]] = []
         for option in self.options:
             cond = next(leaves)
-            value = option.made(leaves, one_of)
+            value = option.made(leaves, again)
             if not _is_missing(value):
                 options.append((value, as_tensor(cond)))
-        return one_of(self.label, options)
+        text = f"{self.label!r} is of one kind or another in a loop of compiled code"
+        return OneOf(self.label, text, "test which it is where it is used", options, again)
 
 
 def _as_items(label: str, value: Any, other: Any) -> Form | None:
@@ -326,6 +347,12 @@ def _is_missing(value: Any) -> bool:
     if isinstance(value, (tuple, list, dict)):
         return any(_is_missing(part) for part in _parts(value))
     return isinstance(value, Undefined)
+
+
+def options_in(value: Any) -> list[Any]:
+    """What a value may be: itself, but for one of several of different kinds."""
+    several = isinstance(value, OneOf) and not isinstance(value, MixedNumber)
+    return [option for option, _ in value.options] if several else [value]
 
 
 def lists_in(value: Any, deeply: bool = True) -> Iterator[Any]:

@@ -13,8 +13,9 @@ stand-ins.  Behind it
 
 from __future__ import annotations
 
+import types
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import lcm
 from typing import Any, NamedTuple, NoReturn
 
@@ -31,7 +32,7 @@ from ..trace.context import require
 from ..trace.symint import SymInt, symint
 from ..trace.undefined import Undefined, unset_name
 from .choice import Choice, PerhapsOfOthers
-from .forms import Form, Items, NoForm, lists_in
+from .forms import Form, Items, NoForm, Number, lists_in, options_in
 from .growing_lists import (
     Appending,
     ByItems,
@@ -44,7 +45,8 @@ from .growing_lists import (
     unknown_length,
 )  # fmt: skip
 from .iterators import KeptIterator
-from .merging import described, is_known_view, number_kind, same_value
+from .merging import described, is_known_view, same_value
+from .mixed_numbers import Common, Kind, MixedNumber, kinds_of, of_one_type
 from .one_of import OneOf
 from .references import Reference, options_of
 from .resized import as_arrays, is_one_array
@@ -96,6 +98,8 @@ class Learnt:
         self.carried: list[Location] = []
         self.last: list[Location] = []
         self.resizable: list[Location] = []
+        #: The types of numbers that may be of several.
+        self.numbers: dict[Location, Number] = {}
         self.regions = Hints()
         #: The nodes that a copy of the body adds.
         self.adds: float | None = None
@@ -209,6 +213,13 @@ class LoopState:
             if location not in self.carried and location not in self.local and is_number(self.before.at(location)):
                 self.carried.append(location)
         self.resizable += [location for location in learnt.resizable if location in self.carried]
+        for location, form in learnt.numbers.items():
+            value = self.before.at(location) if location.holder in self.before else UNSET
+            common = Common.of(value).of_kinds(form.common.kinds) if kinds_of(value) else None
+            if common is not None and location not in self.local:
+                self.forms[location] = Number(location.label, common)
+                if location in self.carried:
+                    self.carried.remove(location)
         for location in learnt.last:
             unset = location in self.local or (location.holder in self.before and self.before.at(location) is UNSET)
             if unset and (location.label.startswith(GENERATED_PREFIX) or self.runs()):
@@ -291,6 +302,7 @@ class LoopState:
                     self.grown[number][0].begin(around)
             self.learnt.carried, self.learnt.last = [*self.carried], [*self.last]
             self.learnt.resizable = [*self.resizable]
+            self.learnt.numbers = {p: form for p, form in self.forms.items() if isinstance(form, Number)}
             self._leave(found)
             return
         text = "what the variables of a loop hold does not settle"
@@ -404,8 +416,10 @@ class LoopState:
         if (was is UNSET or now is UNSET) and not known:
             return False  # a container changes its structure, or a variable holds something that nobody knows
         try:
-            known = self.forms.get(location)
-            form = (Form.of(location.label, was) if known is None else known).joined(now)
+            form = self.forms.get(location) or Form.of(location.label, was)
+            for value in options_in(now):
+                if value is not self.heads.get(location):  # which is what there was before it
+                    form = form.joined(value)
         except NoForm:
             return False
         if self._is_shared(was, self.references_before) or self._is_shared(now, self.references_after):
@@ -424,11 +438,6 @@ class LoopState:
     def _is_shared(self, value: Any, references: Counter[int]) -> bool:
         """Whether others refer to a list or dict that a value is or holds."""
         return any(references[id(x)] > 1 or self.is_outside(x) for x in lists_in(value))
-
-    def _is_one_of(self, label: str, options: Sequence[tuple[Any, Tensor]]) -> OneOf:
-        """A value of one kind or another at the begin of an iteration, or behind the loop."""
-        text = f"{label!r} is of one kind or another in a loop of compiled code"
-        return OneOf(label, text, "test which it is where it is used", options, self.again)
 
     def _as_long(self, location: Location, other: Location) -> bool:
         """Whether the arrays of two locations have a size in common before the loop."""
@@ -456,7 +465,7 @@ class LoopState:
                 perhaps = self._perhaps_of_others(i, value, others) if resized else None
                 found[i] = perhaps or Choice.where(ran, found[i], value, value)
         values = [(p, self._behind(i, found[i], found)) for i, p in enumerate(self.locations)]
-        values += [(p, self._formed(p, found)) for p in self.forms]
+        values += [(p, self._of_last_type(p, self._formed(p, found))) for p in self.forms]
         values += [(location, UNSET) for location in self.local]
         values += [(location, symint(d)) for location, d in self.closed.items()]
         self._fill(values)
@@ -475,7 +484,14 @@ class LoopState:
     def _formed(self, location: Location, carried: Sequence[Any]) -> Any:
         """What a location holds that has a form, of what is carried."""
         leaves = (carried[k] for k in self.leaves[location])
-        return self.forms[location].made(leaves, self._is_one_of)
+        return self.forms[location].made(leaves, self.again)
+
+    def _of_last_type(self, location: Location, value: Any) -> Any:
+        """A number behind the loop: of the type that each iteration leaves, where there surely is one."""
+        kinds = self.end_kinds.get(location, ())
+        if isinstance(value, MixedNumber) and len(kinds) == 1 and self.runs():
+            return value.of_kind(kinds[0])
+        return value
 
     def _behind(self, i: int, value: Any, found: Sequence[Any]) -> Any:
         """What a location holds behind the loop: the array from before, which others see, where no iteration ran."""
@@ -530,6 +546,10 @@ class LoopState:
 
     #: What the loop's counter is in the last iteration, by its symbol.
     at_last: AtLast | None = None
+    #: What locations hold at the begin of the iteration.
+    heads: Mapping[Location, Any] = types.MappingProxyType({})
+    #: Of which types the numbers are that an iteration leaves.
+    end_kinds: Mapping[Location, Sequence[Kind]] = types.MappingProxyType({})
 
     def enter(self, arguments: Sequence[Any], number: Any = None) -> None:
         """The state at the begin of an iteration, before which a `number` of others is over."""
@@ -542,6 +562,7 @@ class LoopState:
             unread = location in self.last and not location.label.startswith(GENERATED_PREFIX)
             given.append((location, UNSET if unread else value))
         given += [(location, self._formed(location, arguments)) for location in self.forms]
+        self.heads = dict(given)
         self._fill(given)
         for key, (grown, item, each, stack) in self.grown.items():
             assert stack is not None
@@ -569,7 +590,8 @@ class LoopState:
         if learnt:
             raise _Again
         handed = [after.at(location) for location in self.locations]
-        self._keep_kinds(handed)
+        self.end_kinds = {location: kinds_of(_at(after, location)) for location in self.forms}
+        self._keep_kinds([*zip(self.given, handed), *((_at(self.before, p), _at(after, p)) for p in self.forms)])
         self._follow(arguments, handed)
         which = {i: self._which(i, arguments, handed) for i, p in enumerate(self.locations) if p in self.references}
         self.handed = handed
@@ -601,9 +623,19 @@ class LoopState:
                 learnt |= self._keeps_form(location, was.get(key, UNSET), now.get(key, UNSET))
             elif location not in carried:
                 learnt |= self._changed(location, was.get(key, UNSET), now.get(key, UNSET))
+            elif self._is_of_other_type(location, now.get(key, UNSET)):
+                found = self._has_form(location, was[key], now[key]) or self._cannot_change(
+                    location, was[key], now[key]
+                )
+                learnt |= found
             elif not is_number(now.get(key, UNSET)) and not self._is_resized(location, now.get(key, UNSET)):
                 learnt |= self._no_number(location, was.get(key, UNSET), now.get(key, UNSET))
         return learnt
+
+    def _is_of_other_type(self, location: Location, now: Any) -> bool:
+        """Whether an iteration leaves a number of another type than what there was before."""
+        before = kinds_of(_at(self.before, location))
+        return bool(before) and bool(kinds_of(now)) and not {*kinds_of(now)} <= {*before}
 
     def _refuse_orders(self, label: str, was: dict[Any, Any], now: dict[Any, Any]) -> None:
         """FirstApart where each iteration gives a dict keys; an error where only some do, and so may in any order."""
@@ -656,12 +688,11 @@ class LoopState:
             return self._cannot_change(location, was, now)
         return self.forms[location] is not form
 
-    def _keep_kinds(self, handed: Sequence[Any]) -> None:
-        """Ask whether there is an iteration, where one makes of a number one of NumPy's, or of another Python type."""
-        for location, given, value in zip(self.locations, self.given, handed):
-            before, after = number_kind(given), number_kind(value)
-            differs = before is not None and after is not None and before != after
-            if differs and not location.label.startswith(GENERATED_PREFIX) and self.runs() is False:
+    def _keep_kinds(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        """Ask whether there is an iteration, where one makes of a number one of another type."""
+        for before, after in pairs:
+            differs = kinds_of(before) and kinds_of(after) and kinds_of(before) != kinds_of(after)
+            if differs and self.runs() is False:
                 raise NeverRuns
 
     def _others_of(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> list[Tensor]:
@@ -731,7 +762,7 @@ class LoopState:
             if joined is None:
                 self._refuse_items(label, "items of several types", "numbers or arrays of one dtype and shape")
             values = [joined]
-        for value in values:
+        for value in map(of_one_type, values):
             known = is_number(value) or isinstance(value, Stack) or self._is_new_list(value)
             known = known or (type(value) is tuple and is_record(value))
             made = Item.of(value) if known else None
@@ -820,6 +851,8 @@ class LoopState:
             return wanted and self._last(location, now)
         if was is now or same_value(was, now):
             return False
+        if kinds_of(was) and kinds_of(now) and (kinds_of(was) != kinds_of(now) or isinstance(was, MixedNumber)):
+            return self._has_form(location, was, now) or self._cannot_change(location, was, now)
         if is_number(was) and is_number(now):
             self.carried.append(location)
             return True
@@ -838,6 +871,8 @@ class LoopState:
                 self.closed[location] = closed
                 return False
             self.closed.pop(location, None)
+            if isinstance(value, MixedNumber) and self._has_form(location, UNSET, value):
+                return True
             elsewhere = isinstance(value, Tensor) and _is_array(value) and not self._is_own(value)
             if elsewhere or not is_number(value):
                 if self.count is not None:
@@ -862,7 +897,8 @@ class LoopState:
     def _no_number(self, location: Location, was: Any, now: Any) -> bool:
         """A location changes to, or from, what is no number."""
         if location in self.last:
-            plain = now is UNSET or location.label.startswith(GENERATED_PREFIX)
+            generated = location.label.startswith(GENERATED_PREFIX) and not isinstance(now, MixedNumber)
+            plain = now is UNSET or generated
             return not plain and self._has_form(location, UNSET, now)
         if isinstance(was, OneOf) and require().binds and location.is_variable:
             first = was.options[0][0]

@@ -28,7 +28,7 @@ from ...call.signature import like
 from ..indexing.data_dependent_sizes import bind, given_out, largest, leaves
 from ..staging.break_lowering import GENERATED_PREFIX
 from ..staging.regions import Fork, is_inside
-from ..tensor.apply import apply, as_tensor, broadcast_to
+from ..tensor.apply import apply, broadcast_to
 from ..tensor.composite_views import IndexedView, Perhaps, in_scope, roots
 from ..tensor.tensor import Tensor
 from ..trace.context import table
@@ -36,12 +36,13 @@ from ..trace.symint import SymInt, as_dim
 from ..trace.undefined import Undefined
 from .choice import Choice, PerhapsOfOthers
 from .growing_lists import GrowingList, Records, Stack, is_record
+from .mixed_numbers import Common, Kind, MixedNumber, common_value, is_of, kinds_of, of_one_type
 from .one_of import MOST_OPTIONS, Method, OneOf
 from .sharing import NOWHERE, dims_in, is_array, shared_again
 from .staged_dicts import StagedDict, in_one_order
 from .state import UNSET, Location, State, held, is_number, is_ours, kind_of, label_of, put_back
 
-__all__ = ["UNNAMED", "Merge", "described", "is_known_view", "number_kind", "same_value"]
+__all__ = ["UNNAMED", "Merge", "described", "is_known_view", "same_value"]
 
 #: How messages call what no variable holds.
 UNNAMED = ("the value", "the result")
@@ -91,6 +92,19 @@ class _Apart(NamedTuple):
     label: str
     text: str
     hint: str
+
+
+class _Mixed(NamedTuple):
+    """Stands for a number of one type or another: its value, and for each type when it is of that, and what it is then.
+
+    A condition is a place, or a bool for that of the `if` and its contrary.
+    """
+
+    common: _Joined
+    kinds: Sequence[Kind]
+    conds: list[int | bool]
+    values: list[Any]
+    label: str
 
 
 class _Sized(NamedTuple):
@@ -222,7 +236,7 @@ class Merge:
         made: list[_Perhaps] = []
         for side, contents in enumerate(sides):
             for key in range(length, len(contents)):
-                value = contents[key]
+                value = of_one_type(contents[key])
                 if not is_number(value) and not isinstance(value, Stack) and not is_record(value):
                     raise OpError(
                         f"the list {label} gets {described(value)} in one branch of an if",
@@ -281,8 +295,10 @@ class Merge:
             return self._one_of(a, b, label, none.reason, none.hint)
         if a is b or same_value(a, b):
             return a
-        if is_number(a) and is_number(b):
+        if is_number(a) and is_number(b) and (not (kinds_of(a) and kinds_of(b)) or kinds_of(a) == kinds_of(b)):
             return self._pair(a, b, label)
+        if kinds_of(a) and kinds_of(b) and (common := Common.of(a).joined(b)) is not None:
+            return self._mixed(a, b, common, label)
         if isinstance(a, tuple) and type(a) is type(b) and len(a) == len(b):
             return like(a, [self.value(x, y, f"{label}[{i}]") for i, (x, y) in enumerate(zip(a, b))])
         if type(a) is type(b) and self._is_new(a) and self._is_new(b):
@@ -298,6 +314,24 @@ class Merge:
         name = label if label in UNNAMED else repr(label)
         text = f"{name} is {described(a)} in one branch of an if and {described(b)} in the other"
         return self._one_of(a, b, label, text, "let both give the same kind of value")
+
+    def _mixed(self, a: Any, b: Any, common: Common, label: str) -> _Mixed:
+        """One of two numbers of different types, by their value."""
+        ends: list[Tensor] = []
+        for side, x in enumerate((a, b)):
+            with self.fork.at_end(side):
+                ends.append(common_value(x, common.element))
+        conds = [self._condition(is_of(a, kind), is_of(b, kind)) for kind in common.kinds]
+        values = [self._only_value(kind, a, b) for kind in common.kinds]
+        return _Mixed(self._pair(*ends, label), common.kinds, conds, values, label)
+
+    def _only_value(self, kind: Kind, *ends: Any) -> Any:
+        """The one number of a type, where that is a literal or a size; else None."""
+        of = [x for x in ends if kind in kinds_of(x)]
+        if len(of) > 1 or isinstance(of[0], MixedNumber):
+            return None
+        plain = self.fork.trace.table.knows(of[0].dim) if isinstance(of[0], SymInt) else isinstance(of[0], _PLAIN)
+        return of[0] if plain else None
 
     def _known(self, x: Any, side: int) -> Any:
         """What a value of one kind or another is on a side, by the condition of the `if`."""
@@ -316,10 +350,11 @@ class Merge:
         try:
             if isinstance(a, Method) or isinstance(b, Method):
                 raise _Inside
-            there, others = (x.options if isinstance(x, OneOf) else [(x, None)] for x in (a, b))
+            several = (isinstance(x, OneOf) and not isinstance(x, MixedNumber) for x in (a, b))
+            there, others = (x.options if many else [(x, None)] for x, many in zip((a, b), several))
             others = [*others]
             for value, cond in there:
-                peer = next((k for k, (other, _) in enumerate(others) if _alike(value, other)), None)
+                peer = next((k for k, (other, _) in enumerate(others) if _are_one(value, other)), None)
                 if peer is None:
                     chosen = None if cond is None else self._only_there(cond, 0, label)
                     options.append((self._handed_on(value, 0, label), 0, chosen))
@@ -365,6 +400,9 @@ class Merge:
         if isinstance(x, Stack):
             present = None if x.present is None else self._handed_on(x.present, side, label)
             return _Gathered([self._handed_on(leaf.room, side, label) for leaf in x.leaves], present, x, side)
+        if isinstance(x, MixedNumber):
+            conds = [self._only_there(cond, side, label).number for _, cond in x.options]
+            return _Mixed(self._only_there(x.common, side, label), x.kinds, conds, [None] * len(conds), label)
         if isinstance(x, OneOf) and not isinstance(x, Method):
             options: list[tuple[Any, int, _Joined | None]] = [
                 (self._handed_on(v, side, label), side, self._only_there(of, side, label)) for v, of in x.options
@@ -650,6 +688,8 @@ class Merge:
             return self._stack_there(planned)
         if isinstance(planned, _Apart):
             return self._completed(planned)
+        if isinstance(planned, _Mixed):
+            return self._mixed_number(planned)
         if isinstance(planned, _Reference):
             parts = [self._complete(part) for part in planned.parts]
             return next((part for part in parts if isinstance(part, Undefined)), None) or planned.make(*parts)
@@ -658,6 +698,13 @@ class Merge:
         if isinstance(planned, tuple):
             return like(planned, [self._complete(part) for part in planned])
         return planned
+
+    def _mixed_number(self, planned: _Mixed) -> MixedNumber | Undefined:
+        common = self.results[planned.common.number]
+        conds = [self._conditions()[not of] if isinstance(of, bool) else self.results[of] for of in planned.conds]
+        if isinstance(common, Undefined):
+            return common
+        return MixedNumber(planned.label, common, planned.kinds, conds, self.again, planned.values)
 
     def _completed(self, planned: _Apart) -> Any:
         no_value = Undefined(planned.label, planned.text, planned.hint)
@@ -734,29 +781,15 @@ def _parts(value: Any) -> Sequence[Any]:
     return [leaf for part in value for leaf in _parts(part)] if isinstance(value, tuple) else [value]
 
 
-def number_kind(value: Any) -> str | None:
-    """Of which of Python's types a number is, ``"numpy"`` of one of NumPy's; None for what is no number."""
-    if isinstance(value, Tensor):
-        return None if value.ndim or value.boxed else value.weak or "numpy"
-    if isinstance(value, np.generic):
-        return "numpy"
-    if isinstance(value, SymInt):
-        return "int"
-    return type(value).__name__ if isinstance(value, (int, float, complex)) else None
-
-
-def _alike(a: Any, b: Any) -> bool:
-    """Whether two values are numbers of one type, or tuples of such, which an `if` gives as one."""
+def _are_one(a: Any, b: Any) -> bool:
+    """Whether two values are numbers that one dtype holds, or tuples of such, which an `if` gives as one."""
     if isinstance(a, tuple):
-        return type(a) is type(b) and len(a) == len(b) and all(map(_alike, a, b))
+        return type(a) is type(b) and len(a) == len(b) and all(map(_are_one, a, b))
+    if kinds_of(a) and kinds_of(b) and kinds_of(a) != kinds_of(b):
+        return Common.of(a).joined(b) is not None
     if isinstance(a, SymInt) or isinstance(b, SymInt):  # which may need more than 64 bits
         return a is b or same_value(a, b)
-    kind = number_kind(a)
-    return (
-        a is b
-        or same_value(a, b)
-        or (kind is not None and kind == number_kind(b) and as_tensor(a).element is as_tensor(b).element)
-    )
+    return a is b or same_value(a, b) or (bool(kinds_of(a)) and kinds_of(a) == kinds_of(b))
 
 
 def same_value(a: Any, b: Any) -> bool:

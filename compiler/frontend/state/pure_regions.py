@@ -6,17 +6,18 @@ branch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....dialects.registry import RAISE, Map, View
-from ..staging.regions import Fork, rounds
+from ..staging.regions import Fork
 from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.graph import Block, Node, Value, inside
 from ..trace.symint import SymInt
 from .choice import Choice
+from .mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
 from .state import is_number
 
 __all__ = ["merged_into_one"]
@@ -26,23 +27,23 @@ _SHORT = 64
 _PLAIN = ("cast", "constant", "dim", "expand")
 
 
-def merged_into_one(fork: Fork, values: Sequence[Any]) -> Tensor | None:
-    """The value of ``a if c else b`` without a branch; None where it has to be one."""
-    if any(fork.written) or not all(map(is_number, values)) or any(isinstance(x, Choice) for x in values):
+def merged_into_one(fork: Fork, values: Sequence[Any], again: Callable[..., Any]) -> Tensor | MixedNumber | None:
+    """The value of ``a if c else b`` without a branch; None where it has to be one.
+
+    `again` is `ControlFlow.fork_value`.
+    """
+    if any(fork.written) or any(block.demands for block in fork.blocks):
+        return None
+    kinds = [*map(kinds_of, values)]
+    if all(kinds) and (kinds[0] != kinds[1] or len(kinds[0]) > 1):
+        return _mixed_into_one(fork, values, again)
+    if not all(map(is_number, values)) or any(isinstance(x, Choice) for x in values):
         return None
     if any(isinstance(x, SymInt) and not table().knows(x.dim) for x in values):  # a size that a branch found
         return None
     tensors = [*map(as_tensor, values)]
-    if rounds(*tensors) is not None or not _of_one_type(*tensors):
+    if kinds[0] != kinds[1] or not _of_one_type(*tensors) or not _taken_out(fork, [(v,) for v in values]):
         return None
-    if any(block.demands for block in fork.blocks):
-        return None
-    nodes: list[Node] = []
-    for value, block in zip(values, fork.blocks):
-        if isinstance(value, Tensor) and not _collect(value.value, block, nodes):
-            return None
-    for node in nodes:
-        node.block = fork.trace.block
     then, otherwise = values
     if then is True and otherwise is False:
         made = fork.cond
@@ -56,6 +57,38 @@ def merged_into_one(fork: Fork, values: Sequence[Any]) -> Tensor | None:
     return (
         Tensor(made.value, layout=made.layout, weak=first.weak, boxed=made.boxed) if first.weak == second.weak else made
     )
+
+
+def _mixed_into_one(fork: Fork, values: Sequence[Any], again: Callable[..., Any]) -> MixedNumber | None:
+    """One of two numbers of different types."""
+    common = Common.of(values[0]).joined(values[1])
+    if common is None:
+        return None
+    parts: list[list[Any]] = []
+    for side, x in enumerate(values):
+        with fork.at_end(side):
+            parts.append([common_value(x, common.element), *(is_of(x, kind) for kind in common.kinds)])
+    if any(block.demands for block in fork.blocks) or not _taken_out(fork, parts):
+        return None
+    made, *conds = (_chosen(fork.cond, *both) for both in zip(*parts))
+    return MixedNumber("the value", made, common.kinds, conds, again)
+
+
+def _chosen(cond: Tensor, then: Any, otherwise: Any) -> Tensor:
+    if isinstance(then, bool) and isinstance(otherwise, bool):
+        return cond if then else apply("logical_not", cond)
+    return apply("select", cond, then, otherwise)
+
+
+def _taken_out(fork: Fork, values: Sequence[Sequence[Any]]) -> bool:
+    """Whether some values of each side could be computed outside of it, where they are then."""
+    nodes: list[Node] = []
+    for of, block in zip(values, fork.blocks):
+        if not all(_collect(value.value, block, nodes) for value in of if isinstance(value, Tensor)):
+            return False
+    for node in nodes:
+        node.block = fork.trace.block
+    return True
 
 
 def _of_one_type(a: Tensor, b: Tensor) -> bool:

@@ -247,6 +247,9 @@ def cast(t: Tensor, element: DType) -> Tensor:
     if t.element is element:
         return t if not t.weak else Tensor(t.value, layout=t.layout)
     v = t.value
+    if (trace := current()) is not None and (whole := trace.exact.get(v)) is not None:
+        if whole.type.dtype is element or element.is_float or element.is_complex:
+            return cast(Tensor(whole), element)  # the same number, by one way for all types that it may have
     if v.node.op is OPS["constant"] and t.weak:
         return Tensor(constant(v.node.attrs["value"], element))
     if v.node.op is OPS["dim"] and t.weak == "int":
@@ -254,7 +257,7 @@ def cast(t: Tensor, element: DType) -> Tensor:
             _demand_fit(v.node.attrs["expr"], element)
         return Tensor(emit(OPS["dim"], (), {"expr": v.node.attrs["expr"], "dtype": element})[0])
     attrs: dict[str, Any] = {"dtype": element}
-    if t.weak == "int" and element.is_integer and current() is not None:
+    if t.weak == "int" and element.is_integer and trace is not None:
         attrs["mode"] = RAISE  # Python's int has to fit
     (result,) = emit(OPS["cast"], (v,), attrs, (resolved(v).with_dtype(element),))
     return Tensor(result, layout=t.layout)

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.registry import OPS, OpError
+from ....dialects.registry import OpError
 from ...diagnostics import located
-from ..trace.graph import Value
 from ..trace.undefined import Unusable
 
 __all__ = ["Operators"]
@@ -148,36 +147,12 @@ def _foreign(x: Any) -> bool:
     return isinstance(x, (str, bytes, type(None), dict, set))
 
 
-def _has_merged_number(v: Value) -> bool:
-    """Whether `v` is computed from a number that a branch or a loop gives: there an int may become a float."""
-    seen, left = set[Value](), [v]
-    while left and len(seen) < _MOST_SEEN:
-        value = left.pop()
-        seen.add(value)
-        node = value.node
-        if not value.type.dims and (node.regions or node.op is OPS["select"]):
-            return True
-        left += [operand for operand in node.operands if operand not in seen]
-    return bool(left)
-
-
-#: So many values are looked at for where a number is from.
-_MOST_SEEN = 200
-
-
 def _in_place(target: Any, result: Any) -> Any:
     """What an augmented assignment leaves: the array written, or a new value where NumPy has an immutable scalar."""
     if target.ndim == 0 and not target.boxed:
         return result
     with located():
         if not np.can_cast(result.dtype, target.dtype, "same_kind"):
-            if _has_merged_number(result.value):
-                raise OpError(
-                    f"whether a {result.element} is stored in place into {target.user_type}, which NumPy refuses, may"
-                    " depend on which branch gives a number",
-                    "convert the number: int(v), or float(v) and x = x + …",
-                    "TX0319",
-                )
             raise OpError(
                 f"cannot store {result.element} in place into {target.user_type}",
                 "NumPy refuses this too; write x = x + … instead",

@@ -92,6 +92,8 @@ class Trace:
         self.denied: list[Value] = []
         #: By a condition, one that is true where that is false.
         self.opposites: dict[Value, Value] = {}
+        #: Of a number of one type or another: the value of which one of one type was made, exactly.
+        self.exact: dict[Value, Value] = {}
         #: By identity: an object that a branch made, of one value of several, and its condition.
         self.made_where: dict[int, tuple[Any, Tensor]] = {}
         #: Views of all kinds, as long as they are referred to.

@@ -20,18 +20,8 @@ COUNT = int(os.environ.get("TXC_PROGRAMS", "60"))
 INTERPRETED = {"jit": 3000, "tx": 300, "eager": 300}
 
 
-#: Seeds whose programs have a known fault, and what that is; a test says when one is mended.
-KNOWN = {
-    ("jit", 126): "staging meets a TypeError, Python meets an IndexError before it",
-    ("jit", 439): "isinstance of a number whose type changes from one iteration to the next",
-    ("jit", 1496): "np.array of max(0.0, x.sum()): the data decide its type",
-}
-
-
 def check(seeds: range, way: str, *, by_code: bool) -> None:
     for seed in seeds:
-        if (way, seed) in KNOWN:
-            continue
         program = generate(seed, way=way)
         outcome = compare(program, way, by_code=by_code)
         assert outcome.verdict not in FAULTS, f"seed {seed}: {program.calls}\n{program.text}{outcome.detail}"
@@ -48,11 +38,6 @@ def test_programs(way: str, first: int):
 )
 def test_interpreted_programs(way: str, first: int):
     check(range(first, first + 100), way, by_code=False)
-
-
-@pytest.mark.parametrize(("way", "seed"), KNOWN)
-def test_known_faults_are_faults(way: str, seed: int):
-    assert compare(generate(seed, way=way), way, by_code=False).verdict in FAULTS
 
 
 def small(*lines: str, calls: tuple[str, ...] = ("np.arange(3.0), 1",)) -> Program:
