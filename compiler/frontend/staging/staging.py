@@ -93,9 +93,33 @@ def trace_function(
 
     The sizes whose symbols are in `fixed` are numbers, which makes them facts.  The arrays that share one of the
     `storages` are views on it.  With `views`, results share memory as NumPy's do.
+
+    Loops hand on copies of arrays where nobody can tell.  Where one can, all is run again with loops that hand on
+    which array it is.
     """
+    try:
+        return _traced(function, arguments, fixed, storages, views)
+    except TxcError as error:
+        if error.code not in _OF_REFERENCES:
+            raise
+        try:
+            return _traced(function, arguments, fixed, storages, views, refers=True)
+        except Exception:
+            raise error from None
+
+
+#: The errors of loops whose variables refer to one array or another.
+_OF_REFERENCES = frozenset({"TX0291", "TX0292", "TX0315", "TX0319"})
+
+
+def _traced(
+    function: Callable[..., Any], arguments: Sequence[Argument], fixed: Mapping[str, int],
+    storages: Sequence[Storage], views: bool, refers: bool = False,
+) -> Traced:  # fmt: skip
+    """`trace_function`; with `refers`, loops hand on which array a variable refers to."""
     with Trace(function.__name__) as trace:
         runtime = StagedRuntime()
+        runtime.captures.refers = refers
         trace.captures, trace.has_rooms = runtime.captures, True
         for storage in storages:
             share(trace, storage)

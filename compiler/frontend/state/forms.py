@@ -23,7 +23,7 @@ from ..trace.undefined import Undefined, Unusable
 from .growing_lists import GrowingList, Stack
 from .merging import same_value
 from .mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
-from .one_of import MOST_OPTIONS, Method, OneOf, any_of
+from .one_of import MOST_OPTIONS, Method, OneOf, any_of, one_of_a_loop
 from .resized import as_arrays
 from .sharing import is_array
 from .staged_dicts import StagedDict
@@ -294,8 +294,7 @@ class _Either(Form):
             value = option.made(leaves, again)
             if not _is_missing(value):
                 options.append((value, as_tensor(cond)))
-        text = f"{self.label!r} is of one kind or another in a loop of compiled code"
-        return OneOf(self.label, text, "test which it is where it is used", options, again)
+        return one_of_a_loop(self.label, options, again)
 
 
 def _as_items(label: str, value: Any, other: Any) -> Form | None:

@@ -24,7 +24,6 @@ from ....dialects.registry import OpError
 from ...diagnostics import TxcError, user_loc
 from ..staging.break_lowering import GENERATED_PREFIX
 from ..staging.regions import Hints, SharedStart, Unsettled, is_inside, is_seen
-from ..tensor.apply import apply
 from ..tensor.composite_views import roots
 from ..tensor.tensor import Tensor
 from ..trace.captures import Captures
@@ -48,7 +47,7 @@ from .iterators import KeptIterator
 from .merging import described, is_known_view, same_value
 from .mixed_numbers import Common, Kind, MixedNumber, kinds_of, of_one_type
 from .one_of import OneOf
-from .references import Reference, options_of
+from .references import Noted, Reference, referred
 from .resized import as_arrays, is_one_array
 from .sharing import is_array, shared_again
 from .staged_dicts import StagedDict, in_one_order, is_missing, may_miss
@@ -164,7 +163,7 @@ class LoopState:
         self.learnt = Learnt() if learnt is None else learnt
         self.roots, self.is_outside, self.carries, self.unset = roots, captures.is_outside, carries, unset
         self.runs, self.follows, self.own, self.count, self.ran = runs, follows, tuple(own), count, ran
-        self.refers, self.peels, self.again = refers, peels, again
+        self.refers, self.peels, self.again = refers or captures.refers, peels, again
         self.loops, self.unknown = captures.loops, captures.unset
         #: What iterations hand on that is no number, and the numbers of its leaves among what is carried.
         self.forms: dict[Location, Form] = {}
@@ -173,9 +172,12 @@ class LoopState:
         self.references_before = self.references_after = Counter[int]()
         #: The variables, by identity, that an iteration found without a value, and used as such.
         self.found_unset: set[int] = set()
-        #: Variables that refer to one of several arrays, and the numbers of what is carried that says to which.
+        #: What refers to one of several arrays, and the numbers of what is carried that says to which.
         self.references: dict[Location, Reference] = {}
-        self.bools: dict[Location, list[int]] = {}
+        self.which: dict[Location, range] = {}
+        #: Of these, those that a loop may do without; and what turned out to refer to no such arrays.
+        self.wished: set[Location] = set()
+        self.unreferable: set[Location] = set()
         #: By identity: a list that each iteration appends to, an item, how many, and where they are gathered.
         self.grown: dict[int, tuple[GrowingList, Item, int, Stack | None]] = {}
         #: What loops around this one append to it.
@@ -245,16 +247,16 @@ class LoopState:
             self._join()
             self.locations = [*self.carried, *self.last]
             #: Passed on as it is, so that errors can say that they are of this loop.
-            self.given = [Undefined(p.label) if p in self.last else self.before.at(p) for p in self.locations]
-            self.given = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, self.given)]
+            given = [Undefined(p.label) if p in self.last else self.before.at(p) for p in self.locations]
+            self.given: list[Any] = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, given)]
             self.resized = {i for i, location in enumerate(self.locations) if location in self.resizable}
             self.vectors: set[int] = set()
             names = [p.label for p in self.locations]
             for i, location in enumerate(self.locations):
                 if (reference := self.references.get(location)) is not None:
                     starts = reference.starts()
-                    self.bools[location] = [len(self.given) + k for k in range(len(starts))]
-                    self.given[i] = reference.own_start()
+                    self.which[location] = range(len(self.given), len(self.given) + len(starts))
+                    self.given[i] = Undefined(location.label)
                     self.given += starts
                     names += [f"which array {location.label} is"] * len(starts)
             for number, (grown, item, each, stack) in self.grown.items():
@@ -290,7 +292,8 @@ class LoopState:
                 if isinstance(cause, Unsettled) and cause.index >= len(self.locations):
                     raise
                 if isinstance(cause, SharedStart):
-                    if not self._may_refer(cause.name):
+                    location = next((p for p in self.locations if p.label == cause.name), None)
+                    if location is None or not self._may_refer(location):
                         raise FirstApart(error, refers=True) from None
                     continue
                 self._give_up(self.locations[cause.index], error, isinstance(cause, Unsettled) and cause.resized)
@@ -321,54 +324,72 @@ class LoopState:
         self.before.restore()
         self.several = []
 
-    def _may_refer(self, name: str) -> bool:
-        """Let a variable refer to several arrays; False where it does, or cannot."""
-        location = next((p for p in self.locations if p.label == name), None)
-        if not self.refers or location is None or location in [*self.references, *self.last, *self.resizable]:
-            return False
+    def _may_refer(self, location: Location, is_wished: bool = False) -> bool:
+        """Let a location refer to one of several arrays; False where it does, or cannot.
+
+        `is_wished`: the loop can do without, so where that fails it is tried without.
+        """
+        if location in self.wished:
+            self.wished.remove(location)
+            self.unreferable.add(location)
+            del self.references[location]
+            return True
+        others = [*self.references, *self.unreferable, *self.last, *self.resizable, *self.forms]
         given = self.before.at(location)
-        if not is_array(given):
+        if not self.refers or location in others or referred(given) is None:
             return False
-        self.references[location] = Reference(given)
+        if location not in self.carried:
+            self.carried.append(location)
+        self.references[location] = Reference(location.label, given, self.again)
+        if is_wished:
+            self.wished.add(location)
         return True
 
     def _is_resized(self, location: Location, value: Any) -> bool:
         """Whether a value is one of several arrays, and the sizes of the variable may change."""
         return location in self.resizable and is_one_array(value, self.before.at(location))
 
-    def _which(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> tuple[Tensor, list[Any]]:
-        """What a variable that may refer to several arrays hands on: its own one, and which of the others it is.
+    def _which(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> list[Any]:
+        """What the loop carries that says which array a location refers to.
 
         SharedStart where it is another variable's as well, or what no later iteration can refer to.
         """
         location = self.locations[i]
-        reference, value, block = self.references[location], handed[i], require().region
-        conds: list[Any] = [False] * (len(reference.arrays) + len(reference.moving))
-        begins: list[list[Any]] = [[0] * len(view.steps) for view in reference.moving]
-        own: list[tuple[Tensor, Any]] = []
-        learnt = False
-        for array, cond in options_of(value):
-            if reference.note(array, cond, conds, begins):
+        reference, block = self.references[location], require().region
+        noted, given = Noted(reference), [arguments[k] for k in self.which[location]]
+        kept = reference.own_among(given)
+        mine: list[Tensor] = []
+        for array, cond in referred(handed[i]) or self._refuse_to_refer(location):
+            if reference.note(noted, array, cond):
                 continue
-            if array is arguments[i] or (self._is_own(array) and not _among(array, arguments)):
-                own.append((array, cond))
-                learnt |= not reference.has_own
-                reference.has_own = True
-            elif not reference.add(array, block):
-                # What stands for the array of a variable is none of those from before: that refers to several as well.
-                other = next((p for p, a in zip(self.locations, arguments) if a is array), location)
-                raise SharedStart(self.given, (location if other in self.references else other).label)
-            else:
+            if _among(array, kept) or self._is_its_own(array, arguments):
+                mine += roots(array)
+                if not reference.note_own(noted, array, cond):
+                    if not reference.add_own(array):
+                        self._refuse_to_refer(location)
+                    raise _Again
+            elif reference.add(array, block):
                 raise _Again
-        mine = [root for array, _ in own for root in roots(array)]
+            else:
+                # What stands for the array of a variable is none of those from before: that refers to several as well.
+                standing = (p for p, a in zip(self.locations, arguments) if _among(a, roots(array)))
+                other = next(standing, location)
+                self._refuse_to_refer(location if other in self.references else other)
         if any(_among(root, mine) for k, other in enumerate(handed) if k != i for root in _roots(other)):
-            raise SharedStart(self.given, location.label)
-        if learnt:
-            raise _Again
-        made = own[-1][0] if own else arguments[i]
-        for array, cond in own[-2::-1]:
-            made = apply("select", cond, array, made)
-        return made, reference.carried(conds, begins)
+            self._refuse_to_refer(location)
+        return reference.carried(noted, kept)
+
+    def _refuse_to_refer(self, location: Location) -> NoReturn:
+        raise SharedStart(self.given, location.label)
+
+    def _is_its_own(self, array: Tensor, arguments: Sequence[Any]) -> bool:
+        """Whether an array came to be in iterations, and is no part of what a variable holds that others see."""
+        given = dict(zip(map(id, arguments), self.given))
+        return (
+            self._is_own(array)
+            and not _among(array, arguments)
+            and not any(is_seen(given[id(root)], self.is_shared) for root in roots(array) if id(root) in given)
+        )
 
     def is_shared(self, owner: Tensor) -> bool:
         """Whether more than one variable, or place that hangs on one, held an array or a view of it before the loop."""
@@ -446,6 +467,8 @@ class LoopState:
 
     def _give_up(self, location: Location, error: TxcError, only_sizes: bool) -> None:
         """A variable whose type changes may be set anew by each iteration: then it needs nothing from before."""
+        if self._may_refer(location, is_wished=True):
+            return
         if not location.is_variable or location in self.last:
             raise error
         self.carried.remove(location)
@@ -497,7 +520,7 @@ class LoopState:
         """What a location holds behind the loop: the array from before, which others see, where no iteration ran."""
         given = self.given[i]
         if (reference := self.references.get(self.locations[i])) is not None:
-            return reference.value([found[k] for k in self.bools[self.locations[i]]], value)
+            return reference.value([found[k] for k in self.which[self.locations[i]]])
         if value is given or not isinstance(value, Tensor) or not (value.ndim or value.boxed):
             return value
         always = self.handed[i]
@@ -558,7 +581,7 @@ class LoopState:
         given: list[tuple[Location, Any]] = [(location, UNSET) for location in self.local]
         for location, value in zip(self.locations, arguments):
             if (reference := self.references.get(location)) is not None:
-                value = reference.value([arguments[k] for k in self.bools[location]], value)
+                value = reference.value([arguments[k] for k in self.which[location]])
             unread = location in self.last and not location.label.startswith(GENERATED_PREFIX)
             given.append((location, UNSET if unread else value))
         given += [(location, self._formed(location, arguments)) for location in self.forms]
@@ -596,14 +619,20 @@ class LoopState:
         which = {i: self._which(i, arguments, handed) for i, p in enumerate(self.locations) if p in self.references}
         self.handed = handed
         self.aliases = [[] if i in which else self._others_of(i, arguments, handed) for i in range(len(handed))]
+        if any(
+            others and not self._is_one(handed[i], i) and self._may_refer(self.locations[i], is_wished=True)
+            for i, others in enumerate(self.aliases)
+        ):
+            raise _Again
         self.ends = [[None if i in which else self._made(i, value)] for i, value in enumerate(handed)]
         self._share_items(arguments, handed)
-        sized = [v for v in handed if isinstance(v, OneOf) and is_one_array(v, v.options[0][0])]
+        own = [v for i, v in enumerate(handed) if i not in which]
+        sized = [v for v in own if isinstance(v, OneOf) and is_one_array(v, v.options[0][0])]
         made = dict(zip(map(id, sized), as_arrays(sized)))
         given = [Undefined(p.label) if v is UNSET else made.get(id(v), v) for p, v in zip(self.locations, handed)]
-        for i, (own, conds) in which.items():
-            given[i] = own
-            given += conds
+        for i, carried in which.items():
+            given[i] = arguments[i]
+            given += carried
         for location, form in self.forms.items():
             instead = iter([arguments[k] for k in self.leaves[location]])
             given += form.leaves(_at(after, location), instead, self.again)
@@ -624,11 +653,11 @@ class LoopState:
             elif location not in carried:
                 learnt |= self._changed(location, was.get(key, UNSET), now.get(key, UNSET))
             elif self._is_of_other_type(location, now.get(key, UNSET)):
-                found = self._has_form(location, was[key], now[key]) or self._cannot_change(
-                    location, was[key], now[key]
-                )
-                learnt |= found
-            elif not is_number(now.get(key, UNSET)) and not self._is_resized(location, now.get(key, UNSET)):
+                ends = was[key], now[key]
+                learnt |= self._has_form(location, *ends) or self._cannot_change(location, *ends)
+            elif location not in self.references and not (
+                is_number(now.get(key, UNSET)) or self._is_resized(location, now.get(key, UNSET))
+            ):
                 learnt |= self._no_number(location, was.get(key, UNSET), now.get(key, UNSET))
         return learnt
 
@@ -737,6 +766,8 @@ class LoopState:
             as_it_is = array is arguments[i] or all(is_inside(r, block) and r is not arguments[i] for r in of)
             part = all(r is arguments[i] for r in of) and is_apart
             if not (as_it_is or part) or any(_among(r, others) for r in of):
+                if self._may_refer(self.locations[i], is_wished=True):
+                    raise _Again
                 name = self.locations[i].label
                 raise OpError(
                     f"{name} is one of several arrays after an iteration, of which one is another variable's as well",
@@ -896,6 +927,8 @@ class LoopState:
 
     def _no_number(self, location: Location, was: Any, now: Any) -> bool:
         """A location changes to, or from, what is no number."""
+        if referred(now) is not None and self._may_refer(location, is_wished=True):
+            return True
         if location in self.last:
             generated = location.label.startswith(GENERATED_PREFIX) and not isinstance(now, MixedNumber)
             plain = now is UNSET or generated

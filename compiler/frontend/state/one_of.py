@@ -23,7 +23,7 @@ from ..trace.demands import Ended, demand
 from ..trace.graph import Block
 from ..trace.undefined import UNSET, Unusable
 
-__all__ = ["MOST_OPTIONS", "Method", "OneOf", "any_of", "one_of_in"]
+__all__ = ["MOST_OPTIONS", "Method", "OneOf", "any_of", "one_of_a_loop", "one_of_in"]
 
 #: The most values of which one may be: each use has a branch for each.
 MOST_OPTIONS = 8
@@ -152,6 +152,12 @@ class OneOf(Unusable):
     __eq__: Any
     __ne__: Any
     __hash__ = __contains__ = __str__ = __format__ = __delitem__ = __delattr__ = Unusable._used  # pyright: ignore
+
+
+def one_of_a_loop(label: str, options: Sequence[tuple[Any, Tensor]], fork: Callable[..., Any]) -> OneOf:
+    """What a location holds that iterations leave a value of one kind or another in; `fork` is as for `OneOf`."""
+    text = f"{label!r} is of one kind or another in a loop of compiled code"
+    return OneOf(label, text, "test which it is where it is used", options, fork)
 
 
 class Method(OneOf):

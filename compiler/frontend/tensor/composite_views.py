@@ -196,7 +196,7 @@ class Perhaps(Derived):
         return bool(self._views)
 
     def sources(self) -> Sequence[Tensor]:
-        return (self._source,)
+        return () if self._answered and self._views is False else (self._source,)
 
     def own_strides(self) -> tuple[Dim, ...] | None:
         if self._either is not None or not self._answered:

@@ -142,6 +142,8 @@ class Captures:
         self.loops: list[Any] = []
         #: What is known of loops that were staged before, by where they stand and what they carry (`learnt_of`).
         self.learnt: dict[Any, Any] = {}
+        #: Whether what loops let refer to arrays from before them is kept apart from a copy of these (`references`).
+        self.refers = False
 
     def is_outside(self, value: Any) -> bool:
         """Whether an object is not the function's own, so that it cannot change."""

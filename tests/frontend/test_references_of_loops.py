@@ -1,0 +1,383 @@
+"""Variables, attributes and keys that iterations let name one array or another, of any sizes: stores go where Python's
+go, also where nobody knows while compiling which array that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.diagnostics import TxcError
+
+X = np.arange(6.0)
+Y = np.arange(6.0)[::-1] * 2
+M = np.arange(12.0).reshape(3, 4)
+I32 = np.arange(6, dtype="i4")
+CASES: list[Any] = []
+
+
+def case(*calls: tuple[Any, ...]) -> Callable[[Any], Any]:
+    def noted(f: Any) -> Any:
+        CASES.append(pytest.param(f, calls, id=f.__name__))
+        return f
+
+    return noted
+
+
+# One of two arrays of one type
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 3), (I32, I32 * 2, 2), (X.astype("c16"), Y.astype("c16"), 2))
+def stored_behind(x, y, n):
+    v = x
+    for i in range(n):
+        if x[i] > 0:
+            v = y
+    x *= 2
+    v[0] = 7
+    return v
+
+
+@case((X, Y, 0), (X, Y, 2))
+def loops_in_loops(x, y, n):
+    z = y
+    for _i in range(len(x)):
+        for _j in range(n):
+            y = x
+    y[1::2] = 5
+    return x, y, z
+
+
+@case((X, Y, 0), (X, Y, 3))
+def attribute(x, y, n):
+    box = SimpleNamespace(x=x)
+    for i in range(n):
+        if x[i] > 0:
+            box.x = y
+    x *= 3
+    box.x[1] = 8
+    return box.x
+
+
+@case((X, Y, 0), (X, Y, 4))
+def key_of_a_dict(x, y, n):
+    record = {"v": 0.0, "x": y}
+    for _i in range(n):
+        for _j in range(len(x)):
+            record["x"] = x
+    x[0] = 9
+    return record["x"], record
+
+
+@case((X, Y, 2.0), (X, Y, 9.0), (X, Y, 99.0))
+def left_by_break(x, y, most):
+    v = x
+    s = 0.0
+    for i in range(len(x)):
+        s += y[i]
+        if s > most:
+            v = y
+            break
+    y -= 1
+    v += 1
+    return v
+
+
+@case((X, Y, 3), (X, Y, 0), (X, Y, 6))
+def left_by_return(x, y, n):
+    v = x
+    for i in range(n):
+        v[i] = 4
+        if x[i] + y[i] > 8:
+            return v
+        v = y
+    v[0] = 1
+    return v
+
+
+@case((X, Y, Y * 3, 0), (X, Y, Y * 3, 1), (X, Y, Y * 3, 2), (X, Y, Y * 3, 5))
+def turns(x, y, z, n):
+    k = 0
+    while k < int(x[n]):
+        x[1] += 1
+        x, y, z = z, x, y
+        k += 1
+    x[0] = -1
+    return x, y, z
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 4))
+def part_of_one_that_changes(x, y, n):
+    u = x
+    v = y
+    k = 0
+    while k < n:
+        v[0] = k + 10
+        v = u[::-1]
+        if k % 2:
+            u = y
+        k += 1
+    return x, u, v
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 2), (X, Y, 5))
+def back_and_forth(x, y, n):
+    v = x
+    for i in range(n):
+        v = v[::-1]
+        v[1] = i
+        y += v
+    return v
+
+
+# Of several shapes and dtypes
+
+
+@case((M, X, 0), (M, X, 1), (M, X, 4), (M.T, X, 2), (M[::-1, ::2], X, 3))
+def transposed(m, x, n):
+    b = m
+    for i in range(n):
+        if x[i] > 1:
+            b = m.T
+    b[1] = 5
+    return b
+
+
+@case((X, M, 0), (X, M, 2), (X, M.T, 2), (X, np.asfortranarray(M), 3))
+def flattened(x, m, n):
+    a = x
+    for _i in range(n):
+        m += m
+        a = m.reshape(-1)
+    m[0, 0] = 3
+    a[1] = 4
+    return a
+
+
+@case((X, M, 0), (X, M, 3), (X, M.T, 2))
+def read_only(x, m, n):
+    a = x
+    for i in range(n):
+        m[i] += i
+        a = m.diagonal()
+    m += 1
+    return a
+
+
+@case((X, I32, 0), (X, I32, 2), (X, I32, 6))
+def two_dtypes(x, y, n):
+    v = x
+    s = 0.0
+    for i in range(n):
+        v[0] = i + 2
+        if x[i] > 1:
+            v = y
+        s += v.sum()
+    v[1] = 50
+    return v, s
+
+
+@case((X, M, 0), (X, M, 1), (X, M, 3))
+def two_ranks(x, m, n):
+    v = x
+    k = 0
+    while k < n:
+        v[...] = v + 1
+        v = m if v is x else x
+        k += 1
+    return v.sum(), k
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 5))
+def one_of_its_own(x, y, n):
+    w = x[:3]
+    for i in range(n):
+        w[0] = 100 + i
+        if i % 2:
+            w = y
+        else:
+            w = np.ones(2) * i
+    w += 1
+    return w
+
+
+@case((X, 0), (X, 1), (X, 2), (X, 3))
+def swaps_of_two_sizes(x, n):
+    v, w = x, x[:2]
+    for i in range(n):
+        v, w = w, v
+        v[0] = i
+    v[1:] = 5
+    return v, w
+
+
+@case((X, 0), (X, 2), (X, 3))
+def swaps_of_two_sizes_while(x, n):
+    v, w = x, x[:0]
+    k = 0
+    while k < n:
+        k += 1
+        v, w = w, v
+    v[1:] = v[1:] * 2
+    return v, w
+
+
+@case((X, Y, M, 0), (X, Y, M, 1), (X, Y, M, 4))
+def several(x, y, m, n):
+    v = x
+    for i in range(n):
+        if i == 1:
+            v = y[1:]
+        elif i == 2:
+            v = m
+        elif i == 3:
+            v = m[0]
+        v += 10
+    return v
+
+
+# Views at other places, of other sizes
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 4), (I32, I32 + 1, 3))
+def longer_parts(x, y, n):
+    v = x
+    for i in range(n):
+        v = y[0:i]
+        y += 2
+    v[:1] = -1
+    return v
+
+
+@case((X, 0), (X, 1), (X, 3), (X, 9))
+def shorter_parts(x, n):
+    v = x
+    for i in range(n):
+        v += i
+        v = v[1:]
+    x += 1
+    v[-1:] = 70
+    return v
+
+
+@case((X, Y, 0), (X, Y, 2), (X, Y, 5))
+def shorter_where(x, y, n):
+    v = x
+    for i in range(n):
+        if y[i] < 8:
+            continue
+        v = v[2:]
+        v[:1] = 40 + i
+    v *= 2
+    return v
+
+
+@case((M, 0), (M, 1), (M, 2), (M, 3))
+def rows_and_ends(m, n):
+    v = m[0, :1]
+    for i in range(n):
+        v += 1
+        v = m[i, i % 4 : i % 4 + 2]
+    v -= 5
+    return v
+
+
+@case((M, 0), (M, 1), (M, 3))
+def rows_in_branches(m, n):
+    a = m[2]
+    for i in range(n):
+        a[0] = 50 + i
+        if a[1] > 6:
+            a = m[i]
+    m += 1
+    return a
+
+
+@case((X, 0), (X, 1), (X, 4))
+def falling_parts(x, n):
+    v = x
+    for i in range(n):
+        v[0] = 20 + i
+        v = x[i::-1]
+    v += 1
+    return v
+
+
+@case((X, Y, 0), (X, Y, 2), (X, Y, 3))
+def parts_while(x, y, n):
+    k = 0
+    v = y
+    while k < n and y.mean() > -9:
+        k += 1
+        v = y[k : 2 * k]
+        v -= 1
+    y -= 1
+    return v, v.sum()
+
+
+@case((X, M, 1, 0), (X, M, 1, 3), (X, M, 3, 1))
+def outer_and_inner(x, m, n, r):
+    v = x
+    for i in range(n):
+        for j in range(r):
+            v[0] += 1
+            v = m[i, j:]
+        v = v[:2]
+    m *= 2
+    v[-1] = 0
+    return v
+
+
+def copies(call: tuple[Any, ...]) -> list[Any]:
+    return [x.copy("K") if isinstance(x, np.ndarray) else x for x in call]
+
+
+def flat(value: Any) -> list[Any]:
+    parts = value.values() if isinstance(value, dict) else value
+    return [leaf for p in parts for leaf in flat(p)] if isinstance(value, (tuple, list, dict)) else [value]
+
+
+@pytest.mark.parametrize(("f", "calls"), CASES)
+def test_stores_go_where_references_lead(f: Any, calls: tuple[tuple[Any, ...], ...]) -> None:
+    compiled = txc.jit(f)
+    for call in calls:
+        here, there = copies(call), copies(call)
+        got, expected = compiled(*here), f(*there)
+        for x, y in zip(flat([got, here]), flat([expected, there]), strict=True):
+            assert np.asarray(x).dtype == np.asarray(y).dtype
+            np.testing.assert_array_equal(x, y, err_msg=str(call))
+
+
+def test_what_is_read_only_stays_so() -> None:
+    def f(x: np.ndarray, m: np.ndarray, n: int) -> np.ndarray:
+        a = x
+        for i in range(n):
+            if x[i] > 0:
+                a = m.diagonal()
+        a[0] = 5
+        return a
+
+    compiled = txc.jit(f)
+    np.testing.assert_array_equal(compiled(X.copy(), M, 1), f(X.copy(), M, 1))
+    for g in (f, compiled):
+        with pytest.raises(ValueError, match="read-only"):
+            g(X.copy(), M, 3)
+
+
+def test_an_array_of_each_iteration_under_two_names_is_refused() -> None:
+    @txc.jit
+    def f(x: np.ndarray, n: int) -> np.ndarray:
+        v, w = x, x[1:]
+        for i in range(n):
+            v[0] = i
+            w[1] = 7
+            if x[i] < 1:
+                v = w = np.ones(3) * i
+        return v
+
+    with pytest.raises(TxcError, match="TX0291"):
+        f(X, 3)
