@@ -28,6 +28,10 @@ class OpError(ValueError):
         self.message, self.hint, self.code = message, hint, code
 
 
+class CertainError(OpError):
+    """An error of each iteration of the loops around it that comes to it: none of its sizes varies with these."""
+
+
 class _Required:
     def __repr__(self) -> str:
         return "required"

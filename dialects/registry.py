@@ -27,6 +27,7 @@ from .params import (
     INHABITED,
     RAISE,
     REQUIRED,
+    CertainError,
     OpError,
     Param,
     axes,
@@ -44,9 +45,9 @@ from .scalar.language import ScalarBuilder, Value
 from .types import DTYPES, DType, Interval, TensorType, dtype, tensor_type
 
 __all__ = [
-    "INEXACT", "INHABITED", "OPS", "RAISE", "REQUIRED", "Composite", "Map", "Op", "OpError", "Param", "Reduction",
-    "Scan", "Structural", "View", "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param", "find_op",
-    "float_param", "int_param", "ints", "mode", "op",
+    "INEXACT", "INHABITED", "OPS", "RAISE", "REQUIRED", "CertainError", "Composite", "Map", "Op", "OpError", "Param",
+    "Reduction", "Scan", "Structural", "View", "axes", "axis", "bool_param", "choice", "dims_param", "dtype_param",
+    "find_op", "float_param", "int_param", "ints", "mode", "op",
 ]  # fmt: skip
 
 

@@ -315,3 +315,61 @@ def test_a_float_stored_into_integers_is_an_int_that_fits(where: str, element: s
     compiled = txc.jit(stores)
     for value in (-1.0, -0.5, 255.9, 256.0, 1e10, 1e30, math.nan, math.inf, 2.5):
         assert outcome(compiled, value) == outcome(stores, value), value
+
+
+def divided_by_counters(x, g):
+    s = 0
+    for i in range(len(x)):
+        x[i] = 7
+        s += g // (i - 2) + g % (i - 2)
+    return s
+
+
+def divided_by_counters_behind_a_test(x, g):
+    s, t = 0, 0.0
+    for i in range(len(x)):
+        if x[i] != 2:
+            q, r = divmod(g, i - 2)
+            s += q * r
+            t += g / (i - 2) + 2.5 // (i - 2)
+    return s, t
+
+
+def divided_by_counters_of_counters(x, g):
+    h = 1
+    for i in range(len(x)):
+        for j in range(i):
+            h += g // (i - j - 1 - 4 * (j > i))
+            x[j] += h
+    return h
+
+
+def divided_by_counters_in_a_while(x, g):
+    k, s = 5, 0
+    while k > x[0]:
+        k -= 1
+        s += g // k + k // (g + 8)
+    return s
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        divided_by_counters, divided_by_counters_behind_a_test, divided_by_counters_of_counters,
+        divided_by_counters_in_a_while,
+    ],
+)  # fmt: skip
+def test_ints_are_divided_by_counters_that_may_be_zero(f):
+    compiled = txc.jit(f)
+    for n in (1, 2, 3, 6):
+        for g in (0, 7, -7, -8):
+            theirs, ours = np.arange(float(n)), np.arange(float(n))
+            try:
+                expected = f(theirs, g)
+            except ZeroDivisionError as error:
+                with pytest.raises(ZeroDivisionError, match=str(error)):
+                    compiled(ours, g)
+            else:
+                got = compiled(ours, g)
+                assert (type(got), got) == (type(expected), expected)
+            np.testing.assert_array_equal(ours, theirs)

@@ -646,3 +646,70 @@ def test_an_error_of_every_call_of_some_sizes_comes_behind_the_stores_before_it(
         else:
             compiled(ours, other, c)
         np.testing.assert_array_equal(ours, theirs)
+
+
+def stores_into_nothing_behind_a_loop(x, n):
+    v = x[:0]
+    for i in range(n):
+        x[i] += 1
+        if x[i] > 2:
+            v[0] = x[i]
+    return x
+
+
+def stores_into_nothing_in_each_iteration(x, n):
+    v = x[:0]
+    for i in range(n):
+        x[i] += 1
+        v[0] = 5
+    return x
+
+
+def reads_beyond_the_end_behind_sizes_by_values(x, n):
+    w = x[x > 1]
+    x[0] = n
+    if n > 2:
+        x[1] = w.sum()
+    x[2] = x[:2][n]
+    return w
+
+
+def stores_too_much_in_a_while(x, n):
+    v = x[:1]
+    k = 0
+    while k < n and x[0] < 3:
+        x[0] += 1
+        k += 1
+        if x[0] > 1:
+            v[:2] = x[:2]
+    return x
+
+
+def grows_before_it_is_indexed(x, n):
+    v = x[:0]
+    for i in range(n):
+        if i > 1:
+            v[0] = 9
+        v = x[i:]
+    return x
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        stores_into_nothing_behind_a_loop, stores_into_nothing_in_each_iteration,
+        reads_beyond_the_end_behind_sizes_by_values, stores_too_much_in_a_while, grows_before_it_is_indexed,
+    ],
+)  # fmt: skip
+def test_an_index_outside_of_sizes_that_no_iteration_changes_is_an_error_where_it_is_reached(f: Callable[..., Any]):
+    compiled = txc.jit(f)
+    for n in (0, 1, 2, 3):
+        theirs, ours = np.arange(4.0), np.arange(4.0)
+        try:
+            expected = f(theirs, n)
+        except (IndexError, ValueError) as error:
+            with pytest.raises(type(error)):
+                compiled(ours, n)
+        else:
+            np.testing.assert_array_equal(compiled(ours, n), expected)
+        np.testing.assert_array_equal(ours, theirs)

@@ -134,6 +134,27 @@ def back_and_forth(x, y, n):
     return v
 
 
+@case((X, Y, 0), (X, Y, 1), (X, Y, 5))
+def as_many_swaps_as_a_counter_says(x, y, n):
+    for i in range(n):
+        for _j in range(i):
+            x[0] += 1
+            x, y = y, x
+        y[1] += i
+    return x, y
+
+
+@case((M, 0), (M, 2), (M, 3))
+def turns_of_three_in_a_loop(m, n):
+    a, b, c = m
+    for i in range(n):
+        for j in range(1, 2 * i):
+            a, b, c = b, c, a
+            a[j] = i
+    m[0, 0] = 77
+    return a, b, c
+
+
 # Of several shapes and dtypes
 
 

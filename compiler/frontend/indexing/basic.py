@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....dialects.dims.dims import Dim, dim, maximum, minimum, only_call
-from ....dialects.registry import OpError
+from ....dialects.registry import CertainError, OpError
 from ..scalars.python_numbers import as_int
 from ..tensor.apply import apply, as_tensor, is_traced
 from ..tensor.composite_views import IndexedView
@@ -300,7 +300,7 @@ def _position(i: Dim, extent: Dim, axis: int, x: Tensor) -> Dim:
         return offset % extent
     if not inside:
         text = f"index {facts.describe(i)} is out of bounds for dim {axis} of {x.user_type}"
-        raise OpError(text, f"the size there is {facts.describe(extent)}", "TX0251")
+        raise CertainError(text, f"the size there is {facts.describe(extent)}", "TX0251")
     return offset
 
 

@@ -623,10 +623,10 @@ class ControlFlow:
                     again = lambda: self._for(items, body, stop, carries, roots, own, check, peeled, True, cut)  # noqa: E731
                     self._if_it_runs(_ran(items.length), again, roots, carries)
             except Periodic as turns:
-                period = turns.period
+                period, count = turns.period, items.length // turns.period
                 rest = items.length % period
-                rest = rest if isinstance(rest, int) else int(rest)
-                count = items.length // period
+                if isinstance(rest, SymInt) and not require().table.varies(rest.dim):
+                    rest = int(rest)
 
                 def several(i: Any) -> None:
                     for k in range(period):
@@ -634,8 +634,7 @@ class ControlFlow:
 
                 if _runs(count) is not False:
                     self._for(StagedRange(0, count, 1), several, stop, carries, roots, own, check)
-                for k in range(rest):
-                    body(items.at(count * period + k))
+                self._left_over(lambda k: body(items.at(count * period + k)), rest, period, roots, carries)
             except Unrepeatable:
                 if cut:
                     raise staging_error(
@@ -648,6 +647,23 @@ class ControlFlow:
                 own = [*own, *(name for name in carries.after if name not in carries.at_head)]
                 self._for(Some(items, 0, last), body, stop, carries, roots, own, check, peeled, cut=True)
                 body(items.at(last))
+
+    def _left_over(
+        self, iteration: Callable[[int], None], rest: Any, period: int, roots: Roots, carries: Carries, first: int = 0
+    ) -> None:
+        """The iterations behind whole periods, from a `first` one of them on, of which there are `rest`."""
+        if first + 1 == period:
+            return
+        there = rest > first
+
+        def those() -> None:
+            iteration(first)
+            self._left_over(iteration, rest, period, roots, carries, first + 1)
+
+        if isinstance(there, Tensor):
+            self._if_it_runs(there, those, roots, carries)
+        elif there:
+            those()
 
     def _loop(
         self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Carries, roots: Roots,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ....dialects.dims.index_map import IndexMap
-from ....dialects.registry import OPS, OpError
+from ....dialects.registry import OPS, CertainError, OpError
 from ...config.devices import device as on_device
 from ...config.devices import parse_device
 from ...diagnostics import located
@@ -53,7 +53,9 @@ def store(target: Tensor, new: Any, is_fresh: bool = False) -> None:
             a is not b and facts.is_one(a) and not facts.is_one(b) for a, b in zip(target.dims[::-1], source.dims[::-1])
         )
         if grows:
-            raise OpError(f"cannot store {source.user_type} into {target.user_type}", code="TX0221")
+            varies = any(facts.varies(facts.resolve(d)) for d in (*target.dims, *source.dims))
+            kind = OpError if varies else CertainError
+            raise kind(f"cannot store {source.user_type} into {target.user_type}", code="TX0221")
         if source.dims != target.dims:
             common_dims((target, source), "a store")
             source = broadcast_to(source, target.dims, target.layout)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ....dialects.registry import OPS, OpError
+from ....dialects.registry import OPS, CertainError, OpError
 from ....dialects.tx_internal import Empty
 from ....dialects.types import TensorType
 from ....runtime.check_errors import ERRORS
@@ -104,8 +104,8 @@ def end_by(trace: Trace, error: Exception) -> None:
     """End the open block by an error, where that was raised: by the function, or by Python at this place.
 
     Any other is raised, and so is one that left a region, which may not run, and one of sizes or indices where a loop
-    may vary these: not every iteration has it.  What Python says of a name without a value is no error of the program
-    as long as loops around this are not settled.
+    may vary these, which not every iteration has (but see `CertainError`).  What Python says of a name without a value
+    is no error of the program as long as loops around this are not settled.
     """
     with at(error_loc(error) or user_loc()):
         _end_by(trace, error)
@@ -118,7 +118,8 @@ def _end_by(trace: Trace, error: Exception) -> None:
     if not is_pythons(error) or isinstance(error, (NameError, RecursionError)) or not trace.is_outermost(error):
         raise error
     if isinstance(error, OpError):
-        if trace.table.loops and error.code not in _IN_EVERY_ITERATION:
+        certain = error.code in _IN_EVERY_ITERATION or isinstance(error.__cause__, CertainError)
+        if trace.table.loops and not certain:
             raise error
         kind = next(k for k in (IndexError, OverflowError, TypeError, ValueError) if isinstance(error, k))
         demand(trace, False, kind(spelled(trace.table.without_values(error.message))))  # raised in other calls too

@@ -11,7 +11,6 @@ import numpy as np
 from ....dialects.dims.dims import Dim, dim
 from ....dialects.dims.dims import maximum as dim_maximum
 from ....dialects.dims.dims import minimum as dim_minimum
-from ....dialects.registry import OpError
 from ...diagnostics import located
 from .context import current, require, table
 
@@ -72,6 +71,12 @@ class SymInt:
             return getattr(self.tensor(), name)(other)
         return NotImplemented
 
+    def _divided(self, other: Any, compute: Any, name: str, reflected: bool = False) -> Any:
+        """`_with` of a division: computed and checked at run time where the divisor may be zero in some iteration."""
+        if is_integer(other) and not _is_nonzero(self if reflected else other):
+            return getattr(self.tensor(), name)(other)
+        return self._with(other, compute, name, reflected)
+
     def within(self, low: int, high: int) -> bool:
         """Whether it is from `low` to `high` in every call of the version and every iteration, as a fact."""
         facts = table()
@@ -108,20 +113,16 @@ class SymInt:
         return self._with(other, lambda a, b: a * b, "__rmul__", True)
 
     def __floordiv__(self, other: Any) -> Any:
-        _nonzero(other)
-        return self._with(other, lambda a, b: a // b, "__floordiv__")
+        return self._divided(other, lambda a, b: a // b, "__floordiv__")
 
     def __rfloordiv__(self, other: Any) -> Any:
-        _nonzero(self)
-        return self._with(other, lambda a, b: a // b, "__rfloordiv__", True)
+        return self._divided(other, lambda a, b: a // b, "__rfloordiv__", True)
 
     def __mod__(self, other: Any) -> Any:
-        _nonzero(other)
-        return self._with(other, lambda a, b: a % b, "__mod__")
+        return self._divided(other, lambda a, b: a % b, "__mod__")
 
     def __rmod__(self, other: Any) -> Any:
-        _nonzero(self)
-        return self._with(other, lambda a, b: a % b, "__rmod__", True)
+        return self._divided(other, lambda a, b: a % b, "__rmod__", True)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -147,8 +148,8 @@ class SymInt:
             return self.tensor() ** other
         if not is_integer(other) and not isinstance(other, float):
             return NotImplemented
-        if other < 0:
-            _nonzero(self)
+        if other < 0 and not _is_nonzero(self):
+            return self.tensor() ** other
         # Of a negative number a root is complex, and large powers raise OverflowError.
         if abs(other) <= 16 and self.within(0, 1 << 53):
             return _computed("pow", self, float(other))
@@ -340,8 +341,11 @@ def _bitwise(x: Any) -> bool:
     return is_integer(x) or isinstance(x, bool)
 
 
-def _nonzero(x: Any) -> None:
-    """Refuse to divide by an int that is zero, or may be in a loop; that one is not is a fact."""
+def _is_nonzero(x: Any) -> bool:
+    """Whether a divisor is not zero, as a fact; False where it may be in some iteration of a loop.
+
+    ZeroDivisionError where it is zero.
+    """
     zero: bool | None = isinstance(x, (bool, int, float, complex)) and x == 0
     if isinstance(x, SymInt) and current() is not None:
         facts = table()
@@ -349,15 +353,9 @@ def _nonzero(x: Any) -> None:
             zero = None if not (facts.decide(0, "<", x.dim) or facts.decide(x.dim, "<", 0)) else False
         else:
             zero = bool(facts.decide(x.dim, "==", 0, "a divisor"))
-    if zero is None:
-        with located():
-            raise OpError(
-                "an int is divided by one that may be zero in some iteration of a loop",
-                "divide by np.float64(i), or np.int64(i) for // and %, which have a result there, or start behind zero",
-                "TX0233",
-            )
     if zero:
         raise ZeroDivisionError("division by zero" if isinstance(x, float) else "integer division or modulo by zero")
+    return zero is not None
 
 
 #: Floats hold all ints up to this one.
@@ -368,7 +366,8 @@ def _quotient(a: Any, b: Any) -> Any:
     """``a / b`` of ints, one of them known at run time, or of an int and a float."""
     if not all(is_integer(x) or isinstance(x, (bool, float, complex)) for x in (a, b)):
         return NotImplemented
-    _nonzero(b)
+    if not _is_nonzero(b):
+        return SymInt.functions.as_tensor(a) / b.tensor()
     if all(is_integer(x) for x in (a, b)) and any(not exactly_float(x) for x in (a, b)):
         return int(a) / int(b)
     # Facts say that it is exact, and of no zero: nothing is left to be checked.
