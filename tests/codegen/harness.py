@@ -7,7 +7,7 @@ temporaries may be written: what is outside would be somebody else's memory, whe
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,6 +18,7 @@ from xdsl.dialects import arith, builtin, complex, func, math
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect
 
+import txc
 from txc.compiler.codegen.emit.function import symbols_of
 from txc.compiler.codegen.emit.module import emit_llvm
 from txc.compiler.codegen.target.llvm_backend import (
@@ -28,9 +29,11 @@ from txc.compiler.codegen.target.llvm_backend import (
     load_object,
 )
 from txc.compiler.codegen.target.target import Target
+from txc.compiler.driver.options import Options
+from txc.compiler.pipeline import run_stages
 from txc.dialects.attributes import BufferInfo, BufferType, DimAttr, DimsAttr, OrderAttr
 from txc.dialects.dims.dims import Dim, Sym, dim
-from txc.dialects.ir_text import read_module
+from txc.dialects.ir_text import ir_text, read_module
 from txc.dialects.kernel import KERNEL
 from txc.dialects.loop import LOOP
 from txc.dialects.order import Order
@@ -46,6 +49,14 @@ def _serial_pool(pool: Any, function: int, context: int, chunks: int, threads: i
     call = _CHUNK(function)
     for chunk in reversed(range(chunks)):  # no order is promised
         call(context, chunk, chunk % threads)
+
+
+def text_at(stage: str, function: Callable[..., Any], *args: Any, **options: Any) -> str:
+    """What a function's program is at a stage of IR, for packed arrays; nothing behind it is compiled."""
+    graph = txc.jit(function, **options).graph(*args)
+    module = run_stages(graph, Options.of(**options), stop_after=stage).module
+    assert module is not None
+    return ir_text(module)
 
 
 def parse(text: str) -> ModuleOp:

@@ -17,10 +17,11 @@ from txc.compiler.driver.options import Options
 from txc.compiler.frontend.tensor.apply import apply
 from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
-from txc.compiler.pipeline import run_stages
 from txc.passes.cost.model import Machine
 from txc.passes.schedule.sort import argsort32, samplesort
 from txc.passes.schedule.sort.radix import LONG
+
+from ..codegen.harness import text_at
 
 DTYPES = ["?", "i1", "u1", "i2", "u4", "i8", "u8", "f2", "bf16", "f4", "f8", "c8", "c16"]
 #: Sizes on both sides of those where digits get wider, and of none.
@@ -393,7 +394,7 @@ def same_in_all_stages_in_small_buckets(sort: Callable[[Any], Any], x: np.ndarra
         graph = trace.finish(sort(trace.array_input("x", x)))
     report = bisect(graph, {"x": x}, Options.of(passes=BY_NETWORKS))
     assert report.culprit is None, str(report)
-    assert "loop.partition" in str(run_stages(graph, Options.of(passes=BY_NETWORKS), stop_after="loops").module)
+    assert "loop.partition" in text_at("loops", sort, x, passes=BY_NETWORKS)
 
 
 @pytest.mark.parametrize(("name", "n"), [("i4", 600), ("f8", 150)])
