@@ -141,8 +141,8 @@ GRAPHS = _graphs()
 def digests(name: str) -> dict[str, str]:
     """By target, eight letters of the digest for each stage that the program gets to, or of why it does not."""
     found: dict[str, str] = {}
+    graph = GRAPHS[name]()
     for target_name, target, machine in _targets():
-        graph = GRAPHS[name]()
         try:
             end = "ptx" if target.is_gpu else "llvm"
             stages = run_stages(
