@@ -31,6 +31,8 @@ __all__ = ["LONGEST", "ModuleParser", "ModulePrinter", "broken", "ir_text", "rea
 
 #: Letters of a line, where it can be broken.
 LONGEST = 120
+#: How a string literal has the bytes that it does not have as they are.
+_ESCAPED = {b: f"\\{b:02X}" for b in (*range(0x20), 0x22, *range(0x7F, 0x100))} | {0x5C: "\\\\"}
 
 
 class ModulePrinter(Printer):
@@ -60,6 +62,10 @@ class ModulePrinter(Printer):
             super().print_float(value, type)
         else:
             self.print_string(text)
+
+    def print_bytes_literal(self, bytestring: bytes) -> None:
+        """As the base class has it, which writes each letter by a call: strings are most of what a module prints."""
+        self.print_string(f'"{bytestring.decode("latin-1").translate(_ESCAPED)}"')
 
     def print_op_attributes(
         self,

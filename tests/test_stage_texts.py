@@ -5,11 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, complex, func, math
+from xdsl.printer import Printer
 
 from txc.compiler.cli.universe import UNIVERSE
 from txc.compiler.codegen.target.llvm_backend import gpu_target
@@ -19,7 +21,7 @@ from txc.compiler.frontend.tx.errors import load_text
 from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.instrumentation import InstrumentationOptions
 from txc.compiler.pipeline import run_stages
-from txc.dialects.ir_text import ir_text, read_module
+from txc.dialects.ir_text import ModulePrinter, ir_text, read_module
 from txc.passes.cost.model import Machine
 
 from .test_ir_fingerprints import GOLDEN, GRAPHS
@@ -141,3 +143,11 @@ def test_texts_are_the_same_in_each_process():
         for seed in (1, 2, 3)
     }  # fmt: skip
     assert len(texts) == 1 and len(texts.pop().splitlines()) > 10
+
+
+def test_strings_are_written_as_xdsl_does() -> None:
+    for given in (bytes(range(256)), b"", 'a "name" \\ é\n'.encode()):
+        ours, theirs = StringIO(), StringIO()
+        ModulePrinter(stream=ours).print_bytes_literal(given)
+        Printer(stream=theirs).print_bytes_literal(given)
+        assert ours.getvalue() == theirs.getvalue()
