@@ -314,3 +314,19 @@ def test_every_pair_is_met():
         if not (k + step + length) % 3
     }
     assert len(met) == len(KINDS) * (len(KINDS) - 1)
+
+
+def items_of_ranges(x):
+    k, out = 7, []
+    for i in range(int(x[0])):
+        k = i
+        out.append(i)
+        if x[1] > 2:
+            break
+    n = 2 if x[1] > 1 else np.int64(3)
+    return k, isinstance(k, int), out, [j for j in range(n)], sum(range(n))
+
+
+def test_items_of_ranges_are_ints():
+    """Whatever their bounds are: numbers of the data, and of one type or another."""
+    check(items_of_ranges, *((np.array(x),) for x in ([3.0, 1.0], [0.0, 3.0], [4.0, 5.0])))

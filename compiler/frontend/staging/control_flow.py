@@ -754,7 +754,7 @@ class ControlFlow:
             return self.all_(lambda: self.not_(stopped), lambda: inside)
 
         def iteration() -> None:
-            body(at.cell_contents)
+            body(Tensor(at.cell_contents.value, weak="int"))
             at.cell_contents = at.cell_contents + counted.step
 
         name = f"{GENERATED_PREFIX}counter"

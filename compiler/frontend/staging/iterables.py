@@ -49,6 +49,10 @@ class StagedRange(StagedIterable):
         self.start, self.stop, self.step = start, stop, step
 
     @property
+    def bounds(self) -> tuple[Any, Any, Any]:
+        return self.start, self.stop, self.step
+
+    @property
     def length(self) -> Any:
         one = 1 if self.rises else -1
         return sym_max(0, (self.stop - self.start + self.step - one) // self.step)
