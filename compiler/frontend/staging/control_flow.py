@@ -148,13 +148,17 @@ class ControlFlow:
         first, *rest = terms
         value = first()
         if not rest:
-            return value if whole else self.truth(value)
+            return value if whole else self._as_condition(self.truth(value))
         test = self.truth(value)
         if not isinstance(test, Tensor):
             return (value if whole else test) if bool(test) is decides else self._logic(rest, decides, whole)
         decided = value if whole else decides
         sides = [lambda: decided, lambda: self._logic(rest, decides, whole)]
         return self._fork(test, *(sides if decides else sides[::-1]), "the value")
+
+    def _as_condition(self, found: Any) -> Any:
+        """A truth as a bool of Python's, so that those of all terms are of one type."""
+        return Tensor(as_bool(found).value, weak="bool") if isinstance(found, Tensor) else found
 
     def not_(self, value: Any) -> Any:
         if isinstance(value, SymInt):

@@ -105,7 +105,7 @@ def trace_function(
         try:
             return _traced(function, arguments, fixed, storages, views, refers=True)
         except Exception:
-            raise error from None
+            raise error from error.__cause__
 
 
 #: The errors of loops whose variables refer to one array or another.

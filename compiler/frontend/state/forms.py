@@ -27,6 +27,7 @@ from .one_of import MOST_OPTIONS, Method, OneOf, any_of, one_of_a_loop
 from .resized import as_arrays
 from .sharing import is_array
 from .staged_dicts import StagedDict
+from .state import UNSET
 
 __all__ = ["Form", "Items", "NoForm", "Number", "lists_in", "options_in"]
 
@@ -62,7 +63,7 @@ class Form:
             for other, _ in rest:
                 form = form.joined(other)
             return form
-        if is_array(value) or isinstance(value, Unusable):
+        if is_array(value) or isinstance(value, (Stack, Unusable)):
             raise NoForm
         if isinstance(value, (Tensor, SymInt)):
             return Number(label, Common.of(value))
@@ -162,6 +163,11 @@ class Number(Form):
         found = self.common.joined(value) if kinds_of(value) else None
         return self if found is self.common else None if found is None else Number(self.label, found)
 
+    def leaves(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
+        if value is UNSET:  # a flag says so, and the value is any
+            return [next(instead) for _ in range(self.size)]
+        return super().leaves(value, instead, again)
+
     def _leaves_of(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
         if self.size == 1:
             return [value]
@@ -181,7 +187,7 @@ class _Parts(Form):
         super().__init__(label)
         self.value, self.keys = value, _keys(value)
         if parts is None:
-            parts = [Form.of(f"{label}[{k!r}]", part) for k, part in zip(self.keys, _parts(value))]
+            parts = [_form_of_part(f"{label}[{k!r}]", part) for k, part in zip(self.keys, _parts(value))]
         self.parts = parts
         self.size = sum(part.size for part in parts)
         self.vectors = _behind(parts, 0)
@@ -204,6 +210,14 @@ class _Parts(Form):
         if isinstance(self.value, dict):
             return StagedDict(zip(self.keys, parts))
         return GrowingList(parts) if isinstance(self.value, list) else like(self.value, parts)
+
+
+def _form_of_part(label: str, part: Any) -> Form:
+    """The form of a part of a container: an array has one where it is the same in all iterations.
+
+    One that came to be in an iteration never is: each staging of the body makes another object.
+    """
+    return _Fixed(label, part) if is_array(part) else Form.of(label, part)
 
 
 class Items(Form):

@@ -439,6 +439,8 @@ class LoopState:
         try:
             form = self.forms.get(location) or Form.of(location.label, was)
             for value in options_in(now):
+                if value is UNSET and location.label.startswith(GENERATED_PREFIX):
+                    continue
                 if value is not self.heads.get(location):  # which is what there was before it
                     form = form.joined(value)
         except NoForm:
@@ -891,6 +893,13 @@ class LoopState:
 
     def _last(self, location: Location, value: Any) -> bool:
         """Learn what the last iteration leaves in a variable that each sets anew."""
+        if isinstance(value, MixedNumber):
+            if location.label.startswith(GENERATED_PREFIX):  # a flag says whether it has a value
+                self.forms[location] = Number(location.label, Common.of(value))
+                self.local.pop(location, None)
+                return True
+            if self._has_form(location, UNSET, value):
+                return True
         if not location.label.startswith(GENERATED_PREFIX):
             runs = self.runs()
             if runs is None:
@@ -902,8 +911,6 @@ class LoopState:
                 self.closed[location] = closed
                 return False
             self.closed.pop(location, None)
-            if isinstance(value, MixedNumber) and self._has_form(location, UNSET, value):
-                return True
             elsewhere = isinstance(value, Tensor) and _is_array(value) and not self._is_own(value)
             if elsewhere or not is_number(value):
                 if self.count is not None:
