@@ -18,6 +18,7 @@ from ....dialects.scalar.program import ScalarProgram, Step
 from ....dialects.types import DTYPES, DType, tensor_type
 from ..staging import regions
 from ..staging.staging import StagedRuntime
+from ..state.mixed_numbers import as_one_number
 from ..tensor.apply import as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import current
@@ -71,7 +72,7 @@ def traced(f: Callable[..., Any], kinds: Sequence[DType], together: bool = False
             staged = StagedRuntime(None, inner.captures).fn(f)  # what it takes from outside is a fact of the trace
             before, inner.binds = inner.binds, False
             try:
-                result = as_tensor(staged(scalars) if together else staged(*scalars))
+                result = as_tensor(as_one_number(staged(scalars) if together else staged(*scalars)))
             except Ended as end:  # for scalars of any value, which needs no call to be known
                 raise end.error from None
             finally:

@@ -15,6 +15,7 @@ from ....dialects.registry import OpError
 from ...call.signature import like
 from ...diagnostics import located
 from ..numpy import creation
+from ..state.mixed_numbers import as_one_number
 from ..tensor.apply import as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import current
@@ -134,7 +135,7 @@ def _flat(value: Any) -> tuple[list[Any], Any]:
     if isinstance(value, (tuple, list)):
         items = [_flat(v) for v in value]
         return [leaf for leaves, _ in items for leaf in leaves], like(value, [s for _, s in items])
-    return [value], None
+    return [as_one_number(value)], None
 
 
 def _nested(structure: Any, leaves: Any) -> Any:

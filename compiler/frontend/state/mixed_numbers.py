@@ -17,8 +17,9 @@ import numpy as np
 from ....dialects.dims.dims import Dim
 from ....dialects.registry import OPS
 from ....dialects.types import DTYPES, DType, dtype
+from ...diagnostics import user_loc
 from ..scalars.python_numbers import as_float
-from ..tensor.apply import as_tensor, cast
+from ..tensor.apply import as_tensor, cast, common_dtype
 from ..tensor.leaves import element_of
 from ..tensor.tensor import Tensor
 from ..trace.context import require, table
@@ -26,7 +27,7 @@ from ..trace.graph import Value
 from ..trace.symint import SymInt
 from .one_of import OneOf, any_of
 
-__all__ = ["Common", "Kind", "MixedNumber", "common_value", "is_of", "kinds_of", "of_one_type"]
+__all__ = ["Common", "Kind", "MixedNumber", "as_one_number", "common_value", "is_of", "kinds_of", "of_one_type"]
 
 _PYTHONS = {bool: "bool", int: "int", float: "float", complex: "complex"}
 _ELEMENTS = {"bool": DTYPES["bool"], "int": DTYPES["i64"], "float": DTYPES["f64"], "complex": DTYPES["c128"]}
@@ -164,6 +165,19 @@ def of_one_type(value: Any) -> Any:
         return value
     weak = [kind.weak for kind in value.kinds]
     return Tensor(value.common.value, weak=max(weak, key=[*_ELEMENTS].index) if all(weak) else "")
+
+
+def as_one_number(value: Any) -> Any:
+    """A number where there can be one of one dtype only: promoted as NumPy promotes its types, Python's where all are.
+
+    TxcError where that dtype does not hold it exactly.  Any other value is itself.
+    """
+    if not isinstance(value, MixedNumber):
+        return value
+    element = common_dtype([Tensor(derived.value, weak=derived.weak) for derived in value._derived])
+    if not _holds_all(element, value.common.element):
+        raise value.error(user_loc())
+    return Tensor(cast(value.common, element).value, weak=of_one_type(value).weak)
 
 
 def is_of(value: Any, kind: Kind) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ....dialects.dims.dims import Dim, size_name
 from ....dialects.registry import OpError
+from ..state.mixed_numbers import as_one_number
 from ..tensor.apply import as_tensor, cast
 from ..tensor.tensor import Tensor
 from ..trace.graph import DimTable
@@ -73,6 +74,7 @@ def substituted(declared: Dim, sizes: Mapping[str, Any]) -> Dim | None:
 
 
 def _typed_argument(name: str, p: Parameter, value: Any) -> Any:
+    value = as_one_number(value)
     if p.type.is_int:
         if is_integer(value):
             return value
@@ -109,7 +111,7 @@ def typed_results(
     name: str, declared: Sequence[Annotation], value: Any, sizes: Mapping[str, Any], table: DimTable
 ) -> Any:
     """What a function returns, numbers in their declared dtype; OpError where a result is not of its declared type."""
-    given = value if isinstance(value, tuple) else (value,)
+    given = tuple(map(as_one_number, value if isinstance(value, tuple) else (value,)))
     for one in given:
         if isinstance(one, Unusable):  # of one type or another, which no declaration says
             raise OpError(one.reason, one.hint, "TX0312")
