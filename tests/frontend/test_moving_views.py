@@ -330,6 +330,18 @@ def parts_of_rows(x, n):
     return x
 
 
+@case((M, 4), (M, 0), (M, 1), (M - 9, 4))
+def left_where_a_row_is_taken(x, n):
+    p = x[0]
+    for i in range(n):
+        p += 1
+        if p[0] > 9:
+            break
+        p = x[i]
+    p[1] = -1
+    return x
+
+
 def copies(call: tuple[Any, ...]) -> list[Any]:
     return [x.copy("K") if isinstance(x, np.ndarray) else x for x in call]
 
@@ -358,19 +370,3 @@ def test_two_names_of_an_array_of_an_iteration_are_refused() -> None:
 
     with pytest.raises(TxcError, match="TX0291"):
         f(M, 3)
-
-
-def test_a_view_whose_place_only_a_branch_knows_is_not_stored_into_behind_it() -> None:
-    @txc.jit
-    def f(x: np.ndarray, n: int) -> np.ndarray:
-        p = x[0]
-        for i in range(n):
-            p += 1
-            if p[0] > 9:
-                break
-            p = x[i]
-        p[1] = -1
-        return x
-
-    with pytest.raises(TxcError, match="p may be an array that others refer to, or a part of one"):
-        f(M.copy(), 4)

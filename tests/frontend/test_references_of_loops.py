@@ -261,6 +261,15 @@ def several(x, y, m, n):
     return v
 
 
+@case((X,), (X * 0 + 1,), (-X,), (X[:1],))
+def never_stored_into(x):
+    v = x
+    for i in range(len(x) * 3):
+        if x[i % len(x)] > 0:
+            v = x[1:]
+    return v
+
+
 # Views at other places, of other sizes
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.diagnostics import TxcError
 from txc.compiler.frontend.trace.graph import Graph
 
 X = np.arange(12.0).reshape(3, 4) - 4
@@ -545,6 +544,16 @@ def looks_ahead(x, n):
     return x
 
 
+def walks_out_of_a_row(x, n):
+    s = 0.0
+    m = np.outer(x, x)
+    for k in range(n - 2):
+        x[0] += 1
+        for j in range(n):
+            s += m[k, j]
+    return x + s
+
+
 def triangle(x, n):
     y = x[1:] * 1
     for i in range(n):
@@ -553,13 +562,22 @@ def triangle(x, n):
     return y
 
 
-@pytest.mark.parametrize("f", [walks, walks_around, looks_ahead, triangle], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [walks, walks_around, looks_ahead, walks_out_of_a_row, triangle], ids=lambda f: f.__name__
+)
 def test_an_index_stays_inside_in_every_iteration(f: Any):
     jitted = txc.jit(f)
     for n in (3, 0, 1, 2, -1):
         mine, numpys = X.copy(), X.copy()
         np.testing.assert_array_equal(jitted(mine, n), f(numpys, n))
         np.testing.assert_array_equal(mine, numpys)
-    if f in (walks, walks_around):
-        with pytest.raises(TxcError, match=r"index i is out of bounds for dim 0 of .* in some iteration of its loop"):
-            jitted(X.copy(), 4)
+    for n in (4, 9, 2, 5):
+        mine, numpys = X.copy(), X.copy()
+        try:
+            expected = f(numpys, n)
+        except IndexError:
+            with pytest.raises(IndexError):
+                jitted(mine, n)
+        else:
+            np.testing.assert_array_equal(jitted(mine, n), expected)
+        np.testing.assert_array_equal(mine, numpys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -196,8 +197,8 @@ def _counted_masks(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Any]]:
 def _checked_by_call(x: Tensor, items: list[Any]) -> list[Any]:
     """Integers that nobody knows to be inside while compiling, as index arrays: calls check them.
 
-    They belong to dims whose size values decide, follow from such a size, or count iterations of which some would be
-    outside, where a branch or another loop may keep them from it.
+    They belong to dims whose size values decide, follow from such a size, or count iterations of which some are
+    outside, or may be, where a branch or another loop may keep them from it.
     """
     trace = current()
     if trace is None or not (trace.bound or table().loops):
@@ -222,7 +223,9 @@ def _is_checked(i: Dim, extent: Dim, trace: Trace) -> bool:
     why = "an index in a loop"
     if facts.decide(-extent, "<=", i, why) and facts.decide(i, "<", extent, why):
         return False
-    return bool(trace.conditional_depth) or any(facts.lowest(room) is None for room in (i + extent, extent - 1 - i))
+    return bool(trace.conditional_depth) or not all(
+        lowest is not None and facts.settle(dim(0), "<=", lowest, why) for lowest in _rooms(i, extent)
+    )
 
 
 def _check_mask(mask: Tensor, x: Tensor, axis: int) -> None:
@@ -305,20 +308,22 @@ def _position(i: Dim, extent: Dim, axis: int, x: Tensor) -> Dim:
 
 
 def _check_iterations(i: Dim, extent: Dim, axis: int, x: Tensor) -> None:
-    """Refuse an index that leaves the dim in some iteration of the loops around it.
+    """Refuse an index of a function of txc's that leaves the dim in some iteration of the loops around it.
 
-    Where the index may not be used in each, in a branch or a while, calls check it (`_checked_by_call`).
+    Others are checked by calls (`_checked_by_call`).
     """
     facts, trace = table(), current()
     if trace is not None and trace.conditional_depth:
         return
-    for room in (i + extent, extent - 1 - i):
-        lowest = facts.lowest(room)
-        if lowest is None:
-            continue
-        if facts.settle(dim(0), "<=", lowest, f"an index of dim {axis} in a loop") is False:
+    for lowest in _rooms(i, extent):
+        if lowest is not None and not facts.settle(dim(0), "<=", lowest, f"an index of dim {axis} in a loop"):
             text = f"index {i} is out of bounds for dim {axis} of {x.user_type} in some iteration of its loop"
             raise OpError(text, f"the size there is {facts.describe(extent)}", "TX0251")
+
+
+def _rooms(i: Dim, extent: Dim) -> Iterator[Dim | None]:
+    """How far an index is inside of each end of a dim in the iteration where that is least; None: it is not known."""
+    return map(table().lowest, (i + extent, extent - 1 - i))
 
 
 def _bound(v: Any, extent: Dim, low: Dim, high: Dim, why: str) -> Dim:
