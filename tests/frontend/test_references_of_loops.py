@@ -270,6 +270,46 @@ def never_stored_into(x):
     return v
 
 
+# Of their own, of other sizes in each iteration
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 4), (I32, I32[::-1].copy(), 5))
+def counted_ones(x, y, n):
+    w = x[:0]
+    for i in range(n):
+        if y[i] > 3:
+            w = np.arange(i) * x.dtype.type(2)
+        w[:1] = 9
+    x += 1
+    return w
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 4))
+def selected_ones(x, y, n):
+    w = y
+    k = 0
+    while k < n:
+        w[-1] = 30 + k
+        w = x[x > k] if k % 2 else y
+        k += 1
+    w *= 2
+    return w, w.sum()
+
+
+@case((X, M, 0), (X, M, 1), (X, M, 2), (X, M, 3))
+def selected_in_loops(x, m, n):
+    w = x[:2]
+    for i in range(n):
+        for j in range(i):
+            w[0] += j
+            if m[i, j] > 4:
+                w = x[x > m[j, i]]
+            elif i > 1:
+                w = np.concatenate([x[:i], x[:j]])
+        x[0] += w.sum()
+    return w, x
+
+
 # Views at other places, of other sizes
 
 

@@ -259,6 +259,7 @@ class LoopState:
                     self.given[i] = Undefined(location.label)
                     self.given += starts
                     names += [f"which array {location.label} is"] * len(starts)
+                    self.resized |= {len(self.given) - len(reference.own) + k for k in reference.resized}
             for number, (grown, item, each, stack) in self.grown.items():
                 assert self.count is not None
                 if stack is None:

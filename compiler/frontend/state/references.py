@@ -30,6 +30,7 @@ from ..trace.symint import as_dim, symint
 from ..trace.undefined import Undefined
 from .choice import Choice
 from .one_of import Method, OneOf, any_of, one_of_a_loop
+from .resized import as_arrays
 from .sharing import dims_in, is_array
 
 __all__ = ["Noted", "Reference", "options_of", "referred"]
@@ -174,8 +175,9 @@ class Reference:
         self.arrays = [array for array, _ in referred(given) or ()]
         #: Views that iterations take elsewhere in each.
         self.moving: list[_Moving] = []
-        #: An array of each type that iterations make.
+        #: An array of each type that iterations make; the numbers of those whose sizes change.
         self.own: list[Tensor] = []
+        self.resized: set[int] = set()
 
     @property
     def shared(self) -> Sequence[Tensor | _Moving]:
@@ -193,8 +195,14 @@ class Reference:
         """What a loop carries that says which array it is; `own` are those that it keeps where it made no others."""
         owns = [any(c is None for _, c in of) or any_of([c for _, c in of]) for of in noted.own]
         places = [cast(as_tensor(place), DTYPES["i64"]) for of in noted.places for place in of]
-        made = [_one(of) if of else kept for of, kept in zip(noted.own, own)]
+        made = [self._made(of) if of else kept for of, kept in zip(noted.own, own)]
         return [*noted.conds, *owns, *places, *made]
+
+    def _made(self, options: Sequence[tuple[Tensor, Any]]) -> Tensor:
+        """The elements of one of some arrays of its own."""
+        if len({_type_of(array) for array, _ in options}) == 1:
+            return _one(options)
+        return as_arrays([self._one_of(self.name, [(array, as_tensor(cond)) for array, cond in options])])[0]
 
     def own_among(self, carried: Sequence[Any]) -> Sequence[Any]:
         """The own arrays among what the loop carries."""
@@ -218,11 +226,18 @@ class Reference:
 
     def note_own(self, noted: Noted, array: Tensor, cond: Any) -> bool:
         """Note that it is an array that came to be in the iteration; False where none of that type is known."""
-        for kind, of in zip(self.own, noted.own):
-            if _type_of(kind) == _type_of(array):
-                of.append((array, cond))
-                return True
-        return False
+        number = self._own_number(array)
+        if number is None:
+            return False
+        noted.own[number].append((array, cond))
+        return True
+
+    def _own_number(self, array: Tensor) -> int | None:
+        numbers = range(len(self.own))
+        same = next((k for k in numbers if k not in self.resized and _type_of(self.own[k]) == _type_of(array)), None)
+        if same is not None or not self.resized:
+            return same
+        return next((k for k in self.resized if _rank_of(self.own[k]) == _rank_of(array)), None)
 
     def value(self, carried: Sequence[Any]) -> Any:
         """What it refers to where the loop carries this: one array, or one of several types."""
@@ -265,10 +280,13 @@ class Reference:
         return len(self.shared) + len(self.own) >= MOST_ARRAYS
 
     def add_own(self, array: Tensor) -> bool:
-        """Note a type of arrays that iterations make; False where its sizes vary with these."""
+        """Note a type of arrays that iterations make; False where there are too many."""
         facts = table()
-        if self._is_full() or any(facts.varies(facts.resolve(d)) for d in array.type.dims):
+        varies = any(facts.varies(facts.resolve(d)) for d in array.type.dims)
+        if self._is_full() or (varies and not require().binds):
             return False
+        if varies:
+            self.resized.add(len(self.own))
         self.own.append(array)
         return True
 
@@ -286,6 +304,11 @@ class Reference:
 def _type_of(array: Tensor) -> Any:
     """What arrays have in common of which one may stand for another."""
     return array.element, table().resolve_all(array.type.dims), array.layout
+
+
+def _rank_of(array: Tensor) -> Any:
+    """What arrays have in common that differ in their sizes only."""
+    return array.element, array.ndim, array.layout
 
 
 def _one(options: Sequence[tuple[Tensor, Any]]) -> Tensor:
