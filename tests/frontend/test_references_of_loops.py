@@ -310,6 +310,70 @@ def selected_in_loops(x, m, n):
     return w, x
 
 
+# Beside what is no array
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 4))
+def a_dict_with_an_array(x, y, n):
+    record = {"v": 0.0, "x": y}
+    for i in range(len(x)):
+        x[i] += 2
+        if x[i] > n:
+            record = {q: x[q] for q in range(2)}
+        if i >= n:
+            break
+    y += 1
+    return record
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 4))
+def an_array_or_none(x, y, n):
+    v = None
+    for i in range(n):
+        y[i] += 1
+        if x[i] > 0:
+            v = y
+    if v is not None:
+        v[0] = 60
+    return v
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 4))
+def a_part_or_a_number(x, y, n):
+    v = 2.5
+    k = 0
+    while k < n and y[k] > 0:
+        v = x[1:3]
+        x[1] += v[1]
+        k += 1
+    v *= 2
+    return v
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 4))
+def a_pair_of_arrays(x, y, n):
+    pair = (x, 0)
+    for i in range(n):
+        pair[0][1] += 1
+        pair = (x, i)
+        if y[i] < 5:
+            break
+    x *= 2
+    return pair
+
+
+@case((X, Y, 2.0), (X, Y, 99.0), (X, Y, -1.0))
+def bound_by_a_loop_that_is_left(x, y, most):
+    for i in range(len(x)):
+        if x[i] > most:
+            break
+        y[i] = 0
+        v = y
+    y += 1
+    try_it = x[0] + most >= 0
+    return v if try_it else x  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
 # Views at other places, of other sizes
 
 

@@ -3,7 +3,8 @@
 A *form* is what a location holds before and after each iteration has in common.  Its *leaves* are what differs:
 numbers, which the loop carries as it carries those of variables, and for each kind of value that there may be a bool
 that says whether it is there.  What is not there is anything of its type.  A list of numbers of one type that gets
-longer or shorter has its items as a vector, whose size changes.
+longer or shorter has its items as a vector, whose size changes.  An array from before the loop is no leaf: it is the
+same one, or part of one, wherever it is.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from .growing_lists import GrowingList, Stack
 from .merging import same_value
 from .mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
 from .one_of import MOST_OPTIONS, Method, OneOf, any_of, one_of_a_loop
+from .references import is_older, is_same_place
 from .resized import as_arrays
 from .sharing import is_array
 from .staged_dicts import StagedDict
@@ -63,6 +65,8 @@ class Form:
             for other, _ in rest:
                 form = form.joined(other)
             return form
+        if isinstance(value, Tensor) and is_array(value) and is_older(value):
+            return _Fixed(label, value)
         if is_array(value) or isinstance(value, (Stack, Unusable)):
             raise NoForm
         if isinstance(value, (Tensor, SymInt)):
@@ -128,13 +132,15 @@ class Form:
 
 
 class _Fixed(Form):
-    """One value that cannot change, the same in all iterations."""
+    """One value that cannot change, the same in all iterations; or one array from before the loop."""
 
     def __init__(self, label: str, value: Any):
         super().__init__(label)
         self.value = value
 
     def _with(self, value: Any) -> Form | None:
+        if is_array(value) or is_array(self.value):
+            return self if is_array(value) and is_array(self.value) and is_same_place(value, self.value) else None
         if value is self.value or same_value(value, self.value):
             return self
         return Number.joining(self.label, Common.of(self.value), value) if kinds_of(self.value) else None
@@ -187,7 +193,7 @@ class _Parts(Form):
         super().__init__(label)
         self.value, self.keys = value, _keys(value)
         if parts is None:
-            parts = [_form_of_part(f"{label}[{k!r}]", part) for k, part in zip(self.keys, _parts(value))]
+            parts = [Form.of(f"{label}[{k!r}]", part) for k, part in zip(self.keys, _parts(value))]
         self.parts = parts
         self.size = sum(part.size for part in parts)
         self.vectors = _behind(parts, 0)
@@ -210,14 +216,6 @@ class _Parts(Form):
         if isinstance(self.value, dict):
             return StagedDict(zip(self.keys, parts))
         return GrowingList(parts) if isinstance(self.value, list) else like(self.value, parts)
-
-
-def _form_of_part(label: str, part: Any) -> Form:
-    """The form of a part of a container: an array has one where it is the same in all iterations.
-
-    One that came to be in an iteration never is: each staging of the body makes another object.
-    """
-    return _Fixed(label, part) if is_array(part) else Form.of(label, part)
 
 
 class Items(Form):

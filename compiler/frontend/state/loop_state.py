@@ -434,6 +434,8 @@ class LoopState:
         """Let a location be carried by the form that what it holds before and after an iteration have in common."""
         if isinstance(location.holder, KeptIterator):
             return False
+        if referred(was) is not None and referred(now) is not None:
+            return False  # arrays are carried as such
         known = _is_keyed(location) or (location.is_variable and location.label not in self.unknown)
         if (was is UNSET or now is UNSET) and not known:
             return False  # a container changes its structure, or a variable holds something that nobody knows

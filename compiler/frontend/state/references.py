@@ -33,7 +33,7 @@ from .one_of import Method, OneOf, any_of, one_of_a_loop
 from .resized import as_arrays
 from .sharing import dims_in, is_array
 
-__all__ = ["Noted", "Reference", "options_of", "referred"]
+__all__ = ["Noted", "Reference", "is_older", "is_same_place", "options_of", "referred"]
 
 #: The most arrays to which a variable may refer: a store into it is one into each.
 MOST_ARRAYS = 8
@@ -202,7 +202,9 @@ class Reference:
         """The elements of one of some arrays of its own."""
         if len({_type_of(array) for array, _ in options}) == 1:
             return _one(options)
-        return as_arrays([self._one_of(self.name, [(array, as_tensor(cond)) for array, cond in options])])[0]
+        return as_arrays(
+            [one_of_a_loop(self.name, [(array, as_tensor(cond)) for array, cond in options], self._again)]
+        )[0]
 
     def own_among(self, carried: Sequence[Any]) -> Sequence[Any]:
         """The own arrays among what the loop carries."""
@@ -254,7 +256,7 @@ class Reference:
 
     def _find(self, array: Tensor) -> int | None:
         """The number of an array, which it is itself or a view of the same elements, or of moving views."""
-        number = next((k for k, other in enumerate(self.arrays) if _is_same(array, other)), None)
+        number = next((k for k, other in enumerate(self.arrays) if is_same_place(array, other)), None)
         if number is None and self.moving and (view := _view_of(array)) is not None:
             number = next((k for k, views in enumerate(self.moving, len(self.arrays)) if views.is_as(view)), None)
         return number
@@ -377,13 +379,23 @@ def options_of(value: Tensor) -> Sequence[tuple[Tensor, Any]]:
     return value.options if isinstance(value, Choice) else [(value, None)]
 
 
-def _is_same(a: Tensor, b: Tensor) -> bool:
+def is_older(array: Tensor) -> bool:
+    """Whether an array is one from before the iteration that is staged, or the same part of one in each."""
+    facts, at = table(), array
+    while at._parent is not None:
+        if any(facts.varies(facts.resolve(d)) for d in dims_in(at._attrs)):
+            return False
+        at = at._parent
+    return type(at) is Tensor and not inside(at._home, require().region)
+
+
+def is_same_place(a: Tensor, b: Tensor) -> bool:
     """Whether two arrays are one, or views of the same elements of one."""
     if a is b:
         return True
     if a._parent is None or b._parent is None:
         return False
-    if a._op is b._op and resolved_attrs(a._attrs) == resolved_attrs(b._attrs) and _is_same(a._parent, b._parent):
+    if a._op is b._op and resolved_attrs(a._attrs) == resolved_attrs(b._attrs) and is_same_place(a._parent, b._parent):
         return True
     try:
         (owner, first), (other, second) = a.owner(), b.owner()
