@@ -304,6 +304,8 @@ def is_seen(t: Tensor, is_shared: Callable[[Tensor], bool] | None) -> bool:
     """Whether others see what is stored into an array: the caller, another variable, what it is a view of."""
     trace = current()
     while trace is not None and t in trace.stands_for:
+        if is_shared is not None and is_shared(t):  # by variables of a loop around that one
+            return True
         t = trace.stands_for[t]
     if not isinstance(t, Tensor):
         return False

@@ -502,8 +502,8 @@ class LoopState:
             assert stack is not None
             if number in self.shared_items:
                 label, others, carried = self.shared_items[number]
-                final = [behind[self.locations[i]] for i in carried]
-                stack.share([*others, *(v for v in final if isinstance(v, Tensor))], label)
+                final = [array for i in carried for array, _ in referred(behind[self.locations[i]]) or ()]
+                stack.share([*others, *final], label)
             grown.add(stack.flattened() if item.several else stack)
         for location, reason in self.local.items():
             if location not in self.closed and location.label in self.carries.after:
@@ -864,7 +864,9 @@ class LoopState:
             before = [j for j, a in enumerate(arguments) if any(a is root for root in its)]
             outer = [root for root in its if not is_inside(root, trace.region) and not _among(root, arguments)]
             after = [k for k, value in enumerate(handed) if any(_among(root, its) for root in _roots(value))]
-            if any(_among(w, [*outer, *(arguments[i] for i in (*before, *after))]) for w in trace.writes[-1]):
+            # What variables that refer to several arrays hold in the next iteration stands behind the others.
+            later = [k for i in after for k in (i, *self.which.get(self.locations[i], ()))]
+            if any(_among(w, [*outer, *(arguments[i] for i in (*before, *later))]) for w in trace.writes[-1]):
                 raise OpError(
                     f"the list {label} gets arrays that others see, and the loop stores into them",
                     f"append a copy: {label}.append(….copy())",
