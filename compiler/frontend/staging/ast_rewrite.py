@@ -30,6 +30,7 @@ from ..state.liveness import annotate, live_after, live_at_head
 from ..state.unbound import may_be_unbound, note_unbound
 from .break_lowering import NotStaged, rebuild_result, stop_of
 from .induction import counting_of
+from .nodes import children, walk
 
 __all__ = ["RUNTIME", "bound_names", "returns", "rewrite"]
 
@@ -62,10 +63,10 @@ def _bindings(node: ast.AST) -> Iterator[str]:
             yield name
         case ast.MatchMapping(rest=str(name)):
             yield name
-    children = ast.iter_child_nodes(node)
+    below = children(node)
     if isinstance(node, _COMPREHENSIONS):  # its targets are its own; what := binds in it is not
-        children = (n for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
-    for child in children:
+        below = (n for n in walk(node) if isinstance(n, ast.NamedExpr))
+    for child in below:
         yield from _bindings(child)
 
 
@@ -80,7 +81,7 @@ def returns(body: Sequence[ast.stmt]) -> bool:
 def rewrite(function: ast.FunctionDef, free: set[str]) -> ast.FunctionDef:
     """The staged form of a function definition; `free` are names that mean globals or closure variables.
 
-    NotStaged where it holds a construct that has no staged form.
+    Places are missing at what is generated.  NotStaged where it holds a construct that has no staged form.
     """
     return _Stager(free).function(function)
 
@@ -105,8 +106,8 @@ def _nonlocals(node: ast.AST) -> Iterator[str]:
     """The names that a statement declares to be variables of a function around its own."""
     if isinstance(node, ast.Nonlocal):
         yield from node.names
-    elif not isinstance(node, _SCOPES):
-        for child in ast.iter_child_nodes(node):
+    elif not isinstance(node, (*_SCOPES, ast.expr)):
+        for child in children(node):
             yield from _nonlocals(child)
 
 
@@ -125,7 +126,7 @@ class _Stager(ast.NodeTransformer):
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.decorator_list = []
         self.scope(node)
-        return ast.fix_missing_locations(node)
+        return node
 
     def scope(self, node: ast.FunctionDef) -> None:
         """Rewrite a function's body.  Every variable is bound in it once, where nothing runs: parts declare them."""
@@ -145,7 +146,7 @@ class _Stager(ast.NodeTransformer):
         made = [ast.Name(n, ast.Store()) for n in own if n not in parameters]
         if made:
             head.append(ast.If(ast.Constant(False), [ast.Assign([*made], ast.Constant(None))], []))
-        if any(isinstance(w, (ast.For, ast.While)) for s in body for w in ast.walk(s)):
+        if any(isinstance(w, (ast.For, ast.While)) for s in body for w in walk(s)):
             every = ast.Tuple([_load(n) for n in sorted({*own, *parameters})], ast.Load())
             frame = self.call("frame", node, _lambda(every))
             head.append(ast.Assign([ast.Name("__txc_frame", ast.Store())], frame))
@@ -411,7 +412,7 @@ class _Stager(ast.NodeTransformer):
         if isinstance(target, ast.Name):
             return ast.Lambda(_arguments(item), bind(target.id, item))
         binds: list[ast.expr] = []
-        for node in [*ast.walk(target)]:
+        for node in walk(target):
             if isinstance(node, (ast.Attribute, ast.Subscript)):
                 text = "a comprehension that assigns to an attribute or element is not staged"
                 raise NotStaged(node, text, "give the variable a name of its own")

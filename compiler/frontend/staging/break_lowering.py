@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .induction import counting
+from .nodes import children, walk
 
 __all__ = ["GENERATED_PREFIX", "NotStaged", "rebuild_result", "stop_of"]
 
@@ -66,9 +67,9 @@ def _listed(node: ast.Return) -> int | None:
 def _returns_in(node: ast.AST) -> list[ast.Return]:
     if isinstance(node, ast.Return):
         return [node]
-    if isinstance(node, _SCOPES):
+    if isinstance(node, (*_SCOPES, ast.expr)):
         return []
-    return [r for child in ast.iter_child_nodes(node) for r in _returns_in(child)]
+    return [r for child in children(node) for r in _returns_in(child)]
 
 
 def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:
@@ -131,7 +132,7 @@ def _unchanged(body: Sequence[ast.stmt], results: int | None) -> dict[int, ast.e
     """
     around = [s for s in _all(body) if isinstance(s, (*_LOOPS, ast.With, ast.AsyncWith)) and _returns_in(s)]
     returns = {id(r): r for s in around for r in _returns_in(s)}
-    bound = {n.id for s in around for n in ast.walk(s) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    bound = {n.id for s in around for n in walk(s) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     found: dict[int, ast.expr] = {}
     for i in range(1 if results is None else results):
         parts = [r.value.elts[i] if isinstance(r.value, ast.Tuple) and results is not None else r.value
@@ -332,10 +333,10 @@ class _Rewriter:
             if isinstance(node, ast.Name):
                 return node.id == name and isinstance(node.ctx, ast.Load)
             if isinstance(node, ast.For) and any(
-                isinstance(t, ast.Name) and t.id == name for t in ast.walk(node.target)
+                isinstance(t, ast.Name) and t.id == name for t in walk(node.target)
             ):
                 return reads(node.iter) or any(map(reads, node.orelse))
-            return any(map(reads, ast.iter_child_nodes(node)))
+            return any(map(reads, children(node)))
 
         return any(map(reads, self.function.body))
 

@@ -6,6 +6,8 @@ import ast
 import copy
 from typing import NamedTuple
 
+from .nodes import walk
+
 __all__ = ["Counting", "counting", "counting_of"]
 
 
@@ -42,7 +44,7 @@ def counting(node: ast.While) -> Counting | None:
             found = _TURNED.get(_RELATIONS.get(type(relation), ""))
         case _:
             return None
-    rebound = {w.id for s in before for w in ast.walk(s) if isinstance(w, ast.Name) and isinstance(w.ctx, ast.Store)}
+    rebound = {w.id for s in before for w in walk(s) if isinstance(w, ast.Name) and isinstance(w.ctx, ast.Store)}
     if found is None or name in rebound or not all(_constant_over(e, rebound | {name}) for e in (bound, step)):
         return None
     bound, step = copy.deepcopy((bound, step))

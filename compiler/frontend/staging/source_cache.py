@@ -15,6 +15,7 @@ from ...diagnostics import TxcError
 from ..trace.graph import Loc
 from .ast_rewrite import RUNTIME, rewrite
 from .break_lowering import NotStaged
+from .nodes import place, walk
 
 __all__ = ["factory_of", "global_names"]
 
@@ -41,7 +42,8 @@ def factory_of(function: Callable[..., Any]) -> Callable[..., Any] | None:
         [staged, ast.Return(ast.Name(definition.name, ast.Load()))],
         [],
     )
-    module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, definition)], []))
+    place(outer, definition)
+    module = ast.Module([outer], [])
     scope: dict[str, Any] = {}
     exec(compile(module, code.co_filename, "exec"), scope)
     return types.FunctionType(_named(scope["__txc_factory"].__code__, code.co_name), function.__globals__)
@@ -57,12 +59,11 @@ def _definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
         if code.co_name == "<lambda>":
             return _as_definition(_lambda_of(code, _lambdas("".join(inspect.findsource(code)[0]))))
         lines, first = inspect.getsourcelines(function)
-        # A suite keeps the columns, and the text of literals over several lines.
+        # A suite keeps the columns, and the text of literals over several lines; empty lines keep those of the file.
         inner = lines[0][:1].isspace()
-        tree = ast.parse("".join(["if True:\n", *lines] if inner else lines))
+        tree = ast.parse("".join(["\n" * (first - 1 - inner), "if True:\n" * inner, *lines]))
     except (OSError, TypeError, SyntaxError):
         return None
-    ast.increment_lineno(tree, first - 1 - inner)
     body = tree.body[0].body if inner and isinstance(tree.body[0], ast.If) else tree.body
     (definition,) = body if len(body) == 1 else (None,)
     return definition if isinstance(definition, ast.FunctionDef) and definition.name == code.co_name else None
@@ -115,7 +116,7 @@ def _as_definition(node: ast.Lambda | None) -> ast.FunctionDef | None:
 def _mangle(definition: ast.FunctionDef, code: types.CodeType) -> None:
     """Give private attributes (``self.__x``) of a method the names that its class gave them."""
     private = {n.partition("__")[2]: n for n in global_names(code) if n.startswith("_") and not n.startswith("__")}
-    for node in ast.walk(definition):
+    for node in walk(definition):
         if isinstance(node, ast.Attribute) and node.attr.startswith("__") and not node.attr.endswith("__"):
             node.attr = private.get(node.attr[2:], node.attr)
 

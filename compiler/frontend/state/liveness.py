@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from ..staging.nodes import walk
+
 __all__ = ["annotate", "live_after", "live_at_head"]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -17,7 +19,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 def annotate(body: Sequence[ast.stmt], always: set[str]) -> None:
     """Note what is live at the head of each loop and behind each `if` and loop; others may read the names `always`."""
-    inner = {n for s in body for w in ast.walk(s) if isinstance(w, _FUNCTIONS) for n in _names(w, ast.Load)}
+    inner = {n for s in body for w in walk(s) if isinstance(w, _FUNCTIONS) for n in _names(w, ast.Load)}
     _Liveness(always | inner).block(body, set())
 
 
@@ -32,7 +34,7 @@ def live_after(node: ast.If | ast.For | ast.While) -> set[str]:
 
 
 def _names(node: ast.AST, context: type[ast.expr_context]) -> Iterator[str]:
-    return (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context))
+    return (n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context))
 
 
 class _Liveness:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from ..staging.break_lowering import GENERATED_PREFIX
+from ..staging.nodes import children, walk
 
 __all__ = ["may_be_unbound", "note_unbound"]
 
@@ -22,7 +23,7 @@ def note_unbound(body: Sequence[ast.stmt], parameters: Iterable[str], variables:
 
     Local functions are noted for themselves: their variables are others.
     """
-    deleted = {n.id for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Del)}
+    deleted = {n.id for s in body for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Del)}
     _Unbound(variables, deleted).block(body, {*parameters})
 
 
@@ -126,7 +127,7 @@ class _Unbound:
             for part in (first.target, *first.ifs, *rest, *item):
                 self.read(part, sure)
             return
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             self.read(child, sure, context)
 
 
@@ -135,10 +136,10 @@ def _both(a: set[str] | None, b: set[str] | None) -> set[str] | None:
 
 
 def _bound(target: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _patterns(pattern: ast.pattern) -> set[str]:
     """The names that a pattern binds where it matches."""
-    names = [getattr(w, "name", None) or getattr(w, "rest", None) for w in ast.walk(pattern)]
+    names = [getattr(w, "name", None) or getattr(w, "rest", None) for w in walk(pattern)]
     return {n for n in names if isinstance(n, str)}
