@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,3 +57,30 @@ def test_one_name_for_a_parameter_and_a_size():
     with pytest.raises(TxcError, match="'x' is a parameter and a size") as caught:
         txc.compile_source("def f(x: f64[x]) -> f64[x]:\n    return x")
     assert caught.value.code == "TX0525" and caught.value.hint
+
+
+def turned(x: Any) -> Any:
+    return x[::-1]
+
+
+class Doubled:
+    def turned(self, x: Any) -> Any:
+        return turned(x) * 2
+
+
+def test_a_method_calls_the_function_that_has_its_name():
+    x, doubled = np.arange(3.0), Doubled()
+    np.testing.assert_array_equal(txc.jit(doubled.turned)(x), doubled.turned(x))
+    np.testing.assert_array_equal(txc.jit(lambda x: doubled.turned(x))(x), doubled.turned(x))
+
+
+def test_a_function_calls_what_its_name_means_now():
+    def step(x: Any, n: int) -> Any:
+        return x if n == 0 else step(x, n - 1) + 1
+
+    first = step
+    recursive = first(np.ones(2), 3)
+    np.testing.assert_array_equal(txc.jit(lambda x: first(x, 3))(np.ones(2)), recursive)
+    step = lambda x, n: x * 100  # noqa: E731
+    np.testing.assert_array_equal(txc.jit(lambda x: first(x, 3))(np.ones(2)), first(np.ones(2), 3))
+    np.testing.assert_array_equal(txc.jit(first)(np.ones(2), 3), first(np.ones(2), 3))

@@ -19,6 +19,9 @@ from .nodes import place, walk
 
 __all__ = ["factory_of", "global_names"]
 
+#: What a staged function is called in its factory.
+_STAGED = f"{RUNTIME}_staged"
+
 
 @functools.lru_cache(maxsize=1024)
 def factory_of(function: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -30,6 +33,8 @@ def factory_of(function: Callable[..., Any]) -> Callable[..., Any] | None:
     # The function's own values of them are put in their place.
     definition.args.defaults, definition.args.kw_defaults = [], [None] * len(definition.args.kwonlyargs)
     _mangle(definition, code)
+    # Its own name may mean something else where it stands: a method's is often a function's that it calls.
+    definition.name = _STAGED
     free = set(code.co_freevars) | {n for n in global_names(code) if n not in vars(builtins)}
     try:
         staged = rewrite(definition, free)
@@ -132,7 +137,8 @@ def _named(code: types.CodeType, name: str) -> types.CodeType:
     """The code with the parts of statements that rewriting made called by the user's function, as messages say."""
     parts = (_named(c, name) if isinstance(c, types.CodeType) else c for c in code.co_consts)
     ours = code.co_name.startswith(RUNTIME)
-    return code.replace(co_consts=tuple(parts), co_name=name if ours else code.co_name)
+    whole = code.co_qualname.replace(_STAGED, name)
+    return code.replace(co_consts=tuple(parts), co_name=name if ours else code.co_name, co_qualname=whole)
 
 
 def global_names(code: types.CodeType) -> set[str]:
