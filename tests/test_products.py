@@ -9,6 +9,8 @@ import pytest
 
 import txc
 
+from .codegen.harness import text_at
+
 plain = txc.jit(lambda a, b: a @ b)
 turned = {
     "nt": txc.jit(lambda a, b: a @ b.T),
@@ -103,7 +105,7 @@ def test_one_row_has_the_bits_of_a_row_of_many_where_the_right_operand_is_past_t
     a, b = matrices(1, 2100, 2100, "f8")
     expected = product(np.vstack([a] * 9), b)[:1]
     np.testing.assert_array_equal(product(a, b), expected)
-    assert "min(a.0 - 1" in product.lower(a, b).as_text("loops"), "one row is never packed for"
+    assert "min(a.0 - 1" in text_at("loops", product, a, b), "one row is never packed for"
 
 
 @pytest.mark.parametrize("turn", [False, True])
@@ -140,14 +142,14 @@ def test_rows_packed_for_many_columns_have_the_bits_of_rows_in_place(
 def test_only_a_left_operand_that_is_strided_along_k_is_packed(form: str, packed: int) -> None:
     """Together with the right one; in two ways, for few and for many columns."""
     function = plain if form == "nn" else turned[form]
-    loops = function.lower(np.ones((64, 64), "f4"), np.ones((64, 64), "f4")).as_text("loops")
+    loops = text_at("loops", function, np.ones((64, 64), "f4"), np.ones((64, 64), "f4"))
     assert loops.count("loop.alloc") == packed
 
 
 @pytest.mark.parametrize(("form", "ways"), [("nn", 2), ("nt", 1)])
 def test_few_rows_are_multiplied_in_place_where_the_right_operand_lies_as_vectors_need_it(form: str, ways: int) -> None:
     function = plain if form == "nn" else turned[form]
-    loops = function.lower(np.ones((64, 64), "f4"), np.ones((64, 64), "f4")).as_text("loops")
+    loops = text_at("loops", function, np.ones((64, 64), "f4"), np.ones((64, 64), "f4"))
     assert loops.count("loop.reduce ") == ways
 
 

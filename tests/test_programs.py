@@ -16,6 +16,8 @@ import pytest
 
 import txc
 
+from .codegen.harness import text_at
+
 
 def softmax(x):
     e = np.exp(x - np.max(x, axis=-1, keepdims=True))
@@ -392,7 +394,7 @@ def test_joined_results_are_written_where_they_belong() -> None:
     run = txc.jit(joins)
     for got, expected in zip(run(x, y), joins(x, y), strict=True):
         np.testing.assert_array_equal(got, expected)
-    text = run.lower(x, y).as_text("buffers")
+    text = text_at("buffers", run, x, y)
     assert text.count("kernel.generic") == 6 and "loop.alloc" not in text
 
 
@@ -442,7 +444,7 @@ def eigen_softmax(x):
 
 
 def test_softmax_rows_are_one_parallel_loop() -> None:
-    text = txc.jit(eigen_softmax).lower(np.ones((64, 32), np.float32)).as_text("loops")
+    text = text_at("loops", eigen_softmax, np.ones((64, 32), np.float32))
     assert text.count("loop.parallel") == 1
     assert "tx.arena = " not in text or "tx.arena = #tx.dim<0>" in text
 
@@ -459,7 +461,7 @@ def test_swap_layout_and_shuffle_copy_nothing() -> None:
     x = np.random.default_rng(11).standard_normal((3, 4, 5))
     run = txc.jit(there_and_back)
     np.testing.assert_array_equal(run(x), txc.jit(plain)(x))
-    text = run.lower(x).as_text("loops")
+    text = text_at("loops", run, x)
     assert text.count("loop.load") == text.count("loop.store") == 1 and "loop.alloc" not in text
     (read,), (written,) = (re.findall(rf"loop\.{name} .*?%\w+(\[.*\])", text) for name in ("load", "store"))
     assert read == written, "the same place in both"

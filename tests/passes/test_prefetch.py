@@ -11,6 +11,8 @@ import pytest
 import txc
 from txc.passes.cost.model import CostModel, Machine
 
+from ..codegen.harness import text_at
+
 
 def neighbours(x: Any) -> Any:
     return x[1:-1] + x[:-2] * x[2:] + x[1:-1]
@@ -28,8 +30,11 @@ def beside(x: Any) -> Any:
     return np.concatenate([x, x[:, 1:]], axis=1)
 
 
-def asked_lines(lowered: Any) -> list[str]:
-    return [line for line in str(lowered.as_text("loops")).splitlines() if "loop.prefetch" in line]
+WITHOUT = "tx-schedule-cpu{prefetch=false}"
+
+
+def asked_lines(program: Callable[..., Any], *arrays: np.ndarray, passes: str = "") -> list[str]:
+    return [line for line in text_at("loops", program, *arrays, passes=passes).splitlines() if "loop.prefetch" in line]
 
 
 @pytest.fixture(params=["", "znver4"], ids=["usual", "foreseeing"])
@@ -45,10 +50,10 @@ def processor(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_results_have_the_same_bits(program: Callable[..., Any], shape: tuple[int, int], dtype: str, processor: str):
     x = np.random.default_rng(3).standard_normal(shape).astype(dtype)
-    asking, without = txc.jit(program), txc.jit(program, passes="tx-schedule-cpu{prefetch=false}")
+    asking, without = txc.jit(program), txc.jit(program, passes=WITHOUT)
     assert asking(x).tobytes() == without(x).tobytes()
-    assert bool(asked_lines(asking.lower(x))) == (not processor or program in (neighbours, beside))
-    assert not asked_lines(without.lower(x))
+    assert bool(asked_lines(program, x)) == (not processor or program in (neighbours, beside))
+    assert not asked_lines(program, x, passes=WITHOUT)
 
 
 @pytest.mark.parametrize("processor", ["znver4"], indirect=True)
@@ -57,7 +62,7 @@ def test_of_one_operand_beside_stores_past_the_caches_a_foreseeing_processor_is_
     assert CostModel(machine).has_hw_prefetch
 
     def asked(program: Callable[..., Any], operands: int = 1) -> list[str]:
-        return asked_lines(txc.jit(program).lower(*[np.ones(10, "f4")] * operands))
+        return asked_lines(program, *[np.ones(10, "f4")] * operands)
 
     (line,) = asked(lambda x: x.copy())
     assert "loop.prefetch %x" in line and f"8*x.0 - {machine.prefetch_min_bytes:.0f}" in line
@@ -69,5 +74,5 @@ def test_of_one_operand_beside_stores_past_the_caches_a_foreseeing_processor_is_
 @pytest.mark.parametrize("processor", [""], indirect=True)
 def test_places_that_are_data_are_not_asked_for(processor: str):
     x, places = np.arange(40.0), np.array([3, 1, 39, 0])
-    asked = asked_lines(txc.jit(lambda x, i: x[i] * 2).lower(x, places))
+    asked = asked_lines(lambda x, i: x[i] * 2, x, places)
     assert asked and not any("loop.prefetch %x" in line for line in asked)

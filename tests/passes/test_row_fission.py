@@ -10,6 +10,7 @@ import pytest
 
 import txc
 
+from ..codegen.harness import text_at
 from .layouts import check_that_layout_changes_no_bit
 
 
@@ -41,7 +42,7 @@ def test_the_layout_changes_no_bit(
 
 def test_bands_are_cut_for_the_threads_of_a_call() -> None:
     x = np.random.default_rng(6).standard_normal((700, 1000)).astype("f4")
-    text = txc.jit(lambda x: np.sum(x, axis=0)).lower(x).as_text("loops")
+    text = text_at("loops", lambda x: np.sum(x, axis=0), x)
     assert "loop.threads" in text
     one = txc.jit(lambda x: np.sum(x, axis=0), threads=1)(x)
     for threads in (2, 3, 7):

@@ -10,6 +10,8 @@ import pytest
 
 import txc
 
+from ..codegen.harness import text_at
+
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
 
@@ -67,7 +69,7 @@ def numbers(shape: tuple[int, ...], dtype: str) -> Array:
 
 
 def nests(f: Function, x: Array) -> int:
-    return txc.jit(f).lower(x).as_text("fused").count("kernel.generic ")
+    return text_at("fused", f, x).count("kernel.generic ")
 
 
 def bits(results: Any) -> list[bytes]:
@@ -136,7 +138,7 @@ def test_rows_go_on_from_merged_folds() -> None:
         return (x - low) / (high - low)
 
     x = np.random.default_rng(3).standard_normal((50, 70)).astype("f4")
-    text = txc.jit(scaled).lower(x).as_text("fused")
+    text = text_at("fused", scaled, x)
     assert text.count("kernel.row_group") == 1 and text.count("kernel.generic ") == 3
     assert bits(txc.jit(scaled)(x)) == bits(txc.jit(scaled, passes=APART)(x))
 
@@ -144,7 +146,7 @@ def test_rows_go_on_from_merged_folds() -> None:
 def test_indices_are_checked_in_one_pass() -> None:
     x, i = np.arange(9.0), np.array([0, -9, 8])
     f = txc.jit(lambda x, i: x[i])
-    assert f.lower(x, i).as_text("fused").count("kernel.generic") == 2
+    assert text_at("fused", f, x, i).count("kernel.generic") == 2
     np.testing.assert_array_equal(f(x, i), x[i])
     for wrong in (9, -10):
         with pytest.raises(IndexError, match=str(wrong)):
