@@ -363,3 +363,22 @@ def of_two_types(x):
 def test_what_is_refused(f: Callable[..., Any]) -> None:
     with pytest.raises(TxcError, match="found"):
         txc.jit(f)(np.array(CALLS[0]))
+
+
+def in_three_loops(x, c):
+    found = []
+    for a in range(len(x)):
+        b = 0
+        while b < len(x):
+            b += 1
+            k = 0
+            while k < 2 and x[a] > c:
+                k += 1
+                found.append(1)
+    return found
+
+
+def test_a_list_in_loops_of_three_levels() -> None:
+    compiled = txc.jit(in_three_loops)
+    for values in CALLS:
+        assert repr(compiled(np.array(values), 0.0)) == repr(in_three_loops(np.array(values), 0.0))

@@ -692,7 +692,7 @@ class LoopState:
         location, kind = Location(holder, _ITEMS, label), None
         around = holder.appending
         if id(holder) in self.grown:
-            around = self.around[id(holder)]
+            around = self.around.get(id(holder), around)
             _, item, _, _ = self.grown[id(holder)]
             if item.array.ndim > item.several or item.columns or item.depth > 1:
                 return False
@@ -706,7 +706,8 @@ class LoopState:
         if not isinstance(form, Items):
             return False
         if id(holder) in self.grown:
-            del self.grown[id(holder)], self.around[id(holder)]
+            del self.grown[id(holder)]
+            self.around.pop(id(holder), None)
             holder.begin(None)
         for others in (self.carried, self.last):
             others[:] = [p for p in others if p.holder is not holder]
