@@ -310,6 +310,52 @@ def selected_in_loops(x, m, n):
     return w, x
 
 
+# In loops that loops around them stage again
+
+
+@case((X, 0), (X, 1), (X, 2), (X, 3))
+def begins_as_one_of_another_loop(x, n):
+    v = x * 2
+    s = 0.0
+    for _i in range(n):
+        u = v
+        for _j in range(n):
+            u[0] += 1
+            u = u * 2
+        s += v[0]
+    return v, s
+
+
+@case((X, 0), (X, 1), (X, 2), (X, 3))
+def begins_as_what_stands_for_one(x, n):
+    v = x * 2
+    s = 0.0
+    for _i in range(n):
+        u = v
+        for _j in range(n):
+            u[0] += 1
+            u = u * 2
+        s += v[0]
+        v = v + 1
+    return v, s
+
+
+@case((X, 0), (X, 1), (X, 2), (X, 3))
+def begins_as_one_of_another_while(x, n):
+    v = x * 2
+    k = 0
+    while k < n and v[0] < 50:
+        u = v
+        j = 0
+        while j < n and u[1] < 99:
+            u[0] += 1
+            u = u * 2
+            j += 1
+        x += v[0]
+        k += 1
+    return v, x
+
+
 # Beside what is no array
 
 
@@ -515,3 +561,18 @@ def test_an_array_of_each_iteration_under_two_names_is_refused() -> None:
 
     with pytest.raises(TxcError, match="TX0291"):
         f(X, 3)
+
+
+def test_what_a_list_got_is_not_stored_into_by_the_next_iteration() -> None:
+    @txc.jit
+    def f(x: np.ndarray, n: int) -> tuple[np.ndarray, list[np.ndarray]]:
+        v = x[:2]
+        found = []
+        for i in range(n):
+            v[:1] += 1
+            v = np.ones(3) * i
+            found.append(v)
+        return v, found
+
+    with pytest.raises(TxcError, match="the list found gets arrays that others see"):
+        f(X.copy(), 3)

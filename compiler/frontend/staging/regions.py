@@ -226,6 +226,12 @@ class _Carried:
                 self.steady[i] = self.carried[i]
         return handed + sizes + [t.value for t in self.written]
 
+    def refuse_stores(self, arguments: Sequence[Any]) -> None:
+        """SharedStart where the body stores into what stands for an array that others see, known to be rebound."""
+        for i in self.rebound:
+            if _among(arguments[i], self.trace.writes[-1]):
+                self._refuse_shared(i)
+
     def _refuse_shared(self, i: int) -> None:
         """Refuse to write a stand-in for an array that others see: only in the first iteration is it that array."""
         given = self.given[i]
@@ -421,6 +427,7 @@ def for_(
                     if plan.may_fail:
                         go_on(trace)
                     returned = body(item, arguments)
+                    plan.refuse_stores(arguments)
                     _own_writes(trace, block)
                     block.outputs = closed(trace, block, plan.results(arguments, returned, block))
             except _Retrace:
@@ -469,6 +476,7 @@ def while_(
                 with _values_kept(plan.written), region(trace, types) as block:
                     arguments = plan.arguments(block)
                     returned = body(arguments)
+                    plan.refuse_stores(arguments)
                     _own_writes(trace, block)
                     block.outputs = closed(trace, block, plan.results(arguments, returned, block))
             except _Retrace:
