@@ -332,9 +332,7 @@ class _Rewriter:
                 return False
             if isinstance(node, ast.Name):
                 return node.id == name and isinstance(node.ctx, ast.Load)
-            if isinstance(node, ast.For) and any(
-                isinstance(t, ast.Name) and t.id == name for t in walk(node.target)
-            ):
+            if isinstance(node, ast.For) and any(isinstance(t, ast.Name) and t.id == name for t in walk(node.target)):
                 return reads(node.iter) or any(map(reads, node.orelse))
             return any(map(reads, children(node)))
 
