@@ -100,3 +100,16 @@ def test_named_tuples_are_carried():
     for found in (function(x), txc.jit(function)(x)):
         assert type(found) is State and int(found.steps) == 20
     np.testing.assert_allclose(txc.jit(function)(x).value, function(x).value)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: txc.fori_loop(0, len(x), lambda i, s: 0.5, x[0]), np.arange(3)),
+        (lambda x: txc.fori_loop(0, len(x), lambda i, s: x[0], 0.5), np.arange(3)),
+        (lambda x: txc.while_loop(lambda s: s < 1, lambda s: 1.5, x[0]), np.arange(3)),
+    ],
+)
+def test_what_a_loop_carries_is_not_rounded_to_its_first_type(f: Callable[..., Any], x: np.ndarray):
+    with pytest.raises(TxcError, match="before an iteration of the loop and .* after it"):
+        txc.jit(f)(x)

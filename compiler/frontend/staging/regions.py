@@ -244,15 +244,15 @@ class _Carried:
         """The next value of one variable, of the type it has had; a Python scalar's type may follow the body once."""
         new = as_tensor(result)
         name, have = self.names[i], arg.type
-        if start.weak and not new.weak and new.ndim == 0 and have.rank == 0:
+        numbers = (start.weak or new.weak) and not (start.ndim or new.ndim)
+        common = common_dtype([start, new]) if numbers else None
+        if start.weak and not new.weak and common is new.element:
             self.casts[i] = (new.element, "")
             raise _Retrace
-        if start.weak and new.weak != start.weak and new.ndim == 0:
-            common = common_dtype([start, new])
-            if common is not start.element:
-                self.casts[i] = (common, new.weak)
-                raise _Retrace
-        if new.weak and new.element is not have.dtype:
+        if start.weak and new.weak != start.weak and common is not None and common is not start.element:
+            self.casts[i] = (common, new.weak)
+            raise _Retrace
+        if new.weak and new.element is not have.dtype and common is have.dtype:
             new = cast(new, have.dtype)
         if new.element is not have.dtype or new.ndim != have.rank:
             raise Unsettled(
