@@ -266,8 +266,8 @@ def reads_of_an_item(parts, k):
 @pytest.mark.parametrize(
     ("f", "args", "message"),
     [
-        (reads_behind_the_end, (X[0], 4), "index row + 1 is out of bounds for dim 0 of f64[x.shape[0]]"),
-        (reads_from_the_end, (X[0], 4), "index n - iteration is out of bounds for dim 0 of f64[x.shape[0]]"),
+        (reads_behind_the_end, (X[0], 4), "index 4 is out of bounds for a dim of size 4"),
+        (reads_from_the_end, (X[0], 4), "index 4 is out of bounds for a dim of size 4"),
         (reads_of_an_item, ({"a": X[0]}, 9), "index k = 9 is out of bounds for dim 0 of f64[parts.a.shape[0]]"),
     ],
 )

@@ -444,7 +444,7 @@ class LoopState:
             for value in options_in(now):
                 if value is UNSET and location.label.startswith(GENERATED_PREFIX):
                     continue
-                if value is not self.heads.get(location):  # which is what there was before it
+                if location not in self.heads or value is not self.heads[location]:  # which is what there was before
                     form = form.joined(value)
         except NoForm:
             return False
