@@ -12,6 +12,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
+from txc.compiler.frontend.staging.annotations import declared_graph
 
 from .programs.interpreted import interpreted
 
@@ -330,3 +331,36 @@ def items_of_ranges(x):
 def test_items_of_ranges_are_ints():
     """Whatever their bounds are: numbers of the data, and of one type or another."""
     check(items_of_ranges, *((np.array(x),) for x in ([3.0, 1.0], [0.0, 3.0], [4.0, 5.0])))
+
+
+def test_the_dtype_of_the_value_is_the_smallest():
+    """A literal that f32 holds needs no f64, in nests of loops either."""
+
+    def largest_of_rows(x):
+        best = 0.0
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                if x[i, j] > best:
+                    best = x[i, j]
+        return best
+
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    check(largest_of_rows, (x,), (-x,))
+    assert "constant {value=0.0, dtype=f32}" in str(txc.jit(largest_of_rows).graph(x))
+
+
+def test_declared_functions_give_numbers_of_one_dtype():
+    """As NumPy promotes the types that there may be; one of several other values has no C type."""
+
+    def rounded(x):
+        return 0.1 if x[0] > 0 else x[0]
+
+    def none_or_a_number(x):
+        return None if x[0] > 0 else 1.5
+
+    for signature, element in (("x: f32[n]", "f32"), ("x: f64[n]", "f64")):
+        assert [str(v.type.dtype) for v in declared_graph(largest, signature).outputs] == [element]
+    with pytest.raises(TxcError, match="'?the (result|value)'? is a number of one type or another"):
+        declared_graph(rounded, "x: f32[n]")
+    with pytest.raises(TxcError, match="is None in one branch of an if and 1.5 in the other"):
+        declared_graph(none_or_a_number, "x: f32[n]")

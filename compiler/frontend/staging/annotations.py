@@ -10,7 +10,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ...diagnostics import TxcError
+from ...call.signature import like
+from ...diagnostics import TxcError, user_loc
+from ..state.mixed_numbers import as_one_number
+from ..state.one_of import OneOf
+from ..state.staged_dicts import StagedDict
 from ..trace.graph import Graph
 from ..trace.trace import Trace
 from ..tx.parser import Parameter, read_parameters
@@ -44,7 +48,21 @@ def declared_graph(function: Callable[..., Any], declaration: str) -> Graph:
         sizes: dict[str, Any] = {}
         values = {p.name: p.declare(trace, sizes) for p in parameters.values()}
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
-        return trace.finish(run_staged(function, StagedRuntime(), bound))
+        return trace.finish(_of_one_type(run_staged(function, StagedRuntime(), bound)))
+
+
+def _of_one_type(result: Any) -> Any:
+    """A result whose numbers have one dtype each, as C declares them; TxcError where a part is one of several."""
+    if isinstance(result, StagedDict) and result.missing:
+        result = result.variants()
+    if isinstance(result, dict):
+        return {key: _of_one_type(part) for key, part in result.items()}
+    if isinstance(result, (tuple, list)) and not getattr(result, "stacked", False):
+        return like(result, [_of_one_type(part) for part in result])
+    result = as_one_number(result)
+    if isinstance(result, OneOf):
+        raise result.error(user_loc())
+    return result
 
 
 def _read(declaration: str) -> list[Parameter]:

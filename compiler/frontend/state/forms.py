@@ -79,8 +79,13 @@ class Form:
             return _Parts(label, value)
         return _Fixed(label, value)
 
-    def joined(self, value: Any) -> Form:
-        """The form of what has this form and of another value; itself where that has it too."""
+    def joined(self, value: Any, head: Any = None) -> Form:
+        """The form of what has this form and of another value; itself where that has it too.
+
+        `head` is what an iteration began with, of which a number may be one: that has the form.
+        """
+        if isinstance(value, MixedNumber) and isinstance(head, Tensor) and len(kinds_of(head)) == 1:
+            value = value.beside(head)
         if isinstance(value, Method):
             raise NoForm
         if isinstance(value, OneOf) and not isinstance(value, MixedNumber):
@@ -183,7 +188,7 @@ class Number(Form):
         value, *conds = (next(leaves) for _ in range(self.size))
         if not conds or isinstance(value, Undefined):
             return value
-        return MixedNumber(self.label, value, self.common.kinds, [*map(as_tensor, conds)], again)
+        return MixedNumber(self.label, value, self.common, [*map(as_tensor, conds)], again)
 
 
 class _Parts(Form):

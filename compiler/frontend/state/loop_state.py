@@ -445,7 +445,7 @@ class LoopState:
                 if value is UNSET and location.label.startswith(GENERATED_PREFIX):
                     continue
                 if location not in self.heads or value is not self.heads[location]:  # which is what there was before
-                    form = form.joined(value)
+                    form = form.joined(value, self.heads.get(location))
         except NoForm:
             return False
         if self._is_shared(was, self.references_before) or self._is_shared(now, self.references_after):

@@ -101,7 +101,7 @@ class _Mixed(NamedTuple):
     """
 
     common: _Joined
-    kinds: Sequence[Kind]
+    spec: Common
     conds: list[int | bool]
     values: list[Any]
     label: str
@@ -325,7 +325,7 @@ class Merge:
                 ends.append(common_value(x, common.element))
         conds = [self._condition(is_of(a, kind), is_of(b, kind)) for kind in common.kinds]
         values = [self._only_value(kind, a, b) for kind in common.kinds]
-        return _Mixed(self._pair(*ends, label), common.kinds, conds, values, label)
+        return _Mixed(self._pair(*ends, label), common, conds, values, label)
 
     def _only_value(self, kind: Kind, *ends: Any) -> Any:
         """The one number of a type, where that is a literal or a size; else None."""
@@ -404,7 +404,7 @@ class Merge:
             return _Gathered([self._handed_on(leaf.room, side, label) for leaf in x.leaves], present, x, side)
         if isinstance(x, MixedNumber):
             conds = [self._only_there(cond, side, label).number for _, cond in x.options]
-            return _Mixed(self._only_there(x.common, side, label), x.kinds, conds, [None] * len(conds), label)
+            return _Mixed(self._only_there(x.common, side, label), x.spec, conds, [None] * len(conds), label)
         if isinstance(x, OneOf) and not isinstance(x, Method):
             options: list[tuple[Any, int, _Joined | None]] = [
                 (self._handed_on(v, side, label), side, self._only_there(of, side, label)) for v, of in x.options
@@ -706,7 +706,7 @@ class Merge:
         conds = [self._conditions()[not of] if isinstance(of, bool) else self.results[of] for of in planned.conds]
         if isinstance(common, Undefined):
             return common
-        return MixedNumber(planned.label, common, planned.kinds, conds, self.again, planned.values)
+        return MixedNumber(planned.label, common, planned.spec, conds, self.again, planned.values)
 
     def _completed(self, planned: _Apart) -> Any:
         no_value = Undefined(planned.label, planned.text, planned.hint)

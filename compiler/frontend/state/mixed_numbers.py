@@ -32,8 +32,6 @@ __all__ = ["Common", "Kind", "MixedNumber", "as_one_number", "common_value", "is
 _PYTHONS = {bool: "bool", int: "int", float: "float", complex: "complex"}
 _ELEMENTS = {"bool": DTYPES["bool"], "int": DTYPES["i64"], "float": DTYPES["f64"], "complex": DTYPES["c128"]}
 _RANKS = {"bool": 0, "int": 1, "uint": 1, "float": 2, "complex": 3}
-#: A Python int that compiled code computes: where a float does not hold it exactly the call raises OverflowError.
-_INT = object()
 #: The most operations that are compared, to see whether two types come to the same.
 _MOST_COMPARED = 64
 
@@ -59,10 +57,21 @@ def kinds_of(value: Any) -> tuple[Kind, ...]:
     return (Kind(weak, _ELEMENTS[weak]),) if weak else ()
 
 
+class _Computed(NamedTuple):
+    """Stands for what a number that compiled code computes may be: any of a dtype.
+
+    Where a float does not hold a Python int exactly the call raises OverflowError.
+    """
+
+    value: Value
+    element: DType
+    is_int: bool
+
+
 class Common(NamedTuple):
     """What numbers of some types have in common: a dtype that holds each exactly.
 
-    `needs` is what it has to hold: a dtype for all of its numbers, or one number.
+    `needs` is what it has to hold: numbers that are known, and those that are computed.
     """
 
     kinds: tuple[Kind, ...]
@@ -74,12 +83,18 @@ class Common(NamedTuple):
         """Of one number."""
         kinds = kinds_of(value)
         if isinstance(value, MixedNumber):
-            return Common(kinds, (value.common.element,), value.common.element)
+            return value.spec
         return Common(kinds, (_need(value),), kinds[0].element)
 
+    def without(self, value: Any) -> Common:
+        """What there is beside a number that is computed."""
+        of = value.value if isinstance(value, Tensor) else None
+        return self._replace(needs=tuple(n for n in self.needs if not (isinstance(n, _Computed) and n.value is of)))
+
     def joined(self, value: Any) -> Common | None:
-        """With another number; itself where that needs no more, and None where no dtype holds them all exactly."""
-        other = Common.of(value)
+        """With another number, or what several have in common; itself where that needs no more, and None where no dtype
+        holds them all exactly."""
+        other = value if isinstance(value, Common) else Common.of(value)
         if set(other.kinds) <= {*self.kinds} and all(_holds(self.element, need) for need in other.needs):
             return self
         needs = [*self.needs, *(n for n in other.needs if not any(_is_same_need(n, m) for m in self.needs))]
@@ -106,7 +121,7 @@ def _need(value: Any) -> Any:
         node = value.value.node
         if node.op is OPS["constant"]:
             return _literal(node.attrs["value"])
-        return _INT if value.weak == "int" else value.element
+        return _Computed(value.value, value.element, value.weak == "int")
     return value
 
 
@@ -116,15 +131,16 @@ def _literal(value: Any) -> Any:
 
 
 def _is_same_need(a: Any, b: Any) -> bool:
+    if isinstance(a, _Computed) or isinstance(b, _Computed):
+        return isinstance(a, _Computed) and isinstance(b, _Computed) and a.value is b.value
     return a is b or (type(a) is type(b) and repr(a) == repr(b))
 
 
 def _holds(element: DType, need: Any) -> bool:
-    """Whether a dtype holds a number, or all of another dtype, exactly."""
-    if need is _INT:
-        return element is DTYPES["i64"] or element.part is DTYPES["f64"]
-    if isinstance(need, DType):
-        return _holds_all(element, need)
+    """Whether a dtype holds a number exactly."""
+    if isinstance(need, _Computed):
+        exactly = _holds_all(element, need.element)
+        return exactly or (need.is_int and element.part is DTYPES["f64"])
     if isinstance(need, SymInt):
         low, high = element.ints
         return element is DTYPES["i64"] or (element.part is DTYPES["f64"] and table().holds(need.dim, low, high))
@@ -153,7 +169,7 @@ def _holds_all(element: DType, of: DType) -> bool:
 def common_value(value: Any, element: DType) -> Tensor:
     """The value of a number, that `element` holds, in that dtype."""
     t = value.common if isinstance(value, MixedNumber) else as_tensor(value)
-    if element.part is DTYPES["f64"] and _need(value) is _INT:
+    if element.part is DTYPES["f64"] and t.weak == "int":
         t = as_float(t, exactly=True)
     return cast(t, element)
 
@@ -188,33 +204,44 @@ def is_of(value: Any, kind: Kind) -> Any:
 
 
 class MixedNumber(OneOf):
-    """A number of one of several types: `common` is its value, and there is a condition for each of its `kinds`.
+    """A number of one of several types: `common` is its value, of the dtype that `spec` says, and there is a condition
+    for each of its `kinds`.
 
     `values` are what it is of each type, where that is known beside (a literal, a size).
     """
 
     common: Tensor
-    kinds: tuple[Kind, ...]
+    spec: Common
     #: The value as a number of each type.
     _derived: Sequence[Tensor]
 
     def __init__(
-        self, name: str, common: Tensor, kinds: Sequence[Kind], conds: Sequence[Tensor], fork: Callable[..., Any],
+        self, name: str, common: Tensor, spec: Common, conds: Sequence[Tensor], fork: Callable[..., Any],
         values: Sequence[Any] = (),
     ):  # fmt: skip
-        derived = [_derived(common, kind) for kind in kinds]
+        derived = [_derived(common, kind) for kind in spec.kinds]
         values = [d if v is None else v for v, d in zip(values, derived)] if values else derived
         text = f"{name!r} is a number of one type or another"
         hint = "give it one type: float(…), int(…), or a NumPy scalar"
         super().__init__(name, text, hint, [*zip(values, conds)], fork)
-        vars(self).update(common=common, kinds=tuple(kinds), _derived=derived)
+        vars(self).update(common=common, spec=spec, _derived=derived)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return self.spec.kinds
 
     def among(self, options: Sequence[tuple[Any, Tensor]]) -> Any:
         if len(options) in (1, len(self.options)):
             return super().among(options)
         chosen = [k for k, (_, cond) in enumerate(self.options) if any(cond is of for _, of in options)]
-        kinds, given = [self.kinds[k] for k in chosen], [self.options[k] for k in chosen]
-        return MixedNumber(self.name, self.common, kinds, [c for _, c in given], self._fork, [v for v, _ in given])
+        spec = self.spec._replace(kinds=tuple(self.kinds[k] for k in chosen))
+        given = [self.options[k] for k in chosen]
+        return MixedNumber(self.name, self.common, spec, [c for _, c in given], self._fork, [v for v, _ in given])
+
+    def beside(self, number: Tensor) -> MixedNumber:
+        """The same, without what it needs to hold for being that number."""
+        conds = [cond for _, cond in self.options]
+        return MixedNumber(self.name, self.common, self.spec.without(number), conds, self._fork)
 
     def of_kind(self, kind: Kind) -> Any:
         """What it is where it is of that type."""
@@ -248,7 +275,8 @@ class MixedNumber(OneOf):
         conds = [self.options[k][1] for k in chosen]
         by_kind = {kind: [c for c, (own,) in zip(conds, kinds) if own == kind] for (kind,) in kinds}
         common = Tensor(results[0].value)
-        return (MixedNumber(self.name, common, [*by_kind], [any_of(c) for c in by_kind.values()], self._fork),)
+        spec = Common.of(common)._replace(kinds=tuple(by_kind))
+        return (MixedNumber(self.name, common, spec, [any_of(c) for c in by_kind.values()], self._fork),)
 
 
 def _derived(common: Tensor, kind: Kind) -> Tensor:

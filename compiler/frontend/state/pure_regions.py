@@ -71,7 +71,7 @@ def _mixed_into_one(fork: Fork, values: Sequence[Any], again: Callable[..., Any]
     if any(block.demands for block in fork.blocks) or not _taken_out(fork, parts):
         return None
     made, *conds = (_chosen(fork.cond, *both) for both in zip(*parts))
-    return MixedNumber("the value", made, common.kinds, conds, again)
+    return MixedNumber("the value", made, common, conds, again)
 
 
 def _chosen(cond: Tensor, then: Any, otherwise: Any) -> Tensor:
