@@ -111,5 +111,5 @@ def test_named_tuples_are_carried():
     ],
 )
 def test_what_a_loop_carries_is_not_rounded_to_its_first_type(f: Callable[..., Any], x: np.ndarray):
-    with pytest.raises(TxcError, match="before an iteration of the loop and .* after it"):
+    with pytest.raises(TxcError, match=r"before an iteration of the loop and .* after it"):
         txc.jit(f)(x)

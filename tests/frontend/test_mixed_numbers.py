@@ -360,7 +360,7 @@ def test_declared_functions_give_numbers_of_one_dtype():
 
     for signature, element in (("x: f32[n]", "f32"), ("x: f64[n]", "f64")):
         assert [str(v.type.dtype) for v in declared_graph(largest, signature).outputs] == [element]
-    with pytest.raises(TxcError, match="'?the (result|value)'? is a number of one type or another"):
+    with pytest.raises(TxcError, match=r"'?the (result|value)'? is a number of one type or another"):
         declared_graph(rounded, "x: f32[n]")
-    with pytest.raises(TxcError, match="is None in one branch of an if and 1.5 in the other"):
+    with pytest.raises(TxcError, match=r"is None in one branch of an if and 1\.5 in the other"):
         declared_graph(none_or_a_number, "x: f32[n]")
