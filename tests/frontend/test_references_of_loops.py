@@ -28,6 +28,45 @@ def case(*calls: tuple[Any, ...]) -> Callable[[Any], Any]:
     return noted
 
 
+# The array that a variable names already, given a second name
+
+
+@case((X, 0), (X, 3), (I32, 2))
+def bound_to_itself(x, n):
+    y, z = x, x * 1
+    for _ in range(n):
+        z = y = z
+    y += 1
+    return z, y
+
+
+@case((X, 0), (X, 3), (I32, 2))
+def bound_to_itself_and_stored_into(x, n):
+    y, z, w = x, x * 1, x
+    for i in range(n):
+        y = z
+        z = y
+        w = z[1:]
+        y[i] += 5
+    y += 1
+    w *= 2
+    return z, y, w
+
+
+@case((X, 3), (Y, 2), (X * 0, 4))
+def bound_to_itself_until_it_is_left(x, n):
+    d = {"a": x * 1}
+    y, i = x, 0
+    while i < n:
+        y = d["a"]
+        d["a"] = y
+        i += 1
+        if x[i] > 1:
+            break
+    y += 1
+    return d, y
+
+
 # One of two arrays of one type
 
 

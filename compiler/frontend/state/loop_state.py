@@ -748,7 +748,7 @@ class LoopState:
         shared: list[Tensor] = []
         for root in roots(value):
             at = next((j for j, a in enumerate(arguments) if a is root), None)
-            if at is None and not is_inside(root, trace.region):
+            if not is_inside(root, trace.region) and (at is None or handed[at] is root):
                 others.append(root)
             elif at is not None and is_seen(self.given[at], self.is_shared):
                 others.append(self.given[at])
