@@ -364,3 +364,26 @@ def test_declared_functions_give_numbers_of_one_dtype():
         declared_graph(rounded, "x: f32[n]")
     with pytest.raises(TxcError, match=r"is None in one branch of an if and 1\.5 in the other"):
         declared_graph(none_or_a_number, "x: f32[n]")
+
+
+def told_of_its_type(x, t):
+    s = 2
+    for v in x:
+        if v > 2:
+            s = v
+    return (
+        0 < s < 3, 0 < x[0] < 3, -1 < t < 1 < 2, s.__class__ is int, x.__class__ is np.ndarray, t.__class__ is float,
+        getattr(s, "ndim", 7), getattr(t, "ndim", 7), getattr(x[0], "ndim", 7), getattr(x, "ndim", 7),
+        hasattr(s, "shape"), getattr(len(x), "shape", 5), max(s, t, 1), min(t, s), s.real,
+    )  # fmt: skip
+
+
+def test_chained_comparisons_classes_and_attributes():
+    check(told_of_its_type, *((x * 1, 0.5) for (x,) in CALLS))
+
+    def of_a_float(t):
+        return t.ndim
+
+    for f in (of_a_float, txc.jit(of_a_float)):
+        with pytest.raises(AttributeError, match="'float' object has no attribute 'ndim'"):
+            f(0.5)

@@ -330,7 +330,7 @@ class _Stager(ast.NodeTransformer):
             _lambda(self.identity(ast.copy_location(ast.Compare(_load(a), [op], [_load(b)]), node)))
             for a, op, b in zip(names, node.ops, names[1:])
         ]
-        asked = ast.Lambda(_arguments(*names), self.call("all_", node, *pairs))
+        asked = ast.Lambda(_arguments(*names), self.call("and_", node, *pairs))
         return ast.copy_location(ast.Call(asked, terms, []), node)
 
     def identity(self, node: ast.Compare) -> ast.expr:

@@ -27,7 +27,7 @@ from ...call.signature import like
 from ...diagnostics import TxcError, at, error_loc, head_of, is_pythons, located
 from ..numpy.dispatch import library_function
 from ..numpy.functions.creation.index_tricks import INDEXED
-from ..scalars.type_tests import type_name
+from ..scalars.type_tests import TYPE_TESTS, python_type, type_name
 from ..state.growing_lists import GrowingList
 from ..state.identity import is_same
 from ..state.iterators import makes_iterator, with_kept_items
@@ -306,6 +306,12 @@ class StagedRuntime(ControlFlow):
         """An attribute: of what is outside the function a fact; arrays become hidden arguments."""
         if isinstance(owner, OneOf):
             return owner.attribute(name, lambda v: self.attribute(v, name))
+        if isinstance(owner, (Tensor, SymInt)):
+            kind = python_type(owner)
+            if name == "__class__":
+                return kind
+            if not issubclass(kind, (np.ndarray, np.generic)) and not hasattr(kind, name):  # a number of Python's
+                raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
         read = inspect.getattr_static(type(owner), name, None)
         if isinstance(read, property) and isinstance(read.fget, types.FunctionType) and not is_library(read.fget):
             return self.fn(read.fget)(owner)
@@ -333,7 +339,9 @@ class StagedRuntime(ControlFlow):
             return is_same(a, b)
 
     def _getattr(self, owner: Any, name: str, *default: Any) -> Any:
-        if default and not self.captures.has_attribute(owner, name):
+        if isinstance(owner, OneOf):
+            return owner.each(lambda v: self._getattr(v, name, *default), *default)
+        if default and not TYPE_TESTS[hasattr](owner, name):
             return default[0]
         return self.attribute(owner, name)
 

@@ -346,7 +346,7 @@ class _Same:
             return (a.layout, a.boxed) == (b.layout, b.boxed) and self.values(a.value, b.value)
         if isinstance(a, SymInt) and isinstance(b, SymInt):
             return a.dim is b.dim
-        if type(a) is type(b) and hasattr(a, "bounds"):  # a range, whose items are Python's whatever its bounds are
+        if type(a) is type(b) and hasattr(type(a), "bounds"):  # a range: its items are ints whatever these are
             return all(map(self.results, a.bounds, b.bounds))
         return a is b or (type(a) is type(b) and isinstance(a, (bool, int, float, str)) and repr(a) == repr(b))
 

@@ -122,7 +122,7 @@ class OneOf(Unusable):
 
     def attribute(self, name: str, read: Callable[[Any], Any]) -> Any:
         """What `read` gives of the attribute of each; a method is not read before it is called."""
-        if any(callable(getattr(_type_of(v), name, None)) for v, _ in self.options):
+        if name != "__class__" and any(callable(getattr(_type_of(v), name, None)) for v, _ in self.options):
             return Method(self, read)
         return self.each(read)
 

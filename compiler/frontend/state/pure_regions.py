@@ -47,9 +47,9 @@ def merged_into_one(fork: Fork, values: Sequence[Any], again: Callable[..., Any]
     then, otherwise = values
     if then is True and otherwise is False:
         made = fork.cond
-    elif otherwise is False and as_tensor(then).element.kind == "bool":
+    elif _is_condition(otherwise, False, fork) and as_tensor(then).element.kind == "bool":
         made = apply("logical_and", fork.cond, then)
-    elif then is True and as_tensor(otherwise).element.kind == "bool":
+    elif _is_condition(then, True, fork) and as_tensor(otherwise).element.kind == "bool":
         made = apply("logical_or", fork.cond, otherwise)
     else:
         made = apply("select", fork.cond, then, otherwise)
@@ -57,6 +57,11 @@ def merged_into_one(fork: Fork, values: Sequence[Any], again: Callable[..., Any]
     return (
         Tensor(made.value, layout=made.layout, weak=first.weak, boxed=made.boxed) if first.weak == second.weak else made
     )
+
+
+def _is_condition(value: Any, truth: bool, fork: Fork) -> bool:
+    """Whether a value is what the condition is on the side where it has that truth."""
+    return value is truth or (isinstance(value, Tensor) and value.value is fork.cond.value)
 
 
 def _mixed_into_one(fork: Fork, values: Sequence[Any], again: Callable[..., Any]) -> MixedNumber | None:
