@@ -46,12 +46,6 @@ REFUSED = {
 }  # fmt: skip
 
 
-#: Programs that are not right yet, and why.
-FAULTY = {
-    "pid": "max(0.0, x) of a Python float and a number of NumPy's is one of NumPy's whichever is larger",
-}
-
-
 def assert_same(got: Any, expected: Any) -> None:
     """Equal types, dtypes, shapes and structure; floats to nine digits, for sums are in another order."""
     assert type(got) is type(expected), (got, expected)
@@ -78,10 +72,7 @@ def run(f: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         return f(*arguments), arguments
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=pytest.mark.xfail(strict=True, reason=FAULTY[n]) if n in FAULTY else ()) for n in CASES],
-)
+@pytest.mark.parametrize("name", CASES)
 def test_a_program_does_what_it_does_in_python(name: str):
     """The second call has other numbers: what was taken for a fact of the first one would be seen."""
     f, make, small = CASES[name]
@@ -99,4 +90,4 @@ def test_a_program_does_what_it_does_in_python(name: str):
 
 
 def test_the_tables_name_programs():
-    assert REFUSED.keys() | FAULTY.keys() <= CASES.keys()
+    assert REFUSED.keys() <= CASES.keys()
