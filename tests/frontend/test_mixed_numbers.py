@@ -387,3 +387,26 @@ def test_chained_comparisons_classes_and_attributes():
     for f in (of_a_float, txc.jit(of_a_float)):
         with pytest.raises(AttributeError, match="'float' object has no attribute 'ndim'"):
             f(0.5)
+
+
+def test_no_dtype_is_smaller_than_what_it_held_before():
+    """t is a float of the call, which f64 holds as it held the literals; f32, which comes last, does not."""
+
+    def f(x, t):
+        s = 0.5 if x[0] > 0 else 1
+        s = s if x[1] > 0 else t
+        s = s if x[2] > 0 else x[0]
+        return s, x * s
+
+    def in_a_loop(x, t):
+        s = 1
+        for i in range(len(x)):
+            if x[i] > 0:
+                s = t
+            else:
+                s = x[i]
+        return s
+
+    for signs in itertools.product((1, -1), repeat=3):
+        check(f, (np.array(signs, np.float32), 0.1))
+        check(in_a_loop, (np.array(signs, np.float32), 0.1))

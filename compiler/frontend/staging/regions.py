@@ -46,7 +46,6 @@ __all__ = [
     "is_seen",
     "not_one_bool",
     "region",
-    "rounds",
     "while_",
 ]
 
@@ -592,7 +591,7 @@ class Fork:
                 )
             with self.at_end(side):
                 ends.append(_as_it_is(as_tensor(x)))
-        if (rounded := rounds(*ends)) is not None:
+        if (rounded := _rounded(*ends)) is not None:
             number, kind = rounded
             raise OpError(
                 f"{name} is {number!r} in one branch of an if and {kind} in the other, which would round it",
@@ -633,7 +632,7 @@ class Fork:
         return made[0], made[1]
 
 
-def rounds(*ends: Tensor) -> tuple[Any, TensorType] | None:
+def _rounded(*ends: Tensor) -> tuple[Any, TensorType] | None:
     """A number of Python's of two values that are to have one type, where it is none of that type, and the type."""
     element = common_dtype(ends)
     for t, other in zip(ends, ends[::-1]):

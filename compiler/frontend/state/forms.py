@@ -148,7 +148,7 @@ class _Fixed(Form):
             return self if is_array(value) and is_array(self.value) and is_same_place(value, self.value) else None
         if value is self.value or same_value(value, self.value):
             return self
-        return Number.joining(self.label, Common.of(self.value), value) if kinds_of(self.value) else None
+        return Number(self.label, Common.of(self.value))._with(value) if kinds_of(self.value) else None
 
     def _leaves_of(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
         return []
@@ -164,11 +164,6 @@ class Number(Form):
         super().__init__(label)
         self.common = common
         self.size = 1 if len(common.kinds) == 1 else 1 + len(common.kinds)
-
-    @staticmethod
-    def joining(label: str, common: Common, value: Any) -> Form | None:
-        joined = common.joined(value) if kinds_of(value) else None
-        return None if joined is None else Number(label, joined)
 
     def _with(self, value: Any) -> Form | None:
         found = self.common.joined(value) if kinds_of(value) else None

@@ -92,13 +92,13 @@ class Common(NamedTuple):
         return self._replace(needs=tuple(n for n in self.needs if not (isinstance(n, _Computed) and n.value is of)))
 
     def joined(self, value: Any) -> Common | None:
-        """With another number, or what several have in common; itself where that needs no more, and None where no dtype
-        holds them all exactly."""
-        other = value if isinstance(value, Common) else Common.of(value)
-        if set(other.kinds) <= {*self.kinds} and all(_holds(self.element, need) for need in other.needs):
+        """With another number; itself where that needs no more, and None where no dtype holds them all exactly."""
+        other = Common.of(value)
+        # What the dtype holds is noted too: with another type it may be a smaller one.
+        needs = [need for need in other.needs if not any(_is_implied(need, known) for known in self.needs)]
+        if set(other.kinds) <= {*self.kinds} and not needs:
             return self
-        needs = [*self.needs, *(n for n in other.needs if not any(_is_same_need(n, m) for m in self.needs))]
-        return Common(self.kinds, tuple(needs), self.element).of_kinds(other.kinds)
+        return self._replace(needs=(*self.needs, *needs)).of_kinds(other.kinds)
 
     def of_kinds(self, others: Sequence[Kind]) -> Common | None:
         """With numbers of more types, of which nothing else is known yet."""
@@ -130,10 +130,13 @@ def _literal(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _is_same_need(a: Any, b: Any) -> bool:
-    if isinstance(a, _Computed) or isinstance(b, _Computed):
-        return isinstance(a, _Computed) and isinstance(b, _Computed) and a.value is b.value
-    return a is b or (type(a) is type(b) and repr(a) == repr(b))
+def _is_implied(need: Any, known: Any) -> bool:
+    """Whether what holds one number holds another one: of ints that are not known calls check it."""
+    if isinstance(need, SymInt):
+        return isinstance(known, SymInt) or (isinstance(known, _Computed) and known.is_int)
+    if isinstance(need, _Computed):
+        return isinstance(known, _Computed) and (need.element, need.is_int) == (known.element, known.is_int)
+    return need is known or (type(need) is type(known) and repr(need) == repr(known))
 
 
 def _holds(element: DType, need: Any) -> bool:
