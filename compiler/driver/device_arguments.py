@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.gpu.device_array import SOME_GPU, DeviceArray, OnDevice, place_of
+from ...runtime.gpu.device_array import SOME_GPU, DeviceArray, Form, OnDevice, place_of
 from ..config.devices import gpu_device
 from .executable import Executable, Prepared
 
@@ -35,8 +35,8 @@ def results_on(
         # What says whether an index was outside is read here, after the call.
         for_the_caller = not (executable.signature.checks and buffer == executable.outputs[-1])
         if buffer not in made and for_the_caller:
-            element = np.empty(1, executable.buffers[buffer].dtype)
-            form = np.lib.stride_tricks.as_strided(element, shape, [s * element.itemsize for s in strides])
+            dtype = executable.buffers[buffer].dtype
+            form = Form(shape, dtype, tuple(s * dtype.itemsize for s in strides))
             made[buffer] = DeviceArray.empty(device, form).form()
     return made
 

@@ -27,6 +27,7 @@ from ..call.foreign_arrays import LeftToPython
 from ..call.results import Results
 from ..call.signature import GivenOutput, Signature, ViewOutput
 from ..config import knobs
+from ..config.devices import CPU
 from .compile_cache import compile_cached, stages_of, strides_of
 from .device_arguments import for_the_user, results_on
 from .executable import ShortOfRoom, named_dtype
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from ..cache.disk_cache import CodeKey
     from ..call.parameters import Parameter
     from ..frontend.trace.graph import Graph
+    from ..gpu.repeated_call import RepeatedCalls
     from ..tools.autotune import Tuned
 
 __all__ = ["Jitted", "Lowered", "jit"]
@@ -76,6 +78,11 @@ class Jitted(NativeCallable):
         self._was_left = False
         parameters = self._signature.parameters.values()
         self._takes_out = not any(p.name == "out" or p.kind is p.VAR_KEYWORD for p in parameters)
+        self._repeated: RepeatedCalls | None = None
+        if options.device != CPU.name:
+            from ..gpu.repeated_call import RepeatedCalls
+
+            self._repeated = RepeatedCalls(options.device)
 
     def __del__(self, remove_all: Callable[[Any], None] = remove_all) -> None:
         # The last moment at which this object is whole: calls from other finalizers must not find freed records.
@@ -103,6 +110,10 @@ class Jitted(NativeCallable):
         return f"<txc.jit {self.__wrapped__.__qualname__}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._repeated is not None and not kwargs:
+            repeated = self._repeated.find(args)
+            if repeated is not None:
+                return repeated(args)
         out = kwargs.pop("out", None) if self._takes_out else None
         try:
             call = self._bind(args, kwargs)
@@ -116,7 +127,10 @@ class Jitted(NativeCallable):
         record = (self._records or {}).get(version)
         if record is not None and record.spent:
             self._look_at_sizes(version, record, call)
-        return self._run(version, call, ready, out)
+        result = self._run(version, call, ready, out)
+        if self._repeated is not None and not kwargs:
+            self._repeated.note(args, call, version, ready.prepared)
+        return result
 
     def _by_python(self, why: LeftToPython, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         """The call as Python makes it, which a warning says once."""

@@ -76,31 +76,57 @@ class GpuCode:
         with device_lock(self.device_name), _Call(self.device) as call:
             addresses = [call.place(a, filled=i < inputs) for i, a in enumerate(arrays)]
             arena = call.allocate(prepared.arena)
-            module = self.module
-
-            def steps(launch: Callable[[KernelLaunch], None]) -> None:
-                self._steps(launch, call.read, arena, prepared.symbols, addresses)
-
-            def plain(made: KernelLaunch) -> None:
-                module.launch(*made)
-
-            try:
-                if around is not None:
-                    steps(lambda made: around(made, lambda: plain(made)))
-                elif self._replays is not None and knobs.GPU_GRAPHS.get():
-                    self._replays.run(module, (*prepared.symbols, arena, *addresses), steps)
-                else:
-                    steps(plain)
-                if any(not isinstance(array, OnDevice) for array in arrays[inputs:]):
-                    self.device.synchronize()
-            except DeviceError as error:
-                raise self._placed(error) from error
+            self.queue(prepared, addresses, arena, around)
+            if any(not isinstance(array, OnDevice) for array in arrays[inputs:]):
+                self._wait()
             for array in arrays:
                 if isinstance(array, OnDevice):
                     array.owner.used()
             for i, array in enumerate(arrays):
                 if i >= inputs or i in self.code.written:
                     call.fetch(addresses[i], array)
+
+    def queue(
+        self,
+        prepared: Prepared,
+        addresses: Sequence[int],
+        arena: int,
+        around: Callable[[KernelLaunch, Callable[[], None]], None] | None = None,
+    ) -> None:
+        """Launch the kernels of a call whose buffers and temporaries are at these addresses; errors as of `run`."""
+        module = self.module
+
+        def plain(made: KernelLaunch) -> None:
+            module.launch(*made)
+
+        def watched(made: KernelLaunch) -> None:
+            assert around is not None
+            around(made, lambda: plain(made))
+
+        def steps(launch: Callable[[KernelLaunch], None]) -> None:
+            self._steps(launch, self._read, arena, prepared.symbols, addresses)
+
+        try:
+            if around is not None:
+                steps(watched)
+            elif self._replays is not None and knobs.GPU_GRAPHS.get():
+                self._replays.run(module, (*prepared.symbols, arena, *addresses), steps)
+            else:
+                steps(plain)
+        except DeviceError as error:
+            raise self._placed(error) from error
+
+    def _wait(self) -> None:
+        try:
+            self.device.synchronize()
+        except DeviceError as error:
+            raise self._placed(error) from error
+
+    def _read(self, address: int, dtype: str) -> Any:
+        """One element, read back to the host once all that was launched before is done."""
+        element = np.empty(1, dtype)
+        self.device.read(address, element)
+        return element[0].item()
 
     def _placed(self, error: DeviceError) -> DeviceError:
         """The error with the user's line, which the plan knows of each kernel."""
@@ -165,12 +191,6 @@ class _Call:
         copied = np.empty(memory.size, np.uint8)
         self.device.read(start, copied)
         array[...] = np.ndarray(array.shape, array.dtype, copied.data, array.ctypes.data - low, array.strides)
-
-    def read(self, address: int, dtype: str) -> Any:
-        """One element, read back to the host once all that was launched before is done."""
-        element = np.empty(1, dtype)
-        self.device.read(address, element)
-        return element[0].item()
 
 
 def _memory_of(array: np.ndarray) -> tuple[int, np.ndarray]:

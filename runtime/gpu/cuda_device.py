@@ -7,7 +7,6 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from . import cuda_library
 from .cuda_driver import NoDevice, architecture, text_of
 from .cuda_library import CudaLibrary, LibraryError, RecordedGraph
+from .cuda_module import LoadedModule
 from .device_pool import DevicePool
 from .gpu_device import DeviceError, KernelLaunch, TensorMap
 
@@ -23,8 +23,6 @@ __all__ = ["CudaDevice", "CudaGraph", "CudaModule"]
 
 #: Copies between host and device go through two pinned buffers of this size, one filled while the other is copied.
 STAGING_BYTES = 4 << 20
-#: More dynamic shared memory than this a kernel has to be allowed.
-USUAL_SHARED = 48 << 10
 #: `CU_STREAM_NON_BLOCKING`: what other libraries do on the default stream is not waited for.
 _NON_BLOCKING = 1
 
@@ -41,8 +39,8 @@ class CudaDevice:
         self.driver, self.name = driver, f"cuda:{number}"
         self.cpu = architecture(device.compute_capability())
         try:
-            self._context = device.retain_primary_context()
-            self._context.push()
+            self.context = device.retain_primary_context()
+            self.context.push()
         except driver.Error as error:
             raise NoDevice(f"{device.name()} is there and cannot be used now: {text_of(error)}") from None
         try:
@@ -53,29 +51,17 @@ class CudaDevice:
         self._allocations: dict[int, Any] = {}
         self._pool = DevicePool(self._new, self._drop, driver.MemoryError, self.name)
         self._lock = threading.RLock()
+        self._current = _Current(self, self._lock)
         #: What kernels may still use, each with an event that comes after them.
         self._held: deque[tuple[Any, object]] = deque()
         #: Kernels launched since it was last known that all went well.
         self._pending: dict[str, None] = {}
-        self._process = os.getpid()
 
-    @contextmanager
-    def current(self) -> Iterator[None]:
+    def current(self) -> _Current:
         """The context is this thread's; what the driver says is wrong becomes a DeviceError."""
-        if os.getpid() != self._process:
-            raise DeviceError(
-                f"{self.name} belongs to the process that forked this one: start processes by the method 'spawn'"
-            )
-        with self._lock:
-            self._context.push()
-            try:
-                yield
-            except (self.driver.Error, LibraryError) as error:
-                raise self._failed(error) from error
-            finally:
-                self.driver.Context.pop()
+        return self._current
 
-    def _failed(self, error: Exception) -> DeviceError:
+    def failed(self, error: BaseException) -> DeviceError:
         """Kernels run behind the host's back, so an error may be that of any that was launched since the last wait."""
         suspects, self._pending = [*self._pending], {}
         said = text_of(error)
@@ -131,17 +117,10 @@ class CudaDevice:
 
     def load(self, ptx: str) -> CudaModule:
         with self.current():
-            said: list[str] = []
-
-            def heard(succeeded: bool, info: str, errors: str) -> None:
-                said.append(errors if not succeeded else info)
-
             try:
-                module = self.driver.module_from_buffer(ptx.encode() + b"\0", message_handler=heard)
-            except self.driver.Error as error:
-                words = " ".join(filter(None, map(str.strip, said))) or text_of(error)
-                raise DeviceError(f"{self.name} does not take the PTX: {words}") from None
-            return CudaModule(self, module)
+                return CudaModule(self, LoadedModule(self.library, ptx))
+            except LibraryError as error:
+                raise DeviceError(f"{self.name} does not take the PTX: {error}") from None
 
     def launched(self, kernels: Iterable[str]) -> None:
         """Remember what may be at fault if the device says that something failed."""
@@ -207,12 +186,46 @@ class CudaDevice:
             return last.time_since(first) * 1e-3
 
 
-class CudaModule:
-    """Kernels in a GPU's context."""
+class _Current:
+    """A device's context made that of a thread, for as long as it has the lock; inside of itself it does nothing."""
 
-    def __init__(self, device: CudaDevice, module: Any):
-        self._device, self._module = device, module
-        self._kernels: dict[str, Any] = {}
+    def __init__(self, device: CudaDevice, lock: threading.RLock):
+        self._device, self._lock = device, lock
+        self._depth, self._process = 0, os.getpid()
+
+    def __enter__(self) -> None:
+        if os.getpid() != self._process:
+            raise DeviceError(
+                f"{self._device.name} belongs to the process that forked this one: start processes by the method "
+                "'spawn'"
+            )
+        self._lock.acquire()
+        if not self._depth:
+            try:
+                self._device.context.push()
+            except BaseException:
+                self._lock.release()
+                raise
+        self._depth += 1
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._depth -= 1
+        try:
+            if not self._depth:
+                self._device.driver.Context.pop()
+        finally:
+            self._lock.release()
+        if error is not None and isinstance(error, (self._device.driver.Error, LibraryError)):
+            raise self._device.failed(error) from error
+
+
+class CudaModule:
+    """Kernels in a GPU's context; they are given back to the driver with it."""
+
+    def __init__(self, device: CudaDevice, module: LoadedModule):
+        self._device, self.loaded = device, module
+        # Not `__del__`: at the interpreter's end the driver may be gone.
+        weakref.finalize(self, device.give_back, module.unload).atexit = False
 
     def launch(
         self,
@@ -224,34 +237,14 @@ class CudaModule:
     ) -> None:
         with self._device.current():
             self._device.launched((kernel,))
-            self._queue(KernelLaunch(kernel, grid, block, shared, arguments), self._device.stream)
-
-    def _queue(self, made: KernelLaunch, stream: Any) -> None:
-        function = self.function(made)
-        given = [self._device.library.encoded(a) if isinstance(a, TensorMap) else a for a in made.arguments]
-        function.prepared_async_call(made.grid, made.block, stream, *given, shared_size=made.shared)
-
-    def function(self, made: KernelLaunch) -> Any:
-        """The kernel, allowed as much shared memory as a launch takes."""
-        function = self._kernels.get(made.kernel)
-        if function is None:
-            function = self._kernels[made.kernel] = self._prepared(made.kernel, made.arguments)
-        if made.shared > USUAL_SHARED:
-            attribute = self._device.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
-            function.set_attribute(attribute, made.shared)
-        return function
+            self.loaded.launch(KernelLaunch(kernel, grid, block, shared, arguments), self._device.stream.handle)
 
     def record(self, launches: Sequence[KernelLaunch]) -> CudaGraph:
         device = self._device
         with device.current():
-            stream = device.recorder
-            graph = RecordedGraph(device.library, stream.handle, launches, lambda made: self._queue(made, stream))
+            stream = device.recorder.handle
+            graph = RecordedGraph(device.library, stream, launches, lambda made: self.loaded.launch(made, stream))
         return CudaGraph(device, self, graph, [made.kernel for made in launches])
-
-    def _prepared(self, kernel: str, arguments: Sequence[int | TensorMap]) -> Any:
-        """Parameters of our kernels are tensor maps, then addresses and integers of 64 bits."""
-        kinds = ["128s" if isinstance(a, TensorMap) else "q" for a in arguments]
-        return self._module.get_function(kernel).prepare(kinds)
 
 
 class CudaGraph:
@@ -264,7 +257,7 @@ class CudaGraph:
 
     def change(self, position: int, launch: KernelLaunch) -> None:
         with self._device.current():
-            self._module.function(launch)
+            self._module.loaded.allow(launch)
             self._graph.change(position, launch)
 
     def launch(self) -> None:

@@ -67,6 +67,6 @@ def _version(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
-def text_of(error: Exception) -> str:
+def text_of(error: BaseException) -> str:
     """What the driver says, without the name of the function that said it."""
     return str(error).partition("failed: ")[2] or str(error)

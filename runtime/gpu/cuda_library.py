@@ -1,4 +1,4 @@
-"""What PyCUDA does not have of the driver's API: graphs, tensor maps, waiting for streams of others.
+"""What PyCUDA does not have of the driver's API, or not as it is needed: modules, graphs, tensor maps, events.
 
 By ctypes, from the library that PyCUDA has loaded.  Names, types and meaning: "CUDA Driver API Reference Manual" 12.
 """
@@ -14,14 +14,14 @@ from typing import Any
 
 from .gpu_device import KernelLaunch, TensorMap
 
-__all__ = ["PROTOTYPES", "CudaLibrary", "LibraryError", "NodeParameters", "RecordedGraph", "load"]
+__all__ = ["MAP_BYTES", "PROTOTYPES", "CudaLibrary", "LibraryError", "NodeParameters", "RecordedGraph", "load"]
 
 #: `CU_STREAM_CAPTURE_MODE_RELAXED`: what others do meanwhile, and what Python gives back, does not end a capture.
 _RELAXED = 2
 #: `CU_EVENT_DISABLE_TIMING`.
 _NO_TIMING = 2
 #: Bytes of a `CUtensorMap`, and what its address is a multiple of.
-_MAP_BYTES, _MAP_ALIGNMENT = 128, 64
+MAP_BYTES, _MAP_ALIGNMENT = 128, 64
 #: `CU_TENSOR_MAP_DATA_TYPE_UINT8`, …, by the bytes of an element: nothing is computed.
 _ELEMENTS = {1: 0, 2: 1, 4: 2, 8: 4}
 #: `CU_TENSOR_MAP_INTERLEAVE_NONE`, `…_SWIZZLE_128B`, `…_L2_PROMOTION_L2_128B`, `…_FLOAT_OOB_FILL_NONE`.
@@ -42,6 +42,13 @@ class NodeParameters(ctypes.Structure):
 #: The types of the functions' parameters; all of them give a `CUresult`.
 PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "cuGetErrorString": (c_int, POINTER(c_char_p)),
+    "cuModuleLoadDataEx": (POINTER(c_void_p), c_char_p, c_uint, POINTER(c_int), POINTER(c_void_p)),
+    "cuModuleUnload": (c_void_p,),
+    "cuModuleGetFunction": (POINTER(c_void_p), c_void_p, c_char_p),
+    "cuFuncSetAttribute": (c_void_p, c_int, c_int),
+    "cuLaunchKernel": (
+        c_void_p, *[c_uint] * 6, c_uint, c_void_p, POINTER(c_void_p), POINTER(c_void_p),
+    ),
     "cuStreamBeginCapture_v2": (c_void_p, c_int),
     "cuStreamGetCaptureInfo_v2": (
         c_void_p, POINTER(c_int), POINTER(c_uint64), POINTER(c_void_p), POINTER(POINTER(c_void_p)), POINTER(c_size_t),
@@ -92,9 +99,13 @@ class CudaLibrary:
             self._functions["cuGetErrorString"](result, ctypes.byref(said))
             raise LibraryError(f"{name}: {(said.value or b'error %d' % result).decode()}")
 
+    def values(self, arguments: Sequence[int | TensorMap]) -> list[Any]:
+        """A kernel's arguments as C has them: 128 bytes of a tensor map, and 64-bit integers."""
+        return [(c_uint8 * MAP_BYTES)(*self.encoded(a)) if isinstance(a, TensorMap) else c_int64(a) for a in arguments]
+
     def _encoded(self, tensor: TensorMap) -> bytes:
         tensor.check()
-        room = (c_uint8 * (_MAP_BYTES + _MAP_ALIGNMENT))()
+        room = (c_uint8 * (MAP_BYTES + _MAP_ALIGNMENT))()
         offset = -ctypes.addressof(room) % _MAP_ALIGNMENT
         dims = len(tensor.extents)
         # The driver counts dims from the contiguous one on.
@@ -106,7 +117,7 @@ class CudaLibrary:
             "cuTensorMapEncodeTiled", ctypes.addressof(room) + offset, _ELEMENTS[tensor.size], dims, tensor.address,
             extents, strides, box, neighbours, *_BOXES_OF_LINES,
         )  # fmt: skip
-        return bytes(room[offset : offset + _MAP_BYTES])
+        return bytes(room[offset : offset + MAP_BYTES])
 
     def let_wait(self, waiting: int, stream: int) -> None:
         """What is queued on a stream from now on waits for what another one has been given until now."""
@@ -175,10 +186,7 @@ class RecordedGraph:
     def change(self, position: int, launch: KernelLaunch) -> None:
         """Another grid, and other arguments, for the kernel at a position."""
         parameters = self._parameters[position]
-        values = [
-            (c_uint8 * _MAP_BYTES)(*self._library.encoded(a)) if isinstance(a, TensorMap) else c_int64(a)
-            for a in launch.arguments
-        ]
+        values = self._library.values(launch.arguments)
         parameters.arguments = (c_void_p * len(values))(*map(ctypes.addressof, values))
         parameters.extra = None
         parameters.grid[:], parameters.block[:], parameters.shared = launch.grid, launch.block, launch.shared

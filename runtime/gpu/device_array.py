@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .dlpack import Taken
     from .gpu_device import GpuDevice
 
-__all__ = ["ALIGNMENT", "SOME_GPU", "DeviceArray", "OnDevice", "is_device_array", "place_of"]
+__all__ = ["ALIGNMENT", "SOME_GPU", "DeviceArray", "Form", "OnDevice", "is_device_array", "place_of"]
 
 #: Kernels read 16 bytes at once; an array has to start where that is allowed.
 ALIGNMENT = 16
@@ -32,13 +32,25 @@ class OnDevice(np.ndarray):
     owner: DeviceArray
 
 
+class Form(NamedTuple):
+    """What a `DeviceArray` is made with of an array; strides in bytes."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    strides: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
 class DeviceArray:
     """An array in the memory of a device; what it keeps alive is given back with it.
 
     `numpy()` and ``np.asarray`` copy it to the host; on a CUDA device ``__cuda_array_interface__`` gives it away.
     """
 
-    def __init__(self, device: GpuDevice, address: int, form: np.ndarray, keep: Any = None, owned: bool = False):
+    def __init__(self, device: GpuDevice, address: int, form: Form | np.ndarray, keep: Any = None, owned: bool = False):
         self._device, self._keep, self.address = device, keep, address
         self.shape, self.dtype, self.strides = form.shape, form.dtype, form.strides
         #: The array of another library that this is, whether it may be written to, and the stream that it names.
@@ -49,7 +61,7 @@ class DeviceArray:
             weakref.finalize(self, device.free, address).atexit = False
 
     @staticmethod
-    def empty(device: GpuDevice, like: np.ndarray) -> DeviceArray:
+    def empty(device: GpuDevice, like: Form | np.ndarray) -> DeviceArray:
         """Memory of its own, laid out as `like`, an array without gaps."""
         return DeviceArray(device, device.allocate(max(1, like.nbytes)), like, owned=True)
 
@@ -86,8 +98,7 @@ class DeviceArray:
             raise ValueError(
                 f"a device array at an address that is no multiple of {ALIGNMENT} bytes: pass a copy of it"
             )
-        form = np.lib.stride_tricks.as_strided(np.empty(1, taken.dtype), taken.shape, taken.strides)
-        made = DeviceArray(device, taken.address, form, keep=taken.keep)
+        made = DeviceArray(device, taken.address, Form(taken.shape, taken.dtype, taken.strides), keep=taken.keep)
         made.original, made.writeable, made.stream = other, taken.writeable, stream
         return made
 
@@ -115,13 +126,14 @@ class DeviceArray:
 
     @property
     def nbytes(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+        return math.prod(self.shape) * self.dtype.itemsize
 
     def form(self) -> OnDevice:
         """What NumPy can say of it: no element may be read or written through this."""
-        reach = [s * (n - 1) for s, n in zip(self.strides, self.shape)] if self.nbytes else []
-        low = sum(min(0, r) for r in reach)
-        size = sum(abs(r) for r in reach) + self.dtype.itemsize if self.nbytes else 0
+        low = size = 0
+        if 0 not in self.shape:
+            reach = [s * (n - 1) for s, n in zip(self.strides, self.shape)]
+            low, size = sum(min(0, r) for r in reach), sum(map(abs, reach)) + self.dtype.itemsize
         memory: Any = (ctypes.c_char * size).from_address(self.address + low)
         made = OnDevice(self.shape, self.dtype, memory, -low, self.strides)
         made.owner = self

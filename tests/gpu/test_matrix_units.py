@@ -26,7 +26,7 @@ from txc.dialects.order import Order, parse_order
 from txc.runtime.ptx_simulator import PtxSimulator
 from txc.runtime.ptx_simulator.execution.perf_counters import SECTOR, KernelCounts
 
-from .devices import ON_HOPPER
+from .devices import GPUS, ON_HOPPER
 
 RNG = np.random.default_rng(12)
 FREELY = frozenset({"reassoc"})
@@ -64,6 +64,7 @@ SIZES = [(40, 48, 24), (130, 70, 17), (3, 0, 2)]
 F64, TF32 = 1e-15, 2e-3
 
 
+@GPUS
 @pytest.mark.parametrize(
     ("kind", "f", "passes"),
     [
@@ -74,9 +75,9 @@ F64, TF32 = 1e-15, 2e-3
         (ml_dtypes.bfloat16, product, ""),
     ],
 )
-def test_products_of_halves(kind: Any, f: Callable[..., Any], passes: str) -> None:
+def test_products_of_halves(device: str, kind: Any, f: Callable[..., Any], passes: str) -> None:
     """As near to the product in f64 as a rounded sum in f32 is."""
-    made = txc.jit(f, device="ptx-sim", fastmath=FREELY, passes=passes)
+    made = txc.jit(f, device=device, fastmath=FREELY, passes=passes)
     for m, k, n in SIZES:
         arrays = [drawn(s, kind) for s in ([(m, k), (k, n)] if f is product else [(k, m), (n, k)])]
         found, expected = made(*arrays), f(*(a.astype(np.float64) for a in arrays))
@@ -86,6 +87,7 @@ def test_products_of_halves(kind: Any, f: Callable[..., Any], passes: str) -> No
         assert np.all(np.abs(found.astype(np.float64) - expected) <= 0.51 * ulp + 1e-5)
 
 
+@GPUS
 @pytest.mark.parametrize(
     ("kind", "f", "allowed", "error"),
     [
@@ -94,14 +96,15 @@ def test_products_of_halves(kind: Any, f: Callable[..., Any], passes: str) -> No
         (np.float64, of_transposed, "reassoc", F64),
     ],
 )
-def test_products_of_wider_factors(kind: Any, f: Callable[..., Any], allowed: str, error: float) -> None:
-    made = txc.jit(f, device="ptx-sim", fastmath={allowed})
+def test_products_of_wider_factors(device: str, kind: Any, f: Callable[..., Any], allowed: str, error: float) -> None:
+    made = txc.jit(f, device=device, fastmath={allowed})
     for m, k, n in SIZES:
         arrays = [drawn(s, kind) for s in ([(m, k), (k, n)] if f is product else [(k, m), (n, k)])]
         exact, most = (f(*(g(a).astype(np.longdouble) for a in arrays)) for g in (np.asarray, np.abs))
         assert np.all(np.abs(made(*arrays) - exact) <= error * (most + 1e-3))
 
 
+@GPUS
 @pytest.mark.parametrize(
     ("kinds", "f", "passes"),
     [
@@ -110,13 +113,31 @@ def test_products_of_wider_factors(kind: Any, f: Callable[..., Any], allowed: st
         ((np.int8, np.uint8), bytes_exactly, WARPS),
     ],
 )
-def test_products_of_bytes_are_exact(kinds: tuple[Any, Any], f: Callable[..., Any], passes: str) -> None:
+def test_products_of_bytes_are_exact(device: str, kinds: tuple[Any, Any], f: Callable[..., Any], passes: str) -> None:
     """So nothing has to be allowed for them."""
-    made = txc.jit(f, device="ptx-sim", passes=passes)
+    made = txc.jit(f, device=device, passes=passes)
     for m, k, n in ((64, 128, 16), (70, 33, 20)):
         shapes = [(m, k), (k, n)] if f is bytes_exactly else [(k, m), (n, k)]
         arrays = [RNG.integers(np.iinfo(t).min, np.iinfo(t).max + 1, s).astype(t) for s, t in zip(shapes, kinds)]
         np.testing.assert_array_equal(made(*arrays), f(*arrays), strict=True)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("m", "k", "n"), [(16500, 328, 264), (300, 1024, 272), (2304, 1000, 2304), (70, 2047, 129)])
+@pytest.mark.parametrize("f", [product, of_transposed])
+def test_large_products_of_small_integers_are_exact(f: Callable[..., Any], m: int, k: int, n: int) -> None:
+    """In whatever order they are added: what a simulator is too slow for, by each of the kernels that there are."""
+    a, b = (RNG.integers(-1, 2, s) for s in ([(m, k), (k, n)] if f is product else [(k, m), (n, k)]))
+    expected = f(a.astype(np.float32), b.astype(np.float32))
+    for kind, options in (
+        (np.float16, {"fastmath": FREELY}),
+        (ml_dtypes.bfloat16, {"fastmath": FREELY}),
+        (np.float32, {"fastmath": {"tf32"}}),
+        (np.float32, {}),
+        (np.float64, {"fastmath": FREELY}),
+    ):
+        found = txc.jit(f, device="cuda:0", **options)(a.astype(kind), b.astype(kind))
+        np.testing.assert_array_equal(found, expected.astype(kind), strict=True)
 
 
 def counted(f: Callable[..., Any], arrays: list[np.ndarray], **options: Any) -> tuple[KernelCounts, np.ndarray]:

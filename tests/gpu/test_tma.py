@@ -27,7 +27,7 @@ from txc.dialects.dims.index_map import IndexMap, identity_map
 from txc.dialects.loop import BulkCopyOp, MmaOp, TensorMapOp
 from txc.runtime.gpu.gpu_device import DeviceError
 
-from .devices import ON_HOPPER
+from .devices import GPUS, ON_HOPPER
 
 RNG = np.random.default_rng(29)
 FREELY = {"reassoc"}
@@ -67,13 +67,12 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
 }
 
 
+@GPUS
 @pytest.mark.parametrize("case", CASES)
-def test_the_bits_are_those_of_vectors_brought_one_by_one(case: str) -> None:
+def test_the_bits_are_those_of_vectors_brought_one_by_one(device: str, case: str) -> None:
     f, shapes = CASES[case]
     arrays = [drawn(*shape) for shape in shapes]
-    found, expected = (
-        txc.jit(f, device="ptx-sim", fastmath=FREELY, passes=passes)(*arrays) for passes in ("", VECTORS)
-    )
+    found, expected = (txc.jit(f, device=device, fastmath=FREELY, passes=passes)(*arrays) for passes in ("", VECTORS))
     np.testing.assert_array_equal(found.view(np.uint16), expected.view(np.uint16), strict=True)
     np.testing.assert_allclose(found, f(*(a.astype(np.float64) for a in arrays)), rtol=2e-3, atol=2e-3)
 

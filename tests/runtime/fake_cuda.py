@@ -1,17 +1,17 @@
-"""A stand-in for ``pycuda.driver``: the part that txc uses, over host memory, with GPUs that do as they are told."""
+"""Stand-ins for ``pycuda.driver`` and the driver's library: what txc uses, over host memory, with obedient GPUs."""
 
 from __future__ import annotations
 
 import ctypes
-import struct
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from txc.runtime.gpu.cuda_library import PROTOTYPES
-from txc.runtime.gpu.gpu_device import TensorMap
+from txc.runtime.gpu.cuda_library import MAP_BYTES, PROTOTYPES
+from txc.runtime.gpu.gpu_device import KernelLaunch, TensorMap
 from txc.runtime.ptx_simulator import PtxModule, PtxSimulator
 from txc.runtime.ptx_simulator.memory.tensor_maps import decoded, encoded
 
@@ -26,9 +26,13 @@ class FakeMemoryError(Error):
     pass
 
 
+class Refused(Exception):
+    """A function of the library says no."""
+
+
 @dataclass
 class FakeDriver:
-    """`module` is given for PTX, `capabilities` are those of the GPUs there are; the flags make calls fail."""
+    """`capabilities` are those of the GPUs there are; the flags make calls fail."""
 
     capabilities: list[tuple[int, int]] = field(default_factory=lambda: [(9, 0)])
     version: int = 12040
@@ -48,9 +52,6 @@ class FakeDriver:
 
     Error = Error
     MemoryError = FakeMemoryError
-
-    class function_attribute:
-        MAX_DYNAMIC_SHARED_SIZE_BYTES = "most shared"
 
     def init(self) -> None:
         if self.broken:
@@ -122,12 +123,8 @@ class FakeDriver:
         assert self.depth and isinstance(stream, Stream)
         array[...] = self._at(address, array.size)
 
-    def module_from_buffer(self, text: bytes, message_handler: Callable[[bool, str, str], None]) -> Any:
-        assert text.endswith(b"\0")
-        message_handler(not self.refuses, "", self.refuses)
-        if self.refuses:
-            raise Error("cuModuleLoadDataEx failed: a PTX JIT compilation failed")
-        return Module(self)
+    def module(self, ptx: str) -> Module:
+        return Module(self, parameters_of(ptx))
 
 
 class SimulatedDriver(FakeDriver):
@@ -150,9 +147,14 @@ class SimulatedDriver(FakeDriver):
     def memcpy_dtoh_async(self, array: np.ndarray, address: int, stream: Any) -> None:
         self.gpu.read(address, array)
 
-    def module_from_buffer(self, text: bytes, message_handler: Callable[[bool, str, str], None]) -> Any:
-        message_handler(True, "", "")
-        return SimulatedModule(self, self.gpu.load(text.decode().removesuffix("\0")))
+    def module(self, ptx: str) -> Module:
+        return SimulatedModule(self, parameters_of(ptx), self.gpu.load(ptx))
+
+
+def parameters_of(ptx: str) -> dict[str, list[bool]]:
+    """Of each kernel, by name, whether its parameters are tensor maps; the others are 64-bit integers."""
+    entries = re.findall(r"\.entry (\w+)\(([^)]*)\)", ptx)
+    return {name: ["[128]" in p for p in parameters.split(",") if p.strip()] for name, parameters in entries}
 
 
 @dataclass
@@ -165,15 +167,6 @@ class SimulatedAllocation:
 
     def free(self) -> None:
         self.gpu.free(self.address)
-
-
-@dataclass
-class SimulatedModule:
-    driver: SimulatedDriver
-    module: PtxModule
-
-    def get_function(self, name: str) -> Any:
-        return SimulatedFunction(self.driver, name, self.module)
 
 
 @dataclass
@@ -235,43 +228,33 @@ class Allocation:
 @dataclass
 class Module:
     driver: FakeDriver
+    parameters: dict[str, list[bool]]
 
-    def get_function(self, name: str) -> Any:
-        return Function(self.driver, name)
+    def run(self, launch: KernelLaunch) -> None:
+        self.driver.log.append(("launch", *launch))
+
+
+@dataclass
+class SimulatedModule(Module):
+    simulated: PtxModule
+
+    def run(self, launch: KernelLaunch) -> None:
+        super().run(launch)
+        self.simulated.launch(*launch)
 
 
 @dataclass
 class Function:
-    driver: FakeDriver
+    module: Module
     name: str
 
-    def prepare(self, kinds: list[str]) -> Function:
-        self.kinds = kinds
-        return self
-
-    def set_attribute(self, attribute: str, value: int) -> None:
-        self.driver.log.append((attribute, value))
-
-    def prepared_async_call(self, grid: Any, block: Any, stream: Any, *arguments: Any, shared_size: int) -> None:
-        assert self.driver.depth and isinstance(stream, Stream)
-        struct.pack("".join(self.kinds), *arguments)
-        if stream.handle in self.driver.captured:
-            self.driver.captured[stream.handle].append(Captured(self, grid, block, shared_size, arguments))
-        else:
-            self.run(grid, block, shared_size, arguments)
-
-    def run(self, grid: Any, block: Any, shared: int, arguments: tuple[Any, ...]) -> None:
-        self.driver.log.append(("launch", self.name, grid, block, shared, arguments))
-
-
-@dataclass
-class SimulatedFunction(Function):
-    module: PtxModule
-
-    def run(self, grid: Any, block: Any, shared: int, arguments: tuple[Any, ...]) -> None:
-        super().run(grid, block, shared, arguments)
-        given = [decoded(a) if isinstance(a, bytes) else a for a in arguments]
-        self.module.launch(self.name, grid, block, shared, given)
+    def arguments(self, pointers: Any) -> tuple[int | TensorMap, ...]:
+        """What lies at the pointers that a launch is given, one for each parameter."""
+        found: list[int | TensorMap] = []
+        for i, is_map in enumerate(self.module.parameters[self.name]):
+            at = pointers[i]
+            found.append(decoded(ctypes.string_at(at, MAP_BYTES)) if is_map else ctypes.c_int64.from_address(at).value)
+        return tuple(found)
 
 
 @dataclass
@@ -279,10 +262,7 @@ class Captured:
     """A node of a graph."""
 
     function: Function
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared: int
-    arguments: tuple[Any, ...]
+    launch: KernelLaunch
 
 
 class FakeLibrary:
@@ -302,7 +282,10 @@ class FakeLibrary:
         def called(*arguments: Any) -> int:
             if name in self.refuses:
                 return self.refuses[name]
-            getattr(self, f"_{name}")(*arguments)
+            try:
+                getattr(self, f"_{name}")(*arguments)
+            except Refused:
+                return 218
             return 0
 
         return called
@@ -313,6 +296,38 @@ class FakeLibrary:
 
     def _cuGetErrorString(self, code: int, text: Any) -> None:
         text[0] = b"operation not supported"
+
+    def _cuModuleLoadDataEx(self, module: Any, ptx: bytes, count: int, options: Any, values: Any) -> None:
+        assert self.driver.depth and options[:count] == [5, 6]
+        if self.driver.refuses:
+            said = self.driver.refuses.encode() + b"\0"
+            assert len(said) <= values[1]
+            ctypes.memmove(values[0], said, len(said))
+            raise Refused
+        module[0] = self._handle(self.driver.module(ptx.decode()))
+
+    def _cuModuleUnload(self, module: int) -> None:
+        assert self.driver.depth
+        self.things[module] = None
+        self.driver.log.append(("unload",))
+
+    def _cuModuleGetFunction(self, function: Any, module: int, name: bytes) -> None:
+        function[0] = self._handle(Function(self.things[module], name.decode()))
+
+    def _cuFuncSetAttribute(self, function: int, attribute: int, value: int) -> None:
+        assert attribute == 8
+        self.driver.log.append(("most shared", value))
+
+    def _cuLaunchKernel(self, function: int, *given: Any) -> None:
+        *sizes, shared, stream, pointers, extra = given
+        assert self.driver.depth and not extra
+        called: Function = self.things[function]
+        arguments = called.arguments(pointers)
+        launch = KernelLaunch(called.name, (*sizes[:3],), (*sizes[3:],), shared, arguments)
+        if stream in self.driver.captured:
+            self.driver.captured[stream].append(Captured(called, launch))
+        else:
+            called.module.run(launch)
 
     def _cuStreamBeginCapture_v2(self, stream: int, mode: int) -> None:
         assert self.driver.depth and mode == 2
@@ -336,24 +351,22 @@ class FakeLibrary:
         captured: Captured = self.things[node]
         made = parameters[0]
         made.function = self._handle(captured.function)
-        made.grid[:], made.block[:], made.shared = captured.grid, captured.block, captured.shared
+        made.grid[:], made.block[:], made.shared = captured.launch.grid, captured.launch.block, captured.launch.shared
 
     def _cuGraphExecKernelNodeSetParams_v2(self, ready: int, node: int, parameters: Any) -> None:
         captured, given = self.things[node], parameters[0]
         assert any(captured is there for there in self.things[ready])
-        captured.function = self.things[given.function]
-        captured.grid, captured.block, captured.shared = tuple(given.grid), tuple(given.block), given.shared
-        captured.arguments = tuple(
-            ctypes.string_at(at, len(before)) if isinstance(before, bytes) else ctypes.c_int64.from_address(at).value
-            for before, at in zip(captured.arguments, given.arguments[: len(captured.arguments)], strict=True)
-        )
-        self.driver.log.append(("change", captured.function.name))
+        function = self.things[given.function]
+        arguments = function.arguments(given.arguments)
+        sizes = tuple(given.grid), tuple(given.block), given.shared
+        captured.function, captured.launch = function, KernelLaunch(function.name, *sizes, arguments)
+        self.driver.log.append(("change", function.name))
 
     def _cuGraphLaunch(self, ready: int, stream: int) -> None:
         assert self.driver.depth
         self.driver.log.append(("replay", stream))
         for node in self.things[ready]:
-            node.function.run(node.grid, node.block, node.shared, node.arguments)
+            node.function.module.run(node.launch)
 
     def _cuGraphExecDestroy(self, ready: int) -> None:
         self.driver.log.append(("destroy", "exec"))

@@ -11,7 +11,7 @@ import pytest
 
 from txc.runtime.gpu import cuda, cuda_driver, cuda_library
 from txc.runtime.gpu.cuda_device import STAGING_BYTES, CudaDevice
-from txc.runtime.gpu.gpu_device import DeviceError, KernelLaunch
+from txc.runtime.gpu.gpu_device import DeviceError, KernelLaunch, TensorMap
 
 from .fake_cuda import FakeDriver, FakeLibrary
 
@@ -141,10 +141,26 @@ def test_a_full_device_gets_back_what_is_kept_before_it_is_an_error() -> None:
     assert driver.memory == {} and driver.depth == 0
 
 
-def test_launches() -> None:
-    driver = FakeDriver()
+#: Kernels as far as the stand-in reads them.
+PTX = """
+.visible .entry f_k0(.param .u64 f_k0_param_0, .param .u64 f_k0_param_1) { ret; }
+.visible .entry f_k1() { ret; }
+.visible .entry f_k2(.param .u64 f_k2_param_0) { ret; }
+.visible .entry f_k3(.param .align 64 .b8 f_k3_param_0[128], .param .u64 f_k3_param_1) { ret; }
+"""
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    """A driver with its library."""
+    made = FakeDriver()
+    monkeypatch.setattr(cuda_library, "load", lambda: FakeLibrary(made))
+    return made
+
+
+def test_launches(driver: FakeDriver) -> None:
     device = CudaDevice(driver, 0)
-    module = device.load("// PTX")
+    module = device.load(PTX)
     assert device.seconds(lambda: module.launch("f_k0", (7, 1, 1), (128, 1, 1), 0, (256, -3))) == 2e-3
     module.launch("f_k1", (1, 1, 1), (1024, 1, 1), 60000, ())
     assert driver.log == [
@@ -152,15 +168,30 @@ def test_launches() -> None:
         ("most shared", 60000),
         ("launch", "f_k1", (1, 1, 1), (1024, 1, 1), 60000, ()),
     ]
+    module.launch("f_k1", (1, 1, 1), (1024, 1, 1), 50000, ())
+    assert driver.log[-1] == ("launch", "f_k1", (1, 1, 1), (1024, 1, 1), 50000, ()), "it is allowed more already"
 
 
-def test_recorded_launches(monkeypatch: pytest.MonkeyPatch) -> None:
-    driver = FakeDriver()
-    monkeypatch.setattr(cuda_library, "load", lambda: FakeLibrary(driver))
+def test_a_module_is_given_back_with_its_last_user(driver: FakeDriver) -> None:
+    CudaDevice(driver, 0).load(PTX)
+    assert driver.log == [("unload",)] and driver.depth == 0
+
+
+def test_each_argument_is_where_its_pointer_says(driver: FakeDriver) -> None:
+    """A tensor map is aligned in the kernel, so no argument is known by the sizes of those before it."""
     device = CudaDevice(driver, 0)
-    module = device.load("// PTX")
+    module, address = device.load(PTX), device.allocate(1 << 20)
+    for extents in ((40, 64), (50, 64)):
+        tensor = TensorMap(address, 2, extents, (128,), (8, 64))
+        module.launch("f_k3", (1, 1, 1), (32, 1, 1), 0, (tensor, extents[0]))
+        assert driver.log[-1][-1] == (tensor, extents[0])
+
+
+def test_recorded_launches(driver: FakeDriver) -> None:
+    device = CudaDevice(driver, 0)
+    module = device.load(PTX)
     first = KernelLaunch("f_k0", (7, 1, 1), (128, 1, 1), 0, (256, -3))
-    second = KernelLaunch("f_k1", (1, 1, 1), (1024, 1, 1), 60000, (1 << 40,))
+    second = KernelLaunch("f_k2", (1, 1, 1), (1024, 1, 1), 60000, (1 << 40,))
     graph = module.record([first, second])
     assert driver.log == [("most shared", 60000), ("graph", 2)], "nothing has run"
     graph.launch()
@@ -171,23 +202,22 @@ def test_recorded_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     graph.launch()
     assert driver.log[start + 1 :] == [("launch", *first), ("launch", *other)]
     driver.fails_later = "an illegal memory access was encountered"
-    with pytest.raises(DeviceError, match="in one of f_k0, f_k1"):
+    with pytest.raises(DeviceError, match="in one of f_k0, f_k2"):
         device.synchronize()
     del graph
     assert driver.log[-2:] == [("destroy", "exec"), ("destroy", "graph")] and driver.depth == 0
 
 
-def test_errors_name_the_kernel() -> None:
-    driver = FakeDriver()
+def test_errors_name_the_kernel(driver: FakeDriver) -> None:
     device = CudaDevice(driver, 0)
-    module = device.load("")
-    module.launch("f_k0", (1, 1, 1), (1, 1, 1), 0, ())
+    module = device.load(PTX)
+    module.launch("f_k0", (1, 1, 1), (1, 1, 1), 0, (1, 2))
     driver.fails_later = "an illegal memory access was encountered"
     with pytest.raises(DeviceError) as caught:
         device.synchronize()
     assert str(caught.value) == "kernel f_k0: an illegal memory access was encountered"
-    for kernel in ("f_k0", "f_k1"):
-        module.launch(kernel, (1, 1, 1), (1, 1, 1), 0, ())
+    module.launch("f_k0", (1, 1, 1), (1, 1, 1), 0, (1, 2))
+    module.launch("f_k1", (1, 1, 1), (1, 1, 1), 0, ())
     driver.fails_later = "the launch timed out and was terminated"
     with pytest.raises(DeviceError) as caught:
         device.synchronize()
