@@ -44,7 +44,7 @@ def _torch(compiled: bool) -> Peer:
     torch = _module("torch")
     if not torch.cuda.is_available():
         raise Absent("PyTorch finds no GPU")
-    in_torch = importlib.import_module(".contestants.with_torch", __package__).in_torch
+    from .contestants.with_torch import in_torch
 
     def put(array: np.ndarray) -> Any:
         if array.dtype.name == "bfloat16":
@@ -73,8 +73,9 @@ def _jax() -> Peer:
         """Until what was queued before it is done: results of calls are not kept to be waited for."""
         (small + 1).block_until_ready()
 
-    in_jax = importlib.import_module(".contestants.with_jax", __package__).in_jax
-    return Peer(jax.device_put, np.asarray, lambda given: jax.jit(in_jax(given)), wait)
+    from .contestants.with_jax import over_jax
+
+    return Peer(jax.device_put, np.asarray, lambda given: jax.jit(over_jax(given)), wait)
 
 
 #: Makes each, or raises Absent with the reason.
