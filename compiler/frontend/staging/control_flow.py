@@ -18,11 +18,11 @@ from ....dialects.dims.dims import Dim
 from ....dialects.registry import OpError
 from ...diagnostics import located
 from ..state.growing_lists import GrowingList
-from ..state.loop_state import (
+from ..state.loops.loop_state import LoopState
+from ..state.loops.outcomes import (
     AtLast,
     Carries,
     FirstApart,
-    LoopState,
     MayNotRun,
     NeverRuns,
     Periodic,

@@ -11,8 +11,8 @@ from ..tensor.composite_views import roots
 from ..tensor.tensor import Tensor
 from ..trace.context import require
 from .choice import PerhapsOfOthers
+from .loops.references import options_of
 from .one_of import OneOf, any_of
-from .references import options_of
 from .sharing import is_array
 
 __all__ = ["is_same"]

@@ -13,25 +13,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ....dialects.dims.analysis import linear_in
-from ....dialects.dims.dims import Dim, Sym, dim, iterator, iterators
-from ....dialects.dims.index_map import IndexMap
-from ....dialects.registry import OpError
-from ....dialects.tx_internal import GenericView
-from ....dialects.types import DTYPES
-from ..indexing.data_dependent_sizes import bind
-from ..tensor.apply import apply, as_tensor, cast
-from ..tensor.composite_views import IndexedView, Perhaps, roots
-from ..tensor.tensor import Tensor
-from ..trace.context import require, table
-from ..trace.emit import resolved_attrs
-from ..trace.graph import Block, inside
-from ..trace.symint import as_dim, symint
-from ..trace.undefined import Undefined
-from .choice import Choice
-from .one_of import Method, OneOf, any_of, one_of_a_loop
-from .resized import as_arrays
-from .sharing import dims_in, is_array
+from .....dialects.dims.analysis import linear_in
+from .....dialects.dims.dims import Dim, Sym, dim, iterator, iterators
+from .....dialects.dims.index_map import IndexMap
+from .....dialects.registry import OpError
+from .....dialects.tx_internal import GenericView
+from .....dialects.types import DTYPES
+from ...indexing.data_dependent_sizes import bind
+from ...tensor.apply import apply, as_tensor, cast
+from ...tensor.composite_views import IndexedView, Perhaps, roots
+from ...tensor.tensor import Tensor
+from ...trace.context import require, table
+from ...trace.emit import resolved_attrs
+from ...trace.graph import Block, inside
+from ...trace.symint import as_dim, symint
+from ...trace.undefined import Undefined
+from ..choice import Choice
+from ..one_of import Method, OneOf, any_of, one_of_a_loop
+from ..resized import as_arrays
+from ..sharing import dims_in, is_array
 
 __all__ = ["Noted", "Reference", "is_older", "is_same_place", "options_of", "referred"]
 

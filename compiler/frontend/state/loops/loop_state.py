@@ -15,24 +15,23 @@ from __future__ import annotations
 
 import types
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import lcm
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
-from ....dialects.dims.dims import Dim, Sym
-from ....dialects.registry import OpError
-from ...diagnostics import TxcError, user_loc
-from ..staging.break_lowering import GENERATED_PREFIX
-from ..staging.regions import Hints, SharedStart, Unsettled, is_inside, is_seen
-from ..tensor.composite_views import roots
-from ..tensor.tensor import Tensor
-from ..trace.captures import Captures
-from ..trace.context import require
-from ..trace.symint import SymInt, symint
-from ..trace.undefined import Undefined, unset_name
-from .choice import Choice, PerhapsOfOthers
-from .forms import Form, Items, NoForm, Number, lists_in, options_in
-from .growing_lists import (
+from .....dialects.dims.dims import Dim
+from .....dialects.registry import OpError
+from ....diagnostics import TxcError, user_loc
+from ...staging.break_lowering import GENERATED_PREFIX
+from ...staging.regions import SharedStart, Unsettled, is_inside, is_seen
+from ...tensor.composite_views import roots
+from ...tensor.tensor import Tensor
+from ...trace.captures import Captures
+from ...trace.context import require
+from ...trace.symint import SymInt, symint
+from ...trace.undefined import Undefined, unset_name
+from ..choice import Choice, PerhapsOfOthers
+from ..growing_lists import (
     Appending,
     ByItems,
     GrowingList,
@@ -43,103 +42,25 @@ from .growing_lists import (
     together,
     unknown_length,
 )  # fmt: skip
-from .iterators import KeptIterator
-from .merging import described, is_known_view, same_value
-from .mixed_numbers import Common, Kind, MixedNumber, kinds_of, of_one_type
-from .one_of import OneOf
+from ..iterators import KeptIterator
+from ..merging import described, is_known_view, same_value
+from ..mixed_numbers import Common, Kind, MixedNumber, kinds_of, of_one_type
+from ..one_of import OneOf
+from ..resized import as_arrays, is_one_array
+from ..sharing import is_array, shared_again
+from ..staged_dicts import StagedDict, in_one_order, is_missing, may_miss
+from ..state import UNSET, Location, Names, Roots, State, arrays_of, is_number, kind_of, label_of, put_back
+from .forms import Form, Items, NoForm, Number, lists_in, options_in
+from .outcomes import Again, AtLast, Carries, FirstApart, Learnt, MayNotRun, NeverRuns, Periodic, Unrepeatable
 from .references import Noted, Reference, referred
-from .resized import as_arrays, is_one_array
-from .sharing import is_array, shared_again
-from .staged_dicts import StagedDict, in_one_order, is_missing, may_miss
-from .state import UNSET, Location, Names, Roots, State, arrays_of, is_number, kind_of, label_of, put_back
 
-__all__ = [
-    "AtLast", "Carries", "FirstApart", "Learnt", "LoopState", "MayNotRun", "NeverRuns", "Periodic", "Unrepeatable",
-    "learnt_of",
-]  # fmt: skip
+__all__ = ["LoopState"]
 
 _ROUNDS = 64
 #: The key of all that a list holds.
 _ITEMS = object()
 #: The most iterations in one that references may take to come back.
 _LONGEST_PERIOD = 8
-
-
-class Carries(NamedTuple):
-    """The names that a loop's statements bind; of these, those that an iteration may read from before it, and those
-    that are read behind the loop."""
-
-    bound: Sequence[str]
-    at_head: Sequence[str]
-    after: Sequence[str]
-
-
-class AtLast(NamedTuple):
-    """The counter of a loop, what it is in the last iteration, and the symbols that mean something behind the loop."""
-
-    counter: Sym
-    last: Dim
-    outside: Collection[Sym]
-
-    def of(self, d: Dim) -> Dim | None:
-        """What a size of an iteration is in the last one; None where more than the counter decides that."""
-        found = d.substitute({self.counter: self.last})
-        return found if all(s in self.outside for s in found.symbols()) else None
-
-
-class Learnt:
-    """What is known of a loop from staging it before, in an earlier try of a loop around it: then it settles at once.
-
-    Only a place to begin from: what does not fit any more is left out.
-    """
-
-    def __init__(self) -> None:
-        self.carried: list[Location] = []
-        self.last: list[Location] = []
-        self.resizable: list[Location] = []
-        #: The types of numbers that may be of several.
-        self.numbers: dict[Location, Number] = {}
-        self.regions = Hints()
-        #: The nodes that a copy of the body adds.
-        self.adds: float | None = None
-
-
-def learnt_of(captures: Captures, carries: Carries) -> Learnt:
-    """What is known of the loop that is staged now."""
-    return captures.learnt.setdefault((user_loc(), *map(tuple, carries)), Learnt())
-
-
-class _Again(Exception):
-    """Something was learnt: the body has to run once more."""
-
-
-class Periodic(Exception):
-    """References come back only after `period` iterations."""
-
-    def __init__(self, period: int):
-        self.period = period
-
-
-class Unrepeatable(Exception):
-    """What the last iteration leaves in a variable cannot be handed on: that iteration has to stand by itself."""
-
-
-class FirstApart(Exception):
-    """The first iteration begins from a state that no later one begins from; `error` is for who cannot run it apart.
-
-    `refers`: it begins from an array that others see, to which variables may refer.
-    """
-
-    def __init__(self, error: TxcError, refers: bool = False):
-        self.error, self.refers = error, refers
-
-
-class NeverRuns(Exception):
-    """The loop has no iteration, which is a fact of the call."""
-
-
-class MayNotRun(Exception):
-    """What the loop leaves depends on whether it has an iteration, which compiled code decides."""
 
 
 class LoopState:
@@ -275,7 +196,7 @@ class LoopState:
             self.loops.append(self)
             try:
                 found = loop(self.given, names)
-            except _Again:
+            except Again:
                 continue
             except NameError as error:
                 self._read_for(error)
@@ -368,9 +289,9 @@ class LoopState:
                 if not reference.note_own(noted, array, cond):
                     if not reference.add_own(array):
                         self._refuse_to_refer(location)
-                    raise _Again
+                    raise Again
             elif reference.add(array, block):
-                raise _Again
+                raise Again
             else:
                 # What stands for the array of a variable is none of those from before: that refers to several as well.
                 standing = (p for p, a in zip(self.locations, arguments) if _among(a, roots(array)))
@@ -616,7 +537,7 @@ class LoopState:
                     raise
                 learnt = True
         if learnt:
-            raise _Again
+            raise Again
         handed = [after.at(location) for location in self.locations]
         self.end_kinds = {location: kinds_of(_at(after, location)) for location in self.forms}
         self._keep_kinds([*zip(self.given, handed), *((_at(self.before, p), _at(after, p)) for p in self.forms)])
@@ -628,7 +549,7 @@ class LoopState:
             others and not self._is_one(handed[i], i) and self._may_refer(self.locations[i], is_wished=True)
             for i, others in enumerate(self.aliases)
         ):
-            raise _Again
+            raise Again
         self.ends = [[None if i in which else self._made(i, value)] for i, value in enumerate(handed)]
         self._share_items(arguments, handed)
         own = [v for i, v in enumerate(handed) if i not in which]
@@ -773,7 +694,7 @@ class LoopState:
             part = all(r is arguments[i] for r in of) and is_apart
             if not (as_it_is or part) or any(_among(r, others) for r in of):
                 if self._may_refer(self.locations[i], is_wished=True):
-                    raise _Again
+                    raise Again
                 name = self.locations[i].label
                 raise OpError(
                     f"{name} is one of several arrays after an iteration, of which one is another variable's as well",

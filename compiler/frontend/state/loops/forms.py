@@ -13,23 +13,23 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ....dialects.types import DType
-from ...call.signature import is_named, like
-from ..numpy.creation import empty
-from ..tensor.apply import apply, as_tensor
-from ..tensor.tensor import Tensor
-from ..trace.context import require
-from ..trace.symint import SymInt
-from ..trace.undefined import Undefined, Unusable
-from .growing_lists import GrowingList, Stack
-from .merging import same_value
-from .mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
-from .one_of import MOST_OPTIONS, Method, OneOf, any_of, one_of_a_loop
+from .....dialects.types import DType
+from ....call.signature import is_named, like
+from ...numpy.creation import empty
+from ...tensor.apply import apply, as_tensor
+from ...tensor.tensor import Tensor
+from ...trace.context import require
+from ...trace.symint import SymInt
+from ...trace.undefined import Undefined, Unusable
+from ..growing_lists import GrowingList, Stack
+from ..merging import same_value
+from ..mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
+from ..one_of import MOST_OPTIONS, Method, OneOf, any_of, one_of_a_loop
+from ..resized import as_arrays
+from ..sharing import is_array
+from ..staged_dicts import StagedDict
+from ..state import UNSET
 from .references import is_older, is_same_place
-from .resized import as_arrays
-from .sharing import is_array
-from .staged_dicts import StagedDict
-from .state import UNSET
 
 __all__ = ["Form", "Items", "NoForm", "Number", "lists_in", "options_in"]
 
