@@ -65,21 +65,6 @@ def array_condition(x):
     return x
 
 
-def a_rest_in_one_branch(x, n):
-    for i in range(n):
-        if x[i, 0] > 0:
-            y = x[i:]
-    return y  # pyright: ignore[reportPossiblyUnboundVariable]
-
-
-def a_rest_in_a_loop(x, n):
-    found = None
-    for i in range(n):
-        if x[i, 0] > 0:
-            found = x[i:]
-    return x, found
-
-
 def tries(x):
     try:
         y = 1 / x
@@ -203,8 +188,6 @@ ERRORS = [
     (changes_rank, (X, 3), "x is f64[x.shape[1]] before an iteration of the loop and f64[] after it"),
     (range_of_a_tensor, (X,), "the bounds of a range are ints, not f64[]"),
     (array_condition, (X,), "the condition of if is bool[x.shape[0], x.shape[1]], not one bool"),
-    (a_rest_in_one_branch, (X, 3), "'y' is without a value before an iteration of the loop and of one kind or another"),
-    (a_rest_in_a_loop, (X, 3), "'found' is None before an iteration of the loop and of one kind or another after it"),
 ]  # fmt: skip
 
 

@@ -71,6 +71,8 @@ class LoopBefore:
         #: What iterations hand on that is no number, and the numbers of its leaves among what is carried.
         self.forms: dict[Location, Form] = {}
         self.leaves: dict[Location, range] = {}
+        #: What an iteration left in these, by the form that there was.
+        self.seen: dict[Location, tuple[Form, Sequence[Any]]] = {}
         #: By identity, how often lists and dicts are referred to before the loop, and behind an iteration.
         self.references_before = self.references_after = Counter[int]()
         #: The variables, by identity, that an iteration found without a value, and used as such.

@@ -4,7 +4,8 @@ A *form* is what a location holds before and after each iteration has in common.
 numbers, which the loop carries as it carries those of variables, and for each kind of value that there may be a bool
 that says whether it is there.  What is not there is anything of its type.  A list of numbers of one type that gets
 longer or shorter has its items as a vector, whose size changes.  An array from before the loop is no leaf: it is the
-same one, or part of one, wherever it is.
+same one, or part of one, wherever it is; where it is one of several, a bool for each of them is.  Of an array that
+iterations make there is a copy (`copies` says where that is as good as the array).
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from ..resized import as_arrays
 from ..sharing import is_array
 from ..staged_dicts import StagedDict
 from ..state import UNSET
-from .references import is_older, is_same_place
+from .references import Noted, Reference, is_older, is_same_place, referred
 
-__all__ = ["Form", "Items", "NoForm", "Number", "lists_in", "options_in"]
+__all__ = ["Arrays", "Form", "Items", "NoForm", "Number", "lists_in", "options_in"]
 
 #: `ControlFlow.fork_value`.
 Again = Callable[..., Any]
@@ -48,8 +49,10 @@ class Form:
 
     #: The number of leaves.
     size = 0
-    #: Those of them that are vectors.
+    #: Those of them that are vectors, those that are arrays whose sizes may change, and all that are copies of arrays.
     vectors: Sequence[int] = ()
+    resized: Sequence[int] = ()
+    copies: Sequence[int] = ()
 
     def __init__(self, label: str):
         self.label = label
@@ -65,9 +68,9 @@ class Form:
             for other, _ in rest:
                 form = form.joined(other)
             return form
-        if isinstance(value, Tensor) and is_array(value) and is_older(value):
-            return _Fixed(label, value)
-        if is_array(value) or isinstance(value, (Stack, Unusable)):
+        if isinstance(value, Tensor) and is_array(value):
+            return _Fixed(label, value) if is_older(value) else Arrays.of(label, value)
+        if isinstance(value, (Stack, Unusable)):
             raise NoForm
         if isinstance(value, (Tensor, SymInt)):
             return Number(label, Common.of(value))
@@ -131,6 +134,10 @@ class Form:
         """
         raise NotImplementedError
 
+    def copied(self, value: Any) -> Iterator[tuple[int, Tensor]]:
+        """The arrays of a value that has the form of which there are copies, each with the number of that leaf."""
+        return iter(())
+
     def starts(self, value: Any, again: Again) -> list[Any]:
         """The leaves before the loop, Undefined where nothing is there."""
         return self.leaves(value, iter([Undefined(self.label)] * self.size), again)
@@ -144,8 +151,10 @@ class _Fixed(Form):
         self.value = value
 
     def _with(self, value: Any) -> Form | None:
+        if is_array(value) and is_array(self.value):
+            return self if is_same_place(value, self.value) else Arrays.of(self.label, self.value)._with(value)
         if is_array(value) or is_array(self.value):
-            return self if is_array(value) and is_array(self.value) and is_same_place(value, self.value) else None
+            return None
         if value is self.value or same_value(value, self.value):
             return self
         return Number(self.label, Common.of(self.value))._with(value) if kinds_of(self.value) else None
@@ -155,6 +164,73 @@ class _Fixed(Form):
 
     def made(self, leaves: Iterator[Any], again: Again) -> Any:
         return self.value
+
+
+class Arrays(Form):
+    """One of some arrays: one from before the loop as itself, others as copies, of which there is one of each type.
+
+    Where it may be several there is a bool for each in front of the copies.
+    """
+
+    def __init__(self, label: str, reference: Reference):
+        super().__init__(label)
+        self.reference = reference
+        own, several = len(reference.own), len(reference.shared) + len(reference.own)
+        self._conds = 0 if several == 1 else several
+        self.size = self._conds + own
+        self.resized = [self._conds + k for k in reference.resized]
+        self.copies = range(self._conds, self.size)
+
+    @staticmethod
+    def of(label: str, value: Any) -> Form:
+        """The form of one array.  NoForm where a loop cannot carry it."""
+        made = Arrays(label, Reference(label, None))._with(value)
+        if made is None:
+            raise NoForm
+        return made
+
+    def _with(self, value: Any) -> Form | None:
+        arrays = referred(value)
+        if arrays is None:
+            return None
+        reference = self.reference
+        for array, _ in arrays:
+            if reference.number_of(array) is None:
+                if reference is self.reference:
+                    reference = reference.copy()
+                if not reference.learn(array):
+                    raise NoForm
+        return self if reference is self.reference else Arrays(self.label, reference)
+
+    def _leaves(self, values: Sequence[tuple[Any, Any]], instead: Sequence[Any], again: Again) -> list[Any]:
+        noted = Noted(self.reference)
+        for value, cond in values:
+            arrays = referred(value)
+            assert arrays is not None
+            numbers = {self.reference.number_of(array) for array, _ in arrays}
+            if len(arrays) > 1 and len(numbers) == 1 and is_array(value):
+                arrays = [(value, None)]  # it is chosen already
+            for array, of in arrays:
+                there = of if cond is None else cond if of is None else apply("logical_and", cond, of)
+                if not self.reference.note(noted, array, there):
+                    self.reference.note_own(noted, array, there)
+        carried = self.reference.carried(noted, instead[self._conds :], again)
+        return carried[len(carried) - self.size :]
+
+    def copied(self, value: Any) -> Iterator[tuple[int, Tensor]]:
+        for array, _ in referred(value) or ():
+            number = self.reference.number_of(array)
+            assert number is not None
+            if number >= len(self.reference.shared):
+                yield self._conds + number - len(self.reference.shared), array
+
+    def made(self, leaves: Iterator[Any], again: Again) -> Any:
+        carried = [next(leaves) for _ in range(self.size)]
+        if not self._conds:
+            carried = [True, *carried]
+        elif isinstance(carried[0], Undefined):
+            return carried[0]
+        return self.reference.value(carried, again)
 
 
 class Number(Form):
@@ -196,7 +272,9 @@ class _Parts(Form):
             parts = [Form.of(f"{label}[{k!r}]", part) for k, part in zip(self.keys, _parts(value))]
         self.parts = parts
         self.size = sum(part.size for part in parts)
-        self.vectors = _behind(parts, 0)
+        self.vectors = _behind(parts, 0, lambda part: part.vectors)
+        self.resized = _behind(parts, 0, lambda part: part.resized)
+        self.copies = _behind(parts, 0, lambda part: part.copies)
 
     def _with(self, value: Any) -> Form | None:
         if not isinstance(value, (tuple, list, dict)) or _kind(value) is not _kind(self.value):
@@ -210,6 +288,11 @@ class _Parts(Form):
 
     def _leaves_of(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
         return [leaf for form, part in zip(self.parts, _parts(value)) for leaf in form.leaves(part, instead, again)]
+
+    def copied(self, value: Any) -> Iterator[tuple[int, Tensor]]:
+        for (begin, form), part in zip(_begins(self.parts, 0), _parts(value)):
+            for option in options_in(part):
+                yield from ((begin + k, array) for k, array in form.copied(option))
 
     def made(self, leaves: Iterator[Any], again: Again) -> Any:
         parts = [form.made(leaves, again) for form in self.parts]
@@ -278,7 +361,9 @@ class _Either(Form):
             raise NoForm
         self.options = options
         self.size = sum(1 + option.size for option in options)
-        self.vectors = _behind(options, 1)
+        self.vectors = _behind(options, 1, lambda option: option.vectors)
+        self.resized = _behind(options, 1, lambda option: option.resized)
+        self.copies = _behind(options, 1, lambda option: option.copies)
 
     def _with(self, value: Any) -> Form | None:
         for k, option in enumerate(self.options):
@@ -299,6 +384,11 @@ class _Either(Form):
         assert placed == len(values), "each value has one of the forms"
         return found
 
+    def copied(self, value: Any) -> Iterator[tuple[int, Tensor]]:
+        for begin, option in _begins(self.options, 1):
+            if _has(option, value):
+                yield from ((begin + k, array) for k, array in option.copied(value))
+
     def made(self, leaves: Iterator[Any], again: Again) -> Any:
         options: list[tuple[Any, Tensor]] = []
         for option in self.options:
@@ -317,14 +407,17 @@ def _as_items(label: str, value: Any, other: Any) -> Form | None:
         return None
 
 
-def _behind(forms: Sequence[Form], before: int) -> list[int]:
-    """The vectors among the leaves of forms one behind another, each behind some other leaves."""
-    found, at = [], 0
+def _begins(forms: Sequence[Form], before: int) -> Iterator[tuple[int, Form]]:
+    """Forms one behind another, each behind some other leaves, with the number of its first one."""
+    at = 0
     for form in forms:
-        at += before
-        found += [at + k for k in form.vectors]
-        at += form.size
-    return found
+        yield at + before, form
+        at += before + form.size
+
+
+def _behind(forms: Sequence[Form], before: int, which: Callable[[Form], Sequence[int]]) -> list[int]:
+    """Some of the leaves of each of such forms, by their numbers among all."""
+    return [begin + k for begin, form in _begins(forms, before) for k in which(form)]
 
 
 def _kind(value: Any) -> type:

@@ -22,8 +22,8 @@ from ..resized import is_one_array
 from ..sharing import is_array
 from ..staged_dicts import StagedDict, in_one_order, may_miss
 from ..state import UNSET, Location, State, is_number, kind_of, label_of
-from .appending import LoopLists
 from .beginning import held_at, is_boxed, is_keyed
+from .copies import LoopCopies
 from .forms import Form, NoForm, Number, lists_in, options_in
 from .outcomes import FirstApart, MayNotRun, NeverRuns, Unrepeatable
 from .references import referred
@@ -31,7 +31,7 @@ from .references import referred
 __all__ = ["LoopLearning"]
 
 
-class LoopLearning(LoopLists):
+class LoopLearning(LoopCopies):
     """How locations are handed on, as it is found out."""
 
     def _contents(self, holder: Any, label: str, after: State, carried: dict[Location, int]) -> bool:

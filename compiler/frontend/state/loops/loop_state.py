@@ -20,6 +20,7 @@ from .....dialects.registry import OpError
 from ....diagnostics import TxcError, user_loc
 from ...staging.break_lowering import GENERATED_PREFIX
 from ...staging.regions import SharedStart, Unsettled, is_seen
+from ...tensor.apply import as_tensor
 from ...tensor.composite_views import roots
 from ...tensor.tensor import Tensor
 from ...trace.symint import symint
@@ -33,7 +34,7 @@ from ..sharing import is_array, shared_again
 from ..staged_dicts import is_missing
 from ..state import UNSET, Location, State, put_back
 from .beginning import ITEMS, held_at, is_keyed, references_to
-from .forms import Number
+from .forms import NoForm, Number, options_in
 from .learning import LoopLearning
 from .outcomes import Again, FirstApart
 from .references import referred
@@ -64,7 +65,7 @@ class LoopState(LoopLearning):
             names = [p.label for p in self.locations]
             for i, location in enumerate(self.locations):
                 if (reference := self.references.get(location)) is not None:
-                    starts = reference.starts()
+                    starts = reference.starts(self.again)
                     self.which[location] = range(len(self.given), len(self.given) + len(starts))
                     self.given[i] = Undefined(location.label)
                     self.given += starts
@@ -79,9 +80,11 @@ class LoopState(LoopLearning):
             for location, form in self.forms.items():
                 self.leaves[location] = range(len(self.given), len(self.given) + form.size)
                 self.vectors |= {len(self.given) + k for k in form.vectors}
+                self.resized |= {len(self.given) + k for k in form.resized}
                 self.given += form.starts(held_at(self.before, location), self.again)
                 names += [location.label] * form.size
             self.resized |= self.vectors
+            self._expect_types(names)
             self.loops.append(self)
             try:
                 found = loop(self.given, names)
@@ -147,17 +150,19 @@ class LoopState(LoopLearning):
                 perhaps = self._perhaps_of_others(i, value, others) if resized else None
                 found[i] = perhaps or Choice.where(ran, found[i], value, value)
         values = [(p, self._behind(i, found[i], found)) for i, p in enumerate(self.locations)]
-        values += [(p, self._of_last_type(p, self._formed(p, found))) for p in self.forms]
+        copies = self._behind_copies(found, values)
+        values += [(p, self._of_last_type(p, self._formed(p, copies))) for p in self.forms]
         values += [(location, UNSET) for location in self.local]
         values += [(location, symint(d)) for location, d in self.closed.items()]
         self._fill(values)
         behind = dict(values)
         for number, (grown, item, _, stack) in self.grown.items():
             assert stack is not None
-            if number in self.shared_items:
-                label, others, carried = self.shared_items[number]
+            formed = self._shared_with_list(number)
+            if formed or number in self.shared_items:
+                label, others, carried = self.shared_items.get(number, (self.appended[number][0], [], []))
                 final = [array for i in carried for array, _ in referred(behind[self.locations[i]]) or ()]
-                stack.share([*others, *final], label)
+                stack.share([*others, *final, *formed], label)
             grown.add(stack.flattened() if item.several else stack)
         for location, reason in self.local.items():
             if location not in self.closed and location.label in self.carries.after:
@@ -179,7 +184,7 @@ class LoopState(LoopLearning):
         """What a location holds behind the loop: the array from before, which others see, where no iteration ran."""
         given = self.given[i]
         if (reference := self.references.get(self.locations[i])) is not None:
-            return reference.value([found[k] for k in self.which[self.locations[i]]])
+            return reference.value([found[k] for k in self.which[self.locations[i]]], self.again)
         if value is given or not isinstance(value, Tensor) or not (value.ndim or value.boxed):
             return value
         always = self.handed[i]
@@ -210,6 +215,30 @@ class LoopState(LoopLearning):
         for number, contents in changed.items():
             put_back(self.before.holders[number][0], contents)
 
+    def _note_types(self, after: State) -> None:
+        """Note what iterations leave in the leaves of forms, which there is nothing in before the loop."""
+        for location, form in self.forms.items():
+            value = held_at(after, location)
+            try:
+                if any(form.joined(option) is not form for option in options_in(value)):
+                    continue  # the next iteration begins with another value
+                leaves = form.leaves(value, iter([Undefined(location.label)] * form.size), self.again)
+            except (NoForm, OpError):
+                continue
+            self.seen[location] = form, leaves
+
+    def _expect_types(self, names: Sequence[str]) -> None:
+        """Let what nothing is in before the loop be of the type that iterations were seen to leave there."""
+        hints = self.learnt.regions
+        if hints.names != names:
+            hints.__init__()
+            hints.names = [*names]
+        for location, (form, leaves) in self.seen.items():
+            if self.forms.get(location) is form:
+                for k, leaf in zip(self.leaves[location], leaves):
+                    if isinstance(self.given[k], Undefined) and not isinstance(leaf, Undefined):
+                        hints.found[k] = as_tensor(leaf)
+
     # One iteration
 
     def enter(self, arguments: Sequence[Any], number: Any = None) -> None:
@@ -219,7 +248,7 @@ class LoopState(LoopLearning):
         given: list[tuple[Location, Any]] = [(location, UNSET) for location in self.local]
         for location, value in zip(self.locations, arguments):
             if (reference := self.references.get(location)) is not None:
-                value = reference.value([arguments[k] for k in self.which[location]])
+                value = reference.value([arguments[k] for k in self.which[location]], self.again)
             unread = location in self.last and not location.label.startswith(GENERATED_PREFIX)
             given.append((location, UNSET if unread else value))
         given += [(location, self._formed(location, arguments)) for location in self.forms]
@@ -249,6 +278,7 @@ class LoopState(LoopLearning):
                     raise
                 learnt = True
         if learnt:
+            self._note_types(after)
             raise Again
         handed = [after.at(location) for location in self.locations]
         self.end_kinds = {location: kinds_of(held_at(after, location)) for location in self.forms}
@@ -266,6 +296,7 @@ class LoopState(LoopLearning):
             raise Again
         self.ends = [[None if i in which else self._made(i, value)] for i, value in enumerate(handed)]
         self._share_items(arguments, handed)
+        self._find_copies(arguments, handed, after)
         own = [v for i, v in enumerate(handed) if i not in which]
         sized = [v for v in own if isinstance(v, OneOf) and is_one_array(v, v.options[0][0])]
         made = dict(zip(map(id, sized), as_arrays(sized)))

@@ -170,8 +170,8 @@ class Reference:
     The loop carries a bool for each, ints for those that are `moving`, and the own ones.
     """
 
-    def __init__(self, name: str, given: Any, again: Callable[..., Any]):
-        self.name, self.given, self._again = name, given, again
+    def __init__(self, name: str, given: Any):
+        self.name, self.given = name, given
         self.arrays = [array for array, _ in referred(given) or ()]
         #: Views that iterations take elsewhere in each.
         self.moving: list[_Moving] = []
@@ -184,27 +184,34 @@ class Reference:
         """The arrays from before the loop, and views of such."""
         return [*self.arrays, *self.moving]
 
-    def starts(self) -> list[Any]:
-        """What the loop carries as it is before it; Undefined for what no iteration has made."""
+    def copy(self) -> Reference:
+        """The same, which may learn of more arrays."""
+        made = Reference(self.name, self.given)
+        made.arrays, made.moving, made.own, made.resized = [*self.arrays], [*self.moving], [*self.own], {*self.resized}
+        return made
+
+    def starts(self, again: Callable[..., Any]) -> list[Any]:
+        """What the loop carries as it is before it; Undefined for what no iteration has made.
+
+        `again` is `ControlFlow.fork_value`, here and elsewhere.
+        """
         noted = Noted(self)
         for array, cond in referred(self.given) or ():
             self.note(noted, array, cond)
-        return self.carried(noted, [Undefined(self.name) for _ in self.own])
+        return self.carried(noted, [Undefined(self.name) for _ in self.own], again)
 
-    def carried(self, noted: Noted, own: Sequence[Any]) -> list[Any]:
+    def carried(self, noted: Noted, own: Sequence[Any], again: Callable[..., Any]) -> list[Any]:
         """What a loop carries that says which array it is; `own` are those that it keeps where it made no others."""
         owns = [any(c is None for _, c in of) or any_of([c for _, c in of]) for of in noted.own]
         places = [cast(as_tensor(place), DTYPES["i64"]) for of in noted.places for place in of]
-        made = [self._made(of) if of else kept for of, kept in zip(noted.own, own)]
+        made = [self._made(of, again) if of else kept for of, kept in zip(noted.own, own)]
         return [*noted.conds, *owns, *places, *made]
 
-    def _made(self, options: Sequence[tuple[Tensor, Any]]) -> Tensor:
+    def _made(self, options: Sequence[tuple[Tensor, Any]], again: Callable[..., Any]) -> Tensor:
         """The elements of one of some arrays of its own."""
         if len({_type_of(array) for array, _ in options}) == 1:
             return _one(options)
-        return as_arrays(
-            [one_of_a_loop(self.name, [(array, as_tensor(cond)) for array, cond in options], self._again)]
-        )[0]
+        return as_arrays([one_of_a_loop(self.name, [(array, as_tensor(cond)) for array, cond in options], again)])[0]
 
     def own_among(self, carried: Sequence[Any]) -> Sequence[Any]:
         """The own arrays among what the loop carries."""
@@ -241,8 +248,9 @@ class Reference:
             return same
         return next((k for k in self.resized if _rank_of(self.own[k]) == _rank_of(array)), None)
 
-    def value(self, carried: Sequence[Any]) -> Any:
-        """What it refers to where the loop carries this: one array, or one of several types."""
+    def value(self, carried: Sequence[Any], again: Callable[..., Any]) -> Any:
+        """What it refers to where the loop carries this: one array, or one of several types; Undefined where no
+        iteration has made any."""
         count = len(self.shared) + len(self.own)
         rest = iter(carried[count:])
         moving = [views.at([next(rest) for _ in views.anywhere()]) for views in self.moving]
@@ -252,7 +260,32 @@ class Reference:
             if not isinstance(array, Undefined):
                 groups.setdefault(_type_of(array), []).append((array, as_tensor(cond)))
         options = [(_choice(of), any_of([cond for _, cond in of])) for of in groups.values()]
-        return options[0][0] if len(options) == 1 else one_of_a_loop(self.name, options, self._again)
+        if not options:
+            return Undefined(self.name)
+        return options[0][0] if len(options) == 1 else one_of_a_loop(self.name, options, again)
+
+    def number_of(self, array: Tensor) -> int | None:
+        """By which number it is known, those from before first; None where it is none of these.
+
+        One from before is known as itself, any other one by its type.
+        """
+        number = self._find(array)
+        if number is None and not is_older(array) and (own := self._own_number(array)) is not None:
+            number = len(self.shared) + own
+        return number
+
+    def has(self, array: Tensor) -> bool:
+        """Whether it is known as itself, which no copy is."""
+        return self._find(array) is not None
+
+    def learn(self, array: Tensor) -> bool:
+        """Note an array from before, or the type of one that iterations make; False where there are too many."""
+        if not is_older(array):
+            return self.add_own(array)
+        if self._is_full():
+            return False
+        self.arrays.append(array)
+        return True
 
     def _find(self, array: Tensor) -> int | None:
         """The number of an array, which it is itself or a view of the same elements, or of moving views."""

@@ -47,7 +47,7 @@ class LoopReferences(LoopBefore):
             return False
         if location not in self.carried:
             self.carried.append(location)
-        self.references[location] = Reference(location.label, given, self.again)
+        self.references[location] = Reference(location.label, given)
         if is_wished:
             self.wished.add(location)
         return True
@@ -84,7 +84,7 @@ class LoopReferences(LoopBefore):
                 self._refuse_to_refer(location if other in self.references else other)
         if any(among(root, mine) for k, other in enumerate(handed) if k != i for root in arrays_of(other)):
             self._refuse_to_refer(location)
-        return reference.carried(noted, kept)
+        return reference.carried(noted, kept, self.again)
 
     def _refuse_to_refer(self, location: Location) -> NoReturn:
         raise SharedStart(self.given, location.label)
