@@ -7,7 +7,8 @@ A `tx.eval` is put
 * where a map's recomputation costs more than the memory traffic of keeping it: each consumer evaluates it once for
   every element *of the consumer*, so an operand broadcast along a long dim is recomputed that many times,
 * where several consumers would each have the code of a long chain of maps: chains grow with the program, and without an
-  end the code of all their consumers would grow with its square.
+  end the code of all their consumers would grow with its square.  A scalar's op counts by its instructions: a power
+  in each of fifty nests was most of a program's code.
 
 The cost model (`passes/cost/model.py`) compares the arithmetic (`Map.cost`, summed over what would be inlined) with the
 bytes written and read back: near, as whatever reads a value usually runs with it in one kernel or row.  What is kept
@@ -196,15 +197,21 @@ class _Insertion:
 
 
 def _is_long(value: SSAValue) -> bool:
-    """Whether the code of a value, where it is inlined, is that of more than `LONGEST` ops."""
-    seen, waiting = {value}, [value]
-    while waiting and len(seen) <= LONGEST:
+    """Whether the code of a value, where it is inlined, is that of more than `LONGEST` ops.
+
+    Of a scalar an op counts as often as it has instructions: each consumer computes it once, whatever it costs, so that
+    the code is what is saved.
+    """
+    scalar = not tensor_of(value.type).rank
+    seen, waiting, length = {value}, [value], 0.0
+    while waiting and length <= LONGEST:
         op = waiting.pop().owner
-        assert isinstance(op, Operation)
+        assert isinstance(op, tx.TxOp)
+        length += op.bound.cost if scalar and issubclass(op.bound, Map) else 1.0
         new = {v for v in op.operands if v not in seen and is_inlined(v.owner)}
         seen |= new
         waiting += new
-    return len(seen) > LONGEST
+    return length > LONGEST
 
 
 def _materialize_before_updates(function: Operation) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,17 @@ def stage(function: Any, name: str, machine: Machine | None = None, **options: A
     graph = txc.jit(function).graph(X)
     module = run_stages(graph, Options.of(**options), stop_after=name, machine=machine).module
     return str(module)
+
+
+@pytest.mark.parametrize(("scalar", "kept"), [(lambda s: np.power(s, 1.5), True), (lambda s: s + 1.5, False)])
+def test_a_scalar_is_computed_again_where_that_takes_little_code(scalar: Callable[[Any], Any], kept: bool):
+    def several(x, s):
+        t = scalar(s)
+        return x.T * t, np.cumsum(x * t, axis=0), np.sort(x * t)
+
+    graph = txc.jit(several).graph(X, np.float32(2.0))
+    module = str(run_stages(graph, stop_after="evals").module)
+    assert ("inlining would repeat more than 32 ops" in module) == kept
 
 
 def test_the_usual_machine_has_the_sizes_that_were_measured_best():
