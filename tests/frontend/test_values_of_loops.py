@@ -161,6 +161,16 @@ def a_sum_of_rows(x):
 
 
 @case
+def the_counter_of_a_loop_that_may_not_run(x):
+    k = 2
+    for i in range(len(x), 0, -1):
+        for _j in range(i):
+            pass
+        k = _j  # pyright: ignore[reportPossiblyUnboundVariable]
+    return k
+
+
+@case
 def while_there_is_more(x):
     i, last = 0, None
     while x[i] > 0:

@@ -223,9 +223,10 @@ class LoopState(LoopLearning):
                 if any(form.joined(option) is not form for option in options_in(value)):
                     continue  # the next iteration begins with another value
                 leaves = form.leaves(value, iter([Undefined(location.label)] * form.size), self.again)
+                # Here, where the counter of the loop means something.
+                self.seen[location] = form, [x if isinstance(x, Undefined) else as_tensor(x) for x in leaves]
             except (NoForm, OpError):
                 continue
-            self.seen[location] = form, leaves
 
     def _expect_types(self, names: Sequence[str]) -> None:
         """Let what nothing is in before the loop be of the type that iterations were seen to leave there."""
@@ -237,7 +238,7 @@ class LoopState(LoopLearning):
             if self.forms.get(location) is form:
                 for k, leaf in zip(self.leaves[location], leaves):
                     if isinstance(self.given[k], Undefined) and not isinstance(leaf, Undefined):
-                        hints.found[k] = as_tensor(leaf)
+                        hints.found[k] = leaf
 
     # One iteration
 
