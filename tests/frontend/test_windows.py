@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from txc.compiler.diagnostics import TxcError
+
 from .control import same
 
 RNG = np.random.default_rng(0)
@@ -101,6 +103,13 @@ def one(x, i, k):
     return x[i : i + k].sum(), x[i : i + k] * 2
 
 
+def windows_of_two(x, y):
+    for i in range(len(x)):
+        x[i - 1 : i + 2] *= y[i - 1 : i + 2] + 1
+        y[max(0, i - 1) : i + 1] = x[max(0, i - 1) : i + 1]
+    return x
+
+
 BOUNDS = np.array([0, 3, 7, 20]), np.array([5, 9, 15, 39])
 CASES: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
     "around": (around, [(X, 3), (X, 0), (X[:5], 9)]),
@@ -115,6 +124,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
     "sums": (sums, [(X, 5), (X, 40)]),
     "before": (before, [(X, 2, 4), (X, 4, 2), (X, 0, 3), (X[:3], 2, 4), (X, -1, 5)]),
     "segments": (segments, [(X, *BOUNDS)]),
+    "windows of two": (windows_of_two, [(X, X[::-1]), (X[:7], X[7:14]), (X[:2], X[5:7]), (X[:1], X[:1])]),
     "one": (one, [(X, 3, 7), (X, -5, 3), (X, 38, 9)]),
 }
 
@@ -123,3 +133,10 @@ CASES: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
 def test_windows_are_those_of_numpy(name: str):
     f, calls = CASES[name]
     same(f, *calls)
+
+
+def test_windows_of_arrays_of_other_sizes_are_refused_not_taken_to_be_equal():
+    jitted = same(windows_of_two, (X, X))
+    with pytest.raises(TxcError, match="mul cannot broadcast") as caught:
+        jitted(X.copy(), X[:9].copy())
+    assert caught.value.code == "TX0211"

@@ -9,6 +9,7 @@ hints: what its operations demand becomes a guard, that is, a condition on its a
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -118,6 +119,9 @@ class DimTable:
         difference = a - b
         hint_a, hint_b = self.hint(a), self.hint(b)
         known = hint_a is not None and hint_b is not None
+        if self.varies(difference) and (pair := self._equal_symbols(a, b)):
+            self.equate(*pair, why)
+            return self.resolve(a)
         if difference.const is not None or (known and hint_a != hint_b) or self.varies(difference):
             if difference.const is None and known:
                 self._guard(a, "!=", b, why)  # code that raises it is for no call in which they are equal
@@ -128,6 +132,19 @@ class DimTable:
             self._guard(a, "==", b, why)
         self._solve(difference)
         return self.resolve(a if self.resolve(a) is self.resolve(b) or not b.const else b)
+
+    def _equal_symbols(self, a: Dim, b: Dim) -> tuple[Dim, Dim] | None:
+        """Two input symbols with one value in the traced call, which are all that differs between two dims.
+
+        Windows of two arrays of one size, ``x[i - 1 : i + 2]`` and ``y[i - 1 : i + 2]``, are equal in every iteration where
+        the arrays' sizes are.
+        """
+        ours, theirs = ({s for s in d.symbols() if s in self.hints} for d in (a, b))
+        for one, other in itertools.product(*(sorted(d, key=str) for d in (ours - theirs, theirs - ours))):
+            s, t = sym(one.name), sym(other.name)
+            if self.hints[one] == self.hints[other] and a.substitute({one: t}) is b:
+                return s, t
+        return None
 
     def is_one(self, d: DimLike, why: str = "broadcasting asks") -> bool:
         """Whether a size is 1, as a fact: a guard where it is not known; without a hint the answer is no."""
