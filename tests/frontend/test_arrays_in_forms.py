@@ -428,6 +428,18 @@ def a_part_that_one_branch_binds(x, n):
     return x
 
 
+@case
+def a_list_that_is_stored_into_and_bound_anew(x, n):
+    w = x * 2
+    b = [x, w]
+    i = 0
+    while i < n:
+        b[0] = w.copy()
+        b = [w, x]
+        i += 1
+    return b
+
+
 def arrays_in(value: Any) -> Iterator[np.ndarray]:
     if isinstance(value, np.ndarray):
         yield value

@@ -551,6 +551,30 @@ def outer_and_inner(x, m, n, r):
     return v
 
 
+# By way of another variable
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 2), (X, Y, 4))
+def an_array_that_another_got_in_the_iteration_before(x, w, n):
+    y, z = x, x * 3
+    for _i in range(n):
+        if y[0] >= z[0] or z[1] > 3:
+            y = z
+        z = w
+    w[1] = 1000
+    return z, y
+
+
+@case((X, Y, 0), (X, Y, 1), (X, Y, 2), (X, Y, 4))
+def the_array_of_another_where_no_iteration_runs(x, w, n):
+    y = x.copy()
+    z = y
+    for i in range(n):
+        y = w if x[i] > 2 else x
+    z[0] = 1000
+    return y, z
+
+
 def copies(call: tuple[Any, ...]) -> list[Any]:
     return [x.copy("K") if isinstance(x, np.ndarray) else x for x in call]
 
@@ -614,4 +638,34 @@ def test_what_a_list_got_is_not_stored_into_by_the_next_iteration() -> None:
         return v, found
 
     with pytest.raises(TxcError, match="the list found gets arrays that others see"):
+        f(X.copy(), 3)
+
+
+def test_what_a_list_got_by_way_of_a_variable_is_not_stored_into_behind_the_loop() -> None:
+    @txc.jit
+    def f(x: np.ndarray, w: np.ndarray, n: int) -> list[np.ndarray]:
+        y, items = x * 2, []
+        for _i in range(n):
+            items.append(y)
+            y = w
+        w[0] = 99
+        return items
+
+    with pytest.raises(TxcError, match="an item of items may be an array from before the loop"):
+        f(X.copy(), Y.copy(), 3)
+
+
+def test_a_chain_of_variables_is_not_stored_into_behind_the_loop() -> None:
+    @txc.jit
+    def f(x: np.ndarray, n: int) -> np.ndarray:
+        z, y, u = x * 1, x * 2, x * 3
+        for i in range(n):
+            u = y
+            y = z if i % 2 == 0 else x * 4
+            if x[i] > 100:
+                z = z + 1
+        z[0] = 99
+        return u
+
+    with pytest.raises(TxcError, match="TX0291"):
         f(X.copy(), 3)

@@ -1,23 +1,25 @@
-"""Copies of arrays that iterations make: which of them may be another place's array as well.
+"""Which places of a loop may hold one array: each carries a copy, and a store into one would miss the others.
 
-A tuple, list or dict, or one value or another, that a loop hands on has its arrays as copies (`forms.Arrays`).  That is
-Python's program as long as nobody stores into what two places hold.  Which places may hold one array is a relation:
-what they have before the loop, and what an iteration leaves in two of them, an array of its own or one that they held
-before it, until nothing is added.
+A variable that is rebound, a list that grows, and a form (`forms.Arrays`) has its arrays as copies.  That is Python's
+program as long as nobody stores into what two places hold.  Which places may hold one array is a relation: what they
+have before the loop, and what an iteration leaves in two of them, an array of its own or one that they held before it,
+until nothing is added.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .....dialects.registry import OpError
-from ...staging.regions import is_inside
+from ...staging.break_lowering import GENERATED_PREFIX
+from ...staging.regions import is_inside, is_seen
 from ...tensor.composite_views import roots
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.graph import Block
 from ..choice import PerhapsOfOthers
+from ..sharing import is_array
 from ..state import Location, State, arrays_of
 from .appending import LoopLists
 from .beginning import among, held_at
@@ -51,53 +53,55 @@ class Sharing:
         met = [t for place in places for t in (*place.begins, *place.ends) if not is_inside(t, block)]
         stands = [t for place in places for t in place.stands]
         others = {id(t): t for t in met if not among(t, stands)}
-        self.places = [*places, *(Place("an array from before the loop", [t], [t], [t]) for t in others.values())]
+        self.count, self.places = len(places), [*places]
+        self.places += [Place("an array from before the loop", [t], [t], [t]) for t in others.values()]
         self._at = {id(t): k for k, place in enumerate(self.places) for t in place.stands}
-        numbers = range(len(self.places))
-        pairs = [(a, b) for a in numbers for b in range(a)]
-        self._pairs = {(a, b) for a, b in pairs if self._meet(self.places[a].begins, self.places[b].begins, set())}
+        pairs = [(a, b) for a in range(len(self.places)) for b in range(a)]
+        #: Pairs of places that share before the loop, and behind an iteration.
+        self._before = {(a, b) for a, b in pairs if self._meet(self.places[a].begins, self.places[b].begins)}
+        self._behind: set[tuple[int, int]] = set()
         while True:
-            rest = [pair for pair in pairs if pair not in self._pairs]
-            found = {(a, b) for a, b in rest if self._meet(self.places[a].ends, self.places[b].ends, self._pairs)}
+            rest = [pair for pair in pairs if pair not in self._behind]
+            found = {(a, b) for a, b in rest if self._meet(self.places[a].ends, self.places[b].ends, self._behind)}
             if not found:
                 return
-            self._pairs |= found
+            self._behind |= found
 
-    def _meet(self, some: Iterable[Tensor], others: Sequence[Tensor], pairs: set[tuple[int, int]]) -> bool:
-        """Whether one of some arrays may be one of others, at the begin of an iteration of places that share so."""
+    def _meet(
+        self, some: Iterable[Tensor], others: Sequence[Tensor], shared: Container[tuple[int, int]] | None = None
+    ) -> bool:
+        """Whether one of some arrays is one of others; with `shared`, or may be, at the begin of an iteration."""
         for one in some:
             for other in others:
                 if one is other:
                     return True
-                at = self._at.get(id(one)), self._at.get(id(other))
-                if at in pairs or at[::-1] in pairs:
-                    return True
+                a, b = self._at.get(id(one)), self._at.get(id(other))
+                if shared is not None and a is not None and b is not None:
+                    pair = max(a, b), min(a, b)
+                    if pair in shared or pair in self._before:
+                        return True
         return False
 
-    def with_copy(self, number: int) -> list[int]:
-        """The places that may hold what one of them holds, where one of the two is a copy."""
-        pairs = ((a, b) if a == number else (b, a) for a, b in self._pairs if number in (a, b))
-        return [b for a, b in pairs if self.places[a].is_copy or self.places[b].is_copy]
+    def others(self, number: int, ran: bool = True) -> list[int]:
+        """The places that may hold what one of them holds behind the loop; `ran`: it surely has an iteration."""
+        pairs = self._behind if ran else self._behind | self._before
+        return sorted(a + b - number for a, b in pairs if number in (a, b))
 
-    def refuse_stores(self, written: Iterable[Tensor]) -> None:
-        """OpError where iterations store into what two places may hold, of which one is a copy."""
+    def is_direct(self, a: int, b: int) -> bool:
+        """Whether two places hold one array behind an iteration wherever they held which ones before it."""
+        return self._meet(self.places[a].ends, self.places[b].ends)
+
+    def stored(self, written: Iterable[Tensor]) -> Iterator[tuple[Place, Place]]:
+        """Places that iterations store into, with what holds the same array at their begin."""
         for t in written:
-            if (number := self._at.get(id(t))) is None:
-                continue
-            for other in self.with_copy(number):
-                one, two = self.places[number], self.places[other]
-                if not two.is_read:
-                    continue
-                copy, of = (one, two) if one.is_copy else (two, one)
-                raise OpError(
-                    f"{copy.label} may be {of.label} as well after an iteration, and the loop stores into one of both",
-                    f"copy() the array that {copy.label} gets",
-                    "TX0291",
-                )
+            number = self._at.get(id(t))
+            if number is not None and self.places[number].is_read:
+                others = (self.places[other] for other in self.others(number))
+                yield from ((self.places[number], other) for other in others if other.is_read)
 
 
 class LoopCopies(LoopLists):
-    """The copies of arrays that a loop hands on in forms."""
+    """The copies of arrays that a loop hands on."""
 
     sharing: Sharing
     #: By the number of a place: the location and the number of the leaf that are a copy there.
@@ -107,15 +111,13 @@ class LoopCopies(LoopLists):
     #: By the number of a place: the arrays that it has behind the loop.
     held_behind: dict[int, list[Tensor]]
 
-    def _find_copies(self, arguments: Sequence[Any], handed: Sequence[Any], after: State) -> None:
-        """Find which places share arrays behind an iteration; OpError where it stores into what it has a copy of."""
-        self.sharing, self.copy_places, self.list_places = Sharing([], require().region), {}, {}
-        if not any(form.copies for form in self.forms.values()):
-            return
+    def _find_sharing(self, arguments: Sequence[Any], handed: Sequence[Any], after: State) -> None:
+        """Find which places share arrays behind an iteration; an error where it stores into one of two such."""
+        self.copy_places, self.list_places = {}, {}
         places = [self._place_of(i, arguments, handed[i]) for i in range(len(handed))]
         for location, form in self.forms.items():
             ends: dict[int, list[Tensor]] = {k: [] for k in form.copies}
-            for value in options_in(held_at(after, location)):
+            for value in options_in(held_at(after, location)) if form.copies else ():
                 for k, array in form.copied(value):
                     ends[k] += roots(array)
             for k, of in ends.items():
@@ -123,15 +125,25 @@ class LoopCopies(LoopLists):
                 self.copy_places[len(places)] = location, self.leaves[location][k]
                 places.append(Place(location.label, [stands] if isinstance(stands, Tensor) else [], [], of, True))
         for number, (label, items) in self.appended.items():
-            of = [root for item in items for t in (item.array, *item.others) for root in roots(t)]
+            of = [root for item in items for t in (item.array, *item.others) if is_array(t) for root in roots(t)]
             self.list_places[number] = len(places)
             places.append(Place(label, [], [], of))
         self.sharing = Sharing(places, require().region)
-        self.sharing.refuse_stores(require().writes[-1])
+        for one, other in self.sharing.stored(require().writes[-1]):
+            copy, of = (one, other) if one.is_copy else (other, one)
+            if copy.is_copy:
+                raise OpError(
+                    f"{copy.label} may be {of.label} as well after an iteration, and the loop stores into one of both",
+                    f"copy() the array that {copy.label} gets",
+                    "TX0291",
+                )
+            location = next((p for p in self.locations if p.label in (one.label, other.label)), None)
+            if location is not None:
+                self._refuse_to_refer(location)
 
     def _place_of(self, i: int, arguments: Sequence[Any], value: Any) -> Place:
         """A location that has no form, and holds `value` after an iteration."""
-        location = self.locations[i]
+        location, given, at_begin = self.locations[i], self.given[i], arguments[i]
         is_read = self._is_read(i)
         reference = self.references.get(location)
         if reference is not None:
@@ -139,8 +151,30 @@ class LoopCopies(LoopLists):
             made = [array for array, _ in referred(value) or () if not reference.has(array)]
             of = [root for array in made for root in roots(array)]
             return Place(location.label, [t for t in own if isinstance(t, Tensor)], [], of, is_read=is_read)
-        stands = [arguments[i]] if isinstance(arguments[i], Tensor) else []
-        return Place(location.label, stands, [*arrays_of(self.given[i])], [*arrays_of(value)], is_read=is_read)
+        if location.label.startswith(GENERATED_PREFIX) or (isinstance(value, Tensor) and not is_array(value)):
+            return Place(location.label, [], [], [], is_read=is_read)  # a number, or what is returned
+        if at_begin is given and value is given:  # it stays that array
+            return Place(location.label, [], [], [], is_read=is_read)
+        stands = [at_begin] if isinstance(at_begin, Tensor) else []
+        seen = [t for t in arrays_of(given) if is_seen(t, self.is_shared)]
+        return Place(location.label, stands, seen, [*arrays_of(value)], is_read=is_read)
+
+    def _mark_shared(self, found: list[Any]) -> None:
+        """Let what is carried behind the loop know what else it may be than `shared_again` and `aliases` say."""
+        own = [*found]
+        for i, location in enumerate(self.locations):
+            others = [] if location in self.references else self.sharing.others(i)
+            outer = [t for k in others if k >= self.sharing.count for t in self.sharing.places[k].begins]
+            more = [t for t in outer if not among(t, self.aliases[i])]
+            given = self.given[i]
+            if (more or self.aliases[i]) and is_array(given) and is_seen(given, self.is_shared):
+                more += [] if self.ran() is True else [given]
+            self.aliases[i] += more
+            for k in others:
+                if k < i and not self.sharing.is_direct(i, k) and is_array(found[i]) and is_array(own[k]):
+                    what = "an array that another variable refers to as well"
+                    hint = "copy() one of the two in the loop"
+                    found[i] = PerhapsOfOthers(location.label, what, found[i], [own[k]], hint)
 
     def _behind_copies(self, found: Sequence[Any], values: Sequence[tuple[Location, Any]]) -> list[Any]:
         """What is carried behind the loop, of which copies know what they may be; `values` is what locations hold."""
@@ -157,10 +191,10 @@ class LoopCopies(LoopLists):
         return marked
 
     def _others_behind(self, place: int) -> list[Tensor]:
-        """The arrays behind the loop that what a place holds there may be, where one of the two is a copy."""
-        others = self.sharing.with_copy(place)
+        """The arrays behind the loop that what a place holds there may be."""
+        others = self.sharing.others(place)
         return [t for other in others for t in self.held_behind.get(other, self.sharing.places[other].begins)]
 
     def _shared_with_list(self, number: int) -> list[Tensor]:
-        """The copies behind the loop that the items of a list, by its identity, may be."""
+        """The arrays behind the loop that the items of a list, by its identity, may be."""
         return self._others_behind(self.list_places[number]) if number in self.list_places else []

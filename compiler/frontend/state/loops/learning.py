@@ -21,7 +21,7 @@ from ..one_of import OneOf
 from ..resized import is_one_array
 from ..sharing import is_array
 from ..staged_dicts import StagedDict, in_one_order, may_miss
-from ..state import UNSET, Location, State, is_number, kind_of, label_of
+from ..state import UNSET, Location, State, held, is_number, kind_of, label_of, put_back
 from .beginning import held_at, is_boxed, is_keyed
 from .copies import LoopCopies
 from .forms import Form, NoForm, Number, lists_in, options_in
@@ -204,7 +204,7 @@ class LoopLearning(LoopCopies):
         if (was is UNSET or now is UNSET) and not known:
             return False  # a container changes its structure, or a variable holds something that nobody knows
         try:
-            form = self.forms.get(location) or Form.of(location.label, was)
+            form = self.forms.get(location) or self._form_before(location.label, was)
             for value in options_in(now):
                 if value is UNSET and location.label.startswith(GENERATED_PREFIX):
                     continue
@@ -224,6 +224,23 @@ class LoopLearning(LoopCopies):
                 others.remove(location)
         self.local.pop(location, None)
         return True
+
+    def _form_before(self, label: str, was: Any) -> Form:
+        """The form of what a location held before the loop, of lists and dicts as they were then."""
+        now: dict[int, tuple[Any, dict[Any, Any]]] = {}
+        try:
+            while changed := [x for x in lists_in(was) if id(x) not in now and self._may_have_changed(x)]:
+                for x in changed:
+                    now[id(x)] = x, held(x) or {}
+                    put_back(x, self.before.of(x))
+            return Form.of(label, was)
+        finally:
+            for x, contents in now.values():
+                put_back(x, contents)
+
+    def _may_have_changed(self, x: Any) -> bool:
+        """Whether an iteration may leave a list or dict with other contents than before, not longer ones alone."""
+        return x in self.before and getattr(x, "appending", None) is None
 
     def _is_shared(self, value: Any, references: Counter[int]) -> bool:
         """Whether others refer to a list or dict that a value is or holds."""

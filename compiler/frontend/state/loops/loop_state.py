@@ -142,6 +142,7 @@ class LoopState(LoopLearning):
         """The state behind the loop, of what is carried."""
         found, own = [*found], found
         shared_again(self.ends, found, [p.label for p in self.locations], "copy() one of the two in the loop")
+        self._mark_shared(found)
         for i, value in enumerate(own):
             if found[i] is not value and not isinstance(found[i], PerhapsOfOthers) and (ran := self.ran()) is not True:
                 # Where no iteration ran it is what it was.
@@ -297,7 +298,7 @@ class LoopState(LoopLearning):
             raise Again
         self.ends = [[None if i in which else self._made(i, value)] for i, value in enumerate(handed)]
         self._share_items(arguments, handed)
-        self._find_copies(arguments, handed, after)
+        self._find_sharing(arguments, handed, after)
         own = [v for i, v in enumerate(handed) if i not in which]
         sized = [v for v in own if isinstance(v, OneOf) and is_one_array(v, v.options[0][0])]
         made = dict(zip(map(id, sized), as_arrays(sized)))
