@@ -26,7 +26,7 @@ from ..emit.loops.loops import bound_of
 from ..emit.memory.access import storage_type
 from ..emit.memory.nontemporal import alignment_of
 from ..emit.text import ONCE, EmitError, IrText, Module, llvm_type, quoted
-from ..emit.values.index import undefined
+from ..emit.values.index import operations_of, undefined
 from ..emit.values.lanes import Lanes
 from ..emit.values.registers import VectorValue, info_of, unmade
 from .amx import AmxTiles
@@ -41,6 +41,9 @@ __all__ = ["CpuFunction"]
 MONOTONIC, MONOTONIC_APPLE = 1, 6
 #: So many chunks a thread where the grain allows it.
 CHUNKS_PER_THREAD = 8
+#: Expressions of at most so many instructions are computed in each function that uses them: as many as it takes to hand
+#: one on, which is a place in the context, a store, the place again and a load.
+SHORT = 4
 #: What the function of a loop takes.
 CHUNK = "ptr noalias readonly %context, i64 %chunk, i64 %worker"
 
@@ -54,7 +57,7 @@ class CpuFunction:
         self.exits = CpuExits(self.text, self.frame)
         self.emitter = FunctionEmitter(
             self.text, Lanes(self.text),
-            symbol=self._symbol, value=self._value, buffer=self.buffer, places=ChosenPlaces(self.text),
+            symbol=self._symbol, size=self._size, value=self._value, buffer=self.buffer, places=ChosenPlaces(self.text),
             alignment=lambda base, storage, offset: alignment_of(storage),
             poll=self.exits.poll if module.polled else None, exits=self.exits if module.checked else None,
         )  # fmt: skip
@@ -111,6 +114,13 @@ class CpuFunction:
             return undefined(symbol)
         return self.frame.field("%symbols", 8 * self.given_symbols[symbol], "i64")
 
+    def _size(self, expr: Dim) -> str | None:
+        """An expression of symbols from outside that is long enough to be handed on, not computed again."""
+        parent = self.parent
+        if parent is None or operations_of(expr) <= SHORT:
+            return None
+        return self.frame.capture(expr, "i64", lambda: parent.index.value(expr))
+
     def _value(self, value: SSAValue) -> VectorValue:
         if self.parent is None:
             return unmade(value)
@@ -122,7 +132,7 @@ class CpuFunction:
     def buffer(self, value: SSAValue) -> str:
         found = self.buffers.get(value)
         if found is None:
-            if isinstance(value.owner, AllocOp) and (self.parent is None or not _is_number(value.owner)):
+            if isinstance(value.owner, AllocOp) and (self.parent is None or value.owner.scope.data == "thread"):
                 self._allocate(value.owner)
                 return self.buffers[value]
             if self.parent is None:

@@ -51,8 +51,9 @@ __all__ = ["FunctionEmitter", "symbols_of"]
 class FunctionEmitter:
     """Writes the ops of one function into `text`.
 
-    `symbol`, `value` and `buffer` give what lies outside of it: the value of a symbol that no loop defines, available
-    when the function begins, the register of a value that none of its ops makes, and the pointer to a buffer.
+    `symbol`, `size`, `value` and `buffer` give what lies outside of it: the value of a symbol that no loop defines, and
+    of an expression of such symbols where that is not computed here (None), both available when the function begins;
+    the register of a value that none of its ops makes, and the pointer to a buffer.
     `alignment` is as `Memory` has it.  `poll` writes a poll, where long loops are to have them; `exits` is how a
     function ends whose indices are checked; `alone` is as `Reductions` has it.
     """
@@ -60,11 +61,11 @@ class FunctionEmitter:
     def __init__(
         self, text: IrText, lanes: Lanes, *, buffer: Callable[[SSAValue], str], places: Places,
         alignment: Callable[[str, str, Dim], int], symbol: Callable[[Sym], str] = undefined,
-        value: Callable[[SSAValue], VectorValue] = unmade, poll: Callable[[], None] | None = None,
-        exits: Exits | None = None, alone: FoldAlone | None = None,
+        size: Callable[[Dim], str | None] = lambda _: None, value: Callable[[SSAValue], VectorValue] = unmade,
+        poll: Callable[[], None] | None = None, exits: Exits | None = None, alone: FoldAlone | None = None,
     ):  # fmt: skip
         self.text, self.lanes = text, lanes
-        self.index = IndexValues(text, lanes, symbol)
+        self.index = IndexValues(text, lanes, symbol, size)
         self.polling = Polling(text, lanes, poll)
         self.scalars = ScalarBodies(text, lanes, self.polling)
         self.values = Values(value)

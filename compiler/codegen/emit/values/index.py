@@ -19,7 +19,7 @@ from ..text import EmitError, IrText, vector_type
 from .lanes import Lanes
 from .registers import VectorAxis, VectorValue, copies, union, width_of
 
-__all__ = ["IndexValues", "undefined"]
+__all__ = ["IndexValues", "operations_of", "undefined"]
 
 I64 = DTYPES["i64"]
 
@@ -47,6 +47,14 @@ def _symbols(expr: Dim) -> tuple[Sym, ...]:
     return tuple(sorted(expr.symbols(), key=lambda s: s.name))
 
 
+@lru_cache(maxsize=65536)
+def operations_of(expr: Dim) -> int:
+    """About how many instructions compute an expression."""
+    atoms = [atom for mono, _ in expr.terms for atom in mono]
+    calls = sum(1 + operations_of(a.a) + operations_of(a.b) for a in atoms if isinstance(a, Call))
+    return calls + len(expr.terms) - 1 + sum(len(mono) - (coeff == 1) for mono, coeff in expr.terms if mono)
+
+
 def _set(table: dict[Sym, Any], symbol: Sym, value: Any) -> None:
     """Put a value into a table; None is not there."""
     if value is None:
@@ -63,13 +71,19 @@ def undefined(symbol: Sym) -> str:
 class IndexValues:
     """Symbols, scopes, index values and pointers of `text`.
 
-    `outside` gives the value of a symbol that no loop defines, available when the function begins.
+    `outside` gives the value of a symbol that no loop defines, available when the function begins, and `given` that of
+    an expression of such symbols, or None where it is computed here.
     """
 
-    def __init__(self, text: IrText, lanes: Lanes, outside: Callable[[Sym], str] = undefined):
-        self.text, self.lanes, self.outside = text, lanes, outside
+    def __init__(
+        self, text: IrText, lanes: Lanes, outside: Callable[[Sym], str] = undefined,
+        given: Callable[[Dim], str | None] = lambda _: None,
+    ):  # fmt: skip
+        self.text, self.lanes, self.outside, self.given = text, lanes, outside, given
         self.scopes: list[Scope] = [Scope(text.entry)]
         self.symbols: dict[Sym, tuple[str, int]] = {}
+        #: The symbols among them that lie outside.
+        self.outer: set[Sym] = set()
         #: Symbols bound to a value that differs between lanes.
         self.varying_symbols: dict[Sym, VectorValue] = {}
         self.bounds: dict[Sym, Dim] = {}
@@ -113,6 +127,7 @@ class IndexValues:
             if symbol in self.varying_symbols:
                 raise EmitError(f"{symbol} differs between lanes and cannot bound a loop")
             found = self.symbols[symbol] = (self.outside(symbol), 0)
+            self.outer.add(symbol)
         return found
 
     def depth(self, expr: Dim) -> int:
@@ -128,11 +143,16 @@ class IndexValues:
         only = expr.symbol
         if only is not None:
             return self.symbol(only)[0]
-        depth = self.depth(expr)
+        # Symbols from outside are not asked for yet: where the whole is given, nobody needs them.
+        known = [self.symbols[s] for s in _symbols(expr) if s in self.symbols and s not in self.outer]
+        depth = max((depth for _, depth in known), default=0)
         scope = self.scopes[depth]
         found = scope.values.get(expr)
+        if found is None and not known:
+            found = self.given(expr)
         if found is None:
-            found = scope.values[expr] = self._compute(expr, depth, scope.prelude)
+            found = self._compute(expr, depth, scope.prelude)
+        scope.values[expr] = found
         return found
 
     def is_positive(self, expr: Dim) -> str:
@@ -144,20 +164,27 @@ class IndexValues:
         return found
 
     def _compute(self, expr: Dim, depth: int, out: list[Any]) -> str:
+        """Terms with the same factors of this depth are one: ``i*a + i*b`` is ``i * (a + b)``, the sum outside."""
         if len(expr.terms) == 1:
             return self._product(*expr.terms[0], depth, out)
-        outer, inner = {}, []
+        outer: dict[Any, int] = {}
+        inner: dict[tuple[Any, ...], dict[Any, int]] = {}
         for mono, coeff in expr.terms:
-            if mono and self._mono_depth(mono) == depth:
-                inner.append((mono, coeff))
+            deep = tuple(a for a in mono if self._mono_depth((a,)) == depth)
+            if deep:
+                inner.setdefault(deep, {})[tuple(a for a in mono if a not in deep)] = coeff
             else:
                 outer[mono] = coeff
+        if not outer and len(inner) == 1:
+            ((deep, rest),) = inner.items()
+            return self.text.mul(self.value(Dim.of_terms({deep: 1})), self.value(Dim.of_terms(rest)), out)
         total = self.value(Dim.of_terms(outer)) if outer else "0"
-        for mono, coeff in inner:
-            if coeff == -1:
-                total = self.text.sub(total, self.value(Dim.of_terms({mono: 1})), out)
+        for deep, rest in inner.items():
+            factor = Dim.of_terms(rest)
+            if factor.const == -1:
+                total = self.text.sub(total, self.value(Dim.of_terms({deep: 1})), out)
             else:
-                total = self.text.add(total, self.value(Dim.of_terms({mono: coeff})), out)
+                total = self.text.add(total, self.value(Dim.of_terms({deep: 1}) * factor), out)
         return total
 
     def _mono_depth(self, mono: tuple[Any, ...]) -> int:
@@ -167,13 +194,14 @@ class IndexValues:
         if len(mono) == 1 and coeff == 1:
             atom = mono[0]
             return self.symbol(atom)[0] if isinstance(atom, Sym) else self._index_call(atom, out)
-        deep = [a for a in mono if self._mono_depth((a,)) == depth]
-        shallow = [a for a in mono if self._mono_depth((a,)) != depth]
+        shallow = tuple(a for a in mono if self._mono_depth((a,)) != depth)
         if shallow:
-            total = self.value(Dim.of_terms({tuple(shallow): coeff}))
+            total, rest = self.value(Dim.of_terms({shallow: coeff})), [a for a in mono if a not in shallow]
+        elif coeff != 1:  # many expressions have the product, each with a factor of its own
+            return self.text.mul(self.value(Dim.of_terms({mono: 1})), str(coeff), out)
         else:
-            total = str(coeff)
-        for atom in deep:
+            total, rest = self.value(Dim.of_terms({mono[:-1]: 1})), [mono[-1]]
+        for atom in rest:
             total = self.text.mul(self.value(_of(atom)), total, out)
         return total
 
