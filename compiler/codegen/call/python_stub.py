@@ -9,6 +9,7 @@ All that lies outside is named by a symbol, so the text is the same in every pro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -47,6 +48,7 @@ class _Entry(EntryWriter):
         super().__init__()
         self.plan = plan
         self.numbers: dict[Dim, str] = {}
+        self.products: dict[tuple[Sym | Call, ...], str] = {}
         self.symbols: dict[Sym, str] = {}
         self.substitutions = dict(plan.substitutions)
         #: Conditions that have to hold, and those that must not, since the last branch.
@@ -234,9 +236,11 @@ class _Entry(EntryWriter):
         for d in (*plan.symbols, *sizes, plan.arena, plan.thread_arena, work):
             self.number(d)
         self.work = self.number(work)
-        failed = [self.ins(f"xor i1 {bit}, true") for bit in self.wrong]
-        if self.wanted or failed:
-            self.demand(*self.wanted, *failed)
+        if self.wrong:
+            any_ = reduce(lambda a, b: self.ins(f"or i1 {a}, {b}"), self.wrong)
+            self.wanted.append(self.ins(f"xor i1 {any_}, true"))
+        if self.wanted:
+            self.demand(*self.wanted)
 
     def number(self, d: Dim) -> str:
         """The value of an expression."""
@@ -250,12 +254,18 @@ class _Entry(EntryWriter):
             return str(d.const)
         total = ""
         for atoms, coefficient in d.terms:
-            product = "" if coefficient == 1 and atoms else str(coefficient)
-            for atom in atoms:
-                value = self._atom(atom)
-                product = self._checked("*", product, value) if product else value
-            total = self._checked("+", total, product) if total else product
+            term = self._checked("*", self._product(atoms), str(coefficient)) if atoms else str(coefficient)
+            total = self._checked("+", total, term) if total else term
         return total
+
+    def _product(self, atoms: tuple[Sym | Call, ...]) -> str:
+        """Atoms multiplied, which many terms are, each with a coefficient of its own."""
+        found = self.products.get(atoms)
+        if found is None:
+            *first, last = atoms
+            value = self._atom(last)
+            found = self.products[atoms] = self._checked("*", self._product((*first,)), value) if first else value
+        return found
 
     def _atom(self, atom: Sym | Call) -> str:
         if isinstance(atom, Sym):
@@ -275,6 +285,10 @@ class _Entry(EntryWriter):
         return self._pair(self.call(_DIVISIONS[atom.fn], f"i64 {a}", f"i64 {b}"))
 
     def _checked(self, sign: str, a: str, b: str) -> str:
+        """A sum or product that may overflow, unless an operand changes nothing."""
+        unit = "0" if sign == "+" else "1"
+        if unit in (a, b):
+            return a if b == unit else b
         name = _OVERFLOWING[sign]
         self.used[name] = f"declare {{i64, i1}} @{name}(i64, i64)"
         return self._pair(self.ins(f"call {{i64, i1}} @{name}(i64 {a}, i64 {b})"))
@@ -470,8 +484,12 @@ class _Entry(EntryWriter):
         """The block that raises the error of the check that failed."""
         self.block("failed")
         sizes = self.alloca(f"[{len(self.plan.checks)} x i64]", "sizes")
+        # Few checks have a size, and where none failed nobody waits for that of the others.
+        self.used["llvm.memset.p0.i64"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+        self.put(f"call void @llvm.memset.p0.i64(ptr {sizes}, i8 -1, i64 {8 * len(self.plan.checks)}, i1 false)")
         for n, size in enumerate(self.plan.checks):
-            self.store(self.number(size), "i64", sizes, n)
+            if size.const != -1:
+                self.store(self.number(size), "i64", sizes, n)
         self.call("txc_failed", "ptr %record", f"i64 {self.load(word, 0, 'i64')}", f"ptr {sizes}")
         self.put("br label %release")
 
