@@ -417,7 +417,7 @@ class ControlFlow:
                 return results
 
             return regions.while_(
-                require(), condition, iteration, initial, names, plan.is_shared, learnt.regions, plan.resized,
+                require(), condition, iteration, initial, names, plan.is_shared, learnt.hints(names), plan.resized,
                 plan.vectors,
             )  # fmt: skip
 
@@ -587,19 +587,21 @@ class ControlFlow:
     def _for(
         self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Carries, roots: Roots,
         own: Sequence[str] = (), check: Any = None, peeled: bool = False, surely: bool = False,
-        cut: bool = False,
+        cut: bool = False, in_periods: bool = False,
     ) -> None:  # fmt: skip
         """A `for` as a loop of compiled code, from which what differs stands apart.
 
         Its first iteration where that begins from another kind of state, its last one where what it leaves is no
         number, and what is left of it after whole periods of references.  Each at most once: the first one is `peeled`
-        then, the last one `cut` off.
+        then, the last one `cut` off, and iterations are `in_periods` of several.
         """
         with located():
             if _is_empty(items):
                 return
-            demanded = require().demanded()
+            demanded, learnt = require().demanded(), learnt_of(self.captures, carries)
             try:
+                if learnt.period > 1 and not in_periods:
+                    raise Periodic(learnt.period)
                 self._loop(items, body, stop, carries, roots, own, check, peels=not peeled, surely=surely)
             except NeverRuns:
                 pass
@@ -628,6 +630,7 @@ class ControlFlow:
                     self._if_it_runs(_ran(items.length), again, roots, carries)
             except Periodic as turns:
                 period, count = turns.period, items.length // turns.period
+                learnt.period = period if not in_periods else learnt.period
                 rest = items.length % period
                 if isinstance(rest, SymInt) and not require().table.varies(rest.dim):
                     rest = int(rest)
@@ -637,7 +640,8 @@ class ControlFlow:
                         body(items.at(i * period + k))
 
                 if _runs(count) is not False:
-                    self._for(StagedRange(0, count, 1), several, stop, carries, roots, own, check)
+                    periods = StagedRange(0, count, 1)
+                    self._for(periods, several, stop, carries, roots, own, check, in_periods=True)
                 self._left_over(lambda k: body(items.at(count * period + k)), rest, period, roots, carries)
             except Unrepeatable:
                 if cut:
@@ -705,7 +709,7 @@ class ControlFlow:
                 return results
 
             return regions.for_(
-                require(), *ends, step, initial, names, stop, plan.is_shared, learnt.regions, plan.resized,
+                require(), *ends, step, initial, names, stop, plan.is_shared, learnt.hints(names), plan.resized,
                 plan.vectors, counter=next(iter(carries.bound), "") if plain else "",
             )  # fmt: skip
 

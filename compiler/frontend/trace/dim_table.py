@@ -136,7 +136,7 @@ class DimTable:
     def _equal_symbols(self, a: Dim, b: Dim) -> tuple[Dim, Dim] | None:
         """Two input symbols with one value in the traced call, which are all that differs between two dims.
 
-        Windows of two arrays of one size, ``x[i - 1 : i + 2]`` and ``y[i - 1 : i + 2]``, are equal in every iteration where
+        Windows of two arrays, ``x[i - 1 : i + 2]`` and ``y[i - 1 : i + 2]``, are equal in every iteration where
         the arrays' sizes are.
         """
         ours, theirs = ({s for s in d.symbols() if s in self.hints} for d in (a, b))

@@ -83,6 +83,8 @@ class LoopBefore:
         #: Of these, those that a loop may do without; and what turned out to refer to no such arrays.
         self.wished: set[Location] = set()
         self.unreferable: set[Location] = set()
+        #: What the latest iteration left with what another location held before it.
+        self.passed_on: list[Location] = []
         #: By identity: a list that each iteration appends to, an item, how many, and where they are gathered.
         self.grown: dict[int, tuple[GrowingList, Item, int, Stack | None]] = {}
         #: What loops around this one append to it.
@@ -120,6 +122,12 @@ class LoopBefore:
             if location not in self.carried and location not in self.local and is_number(self.before.at(location)):
                 self.carried.append(location)
         self.resizable += [location for location in learnt.resizable if location in self.carried]
+        for location in learnt.references:
+            self._may_refer(location, is_wished=True)
+        for location, (why, only_sizes) in learnt.given_up.items():
+            if location not in self.local and location not in self.carried:
+                self._without(location, why)
+                self.given_up_sizes += [location] * only_sizes
         for location, form in learnt.numbers.items():
             value = self.before.at(location) if location.holder in self.before else UNSET
             common = Common.of(value).of_kinds(form.common.kinds) if kinds_of(value) else None

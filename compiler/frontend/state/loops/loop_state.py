@@ -109,6 +109,9 @@ class LoopState(LoopLearning):
                     location = next((p for p in self.locations if p.label == cause.name), None)
                     if location is None or not self._may_refer(location):
                         raise FirstApart(error, refers=True) from None
+                    for other in self.passed_on:
+                        if other not in self.references:
+                            self._may_refer(other, is_wished=True)
                     continue
                 self._give_up(self.locations[cause.index], error, isinstance(cause, Unsettled) and cause.resized)
                 continue
@@ -118,7 +121,8 @@ class LoopState(LoopLearning):
                 for number, around in self.around.items():
                     self.grown[number][0].begin(around)
             self.learnt.carried, self.learnt.last = [*self.carried], [*self.last]
-            self.learnt.resizable = [*self.resizable]
+            self.learnt.resizable, self.learnt.references = [*self.resizable], [*self.references]
+            self.learnt.given_up = {p: (why, p in self.given_up_sizes) for p, why in self.given_up.items()}
             self.learnt.numbers = {p: form for p, form in self.forms.items() if isinstance(form, Number)}
             self._leave(found)
             return
@@ -231,7 +235,7 @@ class LoopState(LoopLearning):
 
     def _expect_types(self, names: Sequence[str]) -> None:
         """Let what nothing is in before the loop be of the type that iterations were seen to leave there."""
-        hints = self.learnt.regions
+        hints = self.learnt.hints(names)
         if hints.names != names:
             hints.__init__()
             hints.names = [*names]
@@ -288,7 +292,8 @@ class LoopState(LoopLearning):
             [*zip(self.given, handed), *((held_at(self.before, p), held_at(after, p)) for p in self.forms)]
         )
         self._follow(arguments, handed)
-        which = {i: self._which(i, arguments, handed) for i, p in enumerate(self.locations) if p in self.references}
+        self.passed_on = self._passed_on(arguments, handed)
+        which = self._carried_of_references(arguments, handed)
         self.handed = handed
         self.aliases = [[] if i in which else self._others_of(i, arguments, handed) for i in range(len(handed))]
         if any(

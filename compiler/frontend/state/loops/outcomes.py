@@ -50,11 +50,22 @@ class Learnt:
         self.carried: list[Location] = []
         self.last: list[Location] = []
         self.resizable: list[Location] = []
+        #: Those that referred to one of several arrays, and those that no iteration read, with why none is handed on
+        #: and whether its sizes alone changed.
+        self.references: list[Location] = []
+        self.given_up: dict[Location, tuple[TxcError, bool]] = {}
         #: The types of numbers that may be of several.
         self.numbers: dict[Location, Number] = {}
-        self.regions = Hints()
+        #: By the names of what the loop carries.
+        self.regions: dict[tuple[str, ...], Hints] = {}
         #: The nodes that a copy of the body adds.
         self.adds: float | None = None
+        #: After how many iterations references come back.
+        self.period = 1
+
+    def hints(self, names: Sequence[str]) -> Hints:
+        """What is known of the loop's region where it carries what these names say."""
+        return self.regions.setdefault(tuple(names), Hints())
 
 
 def learnt_of(captures: Captures, carries: Carries) -> Learnt:

@@ -52,12 +52,32 @@ class LoopReferences(LoopBefore):
             self.wished.add(location)
         return True
 
+    def _passed_on(self, arguments: Sequence[Any], handed: Sequence[Any]) -> list[Location]:
+        """The locations that an iteration may leave with what another one held before it."""
+        found = []
+        for i, (location, value) in enumerate(zip(self.locations, handed)):
+            others = [a for k, a in enumerate(arguments) if k != i and isinstance(a, Tensor) and is_array(a)]
+            if any(among(root, others) for array, _ in referred(value) or () for root in roots(array)):
+                found.append(location)
+        return found
+
     def _is_resized(self, location: Location, value: Any) -> bool:
         """Whether a value is one of several arrays, and the sizes of the variable may change."""
         return location in self.resizable and is_one_array(value, self.before.at(location))
 
-    def _which(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> list[Any]:
-        """What the loop carries that says which array a location refers to.
+    def _carried_of_references(self, arguments: Sequence[Any], handed: Sequence[Any]) -> dict[int, list[Any]]:
+        """What the loop carries that says which array each location refers to that may be several, by its number.
+
+        Again where one refers to an array that was not known before.
+        """
+        found = {i: self._which(i, arguments, handed) for i, p in enumerate(self.locations) if p in self.references}
+        carried = {i: which for i, which in found.items() if which is not None}
+        if len(carried) < len(found):
+            raise Again
+        return carried
+
+    def _which(self, i: int, arguments: Sequence[Any], handed: Sequence[Any]) -> list[Any] | None:
+        """What the loop carries that says which array a location refers to; None where that is a new one.
 
         SharedStart where it is another variable's as well, or what no later iteration can refer to.
         """
@@ -74,9 +94,9 @@ class LoopReferences(LoopBefore):
                 if not reference.note_own(noted, array, cond):
                     if not reference.add_own(array):
                         self._refuse_to_refer(location)
-                    raise Again
+                    return None
             elif reference.add(array, block):
-                raise Again
+                return None
             else:
                 # What stands for the array of a variable is none of those from before: that refers to several as well.
                 standing = (p for p, a in zip(self.locations, arguments) if among(a, roots(array)))
