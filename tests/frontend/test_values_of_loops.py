@@ -171,6 +171,29 @@ def the_counter_of_a_loop_that_may_not_run(x):
 
 
 @case
+def the_length_of_a_list_that_grows(x):
+    s, t = 0.0, 1.0
+    found = []
+    for _ in range(1, len(x)):
+        if len(found) or x.argmax() >= 0:
+            s = t = t
+        found.append(s)
+        t = len(found)
+    return s, t, len(found)
+
+
+@case
+def a_length_among_swapped_numbers(x):
+    s, t, k, found = 0.0, 1.0, 2, []
+    if x.sum() > 0:
+        found.append(s)
+    for _ in x:
+        s, t = t, s
+        s, k = len(found), k + 1
+    return s, t, k
+
+
+@case
 def while_there_is_more(x):
     i, last = 0, None
     while x[i] > 0:

@@ -432,7 +432,7 @@ def for_(
             except _Retrace:
                 continue
             finally:
-                del facts.loops[symbol]
+                facts.end_loop(symbol)
             until = None if stop not in names else list(plan.rebound).index(list(names).index(stop))
             attrs = {"iv": name, "lower": low, "upper": high, "step": by, "until": until, "only": None}
             results = emit(OPS["for"], initial, attrs, [resolved(v) for v in initial], (block,), loc)

@@ -63,6 +63,8 @@ class DimTable:
         self.guards: list[Guard] = []
         #: Loop variables in scope of the trace, outermost first, with their smallest and largest value.
         self.loops: dict[Sym, tuple[Dim, Dim]] = {}
+        #: The same of loops that are over, of which an earlier try of one may have left a number.
+        self._ended: dict[Sym, tuple[Dim, Dim]] = {}
 
     def declare(self, name: str, hint: int | None = None, described: str = "") -> Dim:
         """A new input symbol; `hint` is its value in the call that is traced, None in a `.tx` declaration."""
@@ -279,12 +281,33 @@ class DimTable:
             return False
         return None
 
+    def end_loop(self, symbol: Sym) -> None:
+        """A loop is over: its variable has no meaning for what comes."""
+        self._ended[symbol] = self.loops.pop(symbol)
+
+    def _ended_in(self, d: Dim) -> dict[Sym, tuple[Dim, Dim]]:
+        """The loops that are over whose variables are in an expression, outermost first."""
+        found: dict[Sym, tuple[Dim, Dim]] = {}
+        for s in d.symbols():
+            if s in self._ended and s not in self.loops:
+                for bound in self._ended[s]:
+                    found |= self._ended_in(bound)
+                found[s] = self._ended[s]
+        return found
+
     def holds(self, d: DimLike, low: int, high: int) -> bool:
         """Whether `d`, and what is computed on the way to it, is from `low` to `high`, as a fact.
 
         Sizes, and what loops over sizes count, are taken to be far from the ends of 64 bits.
         """
         d = self.resolve(d)
+        if ended := self._ended_in(d):
+            self.loops |= ended
+            try:
+                return self.holds(d, low, high)
+            finally:
+                for s in ended:
+                    del self.loops[s]
         if d.const is not None:
             return low <= d.const <= high
         wide = low <= _LOWEST and high >= _HIGHEST

@@ -291,7 +291,7 @@ class Trace:
         for binding in bindings:
             binding.end()
             if isinstance(binding, Binding):
-                del self.table.loops[binding.symbol]
+                self.table.end_loop(binding.symbol)
         return blocks, bindings
 
     def emit(self, node: Node) -> tuple[Value, ...]:
