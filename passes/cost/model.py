@@ -424,13 +424,14 @@ class CostModel:
         """Vectors of adjacent results that are reduced at the same time, each with so many accumulators.
 
         A cheap reduction uses all registers for accumulators: the wider the tile of each row, the better the use of
-        memory bandwidth.  An eighth of them is reserved for operands that results have `shared`.
+        memory bandwidth.  An eighth of them is reserved for operands that results have `shared`.  A long body is not
+        repeated for more of them than its compilation is worth.
         """
         registers = int(self.machine.vector_registers)
         if operations <= registers / 8:
             kept = registers // 8 if shared else 0
             return max(1, (registers - kept) // states)
-        return max(1, min(int(self.machine.vector_registers) // 2, self.results_in_flight // width))
+        return max(1, min(registers // 2, self.results_in_flight // width, _LONGEST_COPIED // operations))
 
     def max_transposed_row(self, merge: float, states: int, turned: int, along: int, across: int) -> int:
         """The length of the longest rows that are reduced by vectors of `across` rows instead of `along` each.

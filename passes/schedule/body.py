@@ -163,9 +163,13 @@ class LoopWriter:
                     chunk = max(chunk, int(held) // size)
         return chunk
 
-    def unroll_factor(self, nest: kernel.GenericOp, along: set[Sym]) -> int:
-        """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it."""
-        return self.costs.unroll_factor(*self._operations_and_chain(_changing(nest, along)))
+    def unroll_factor(self, nest: kernel.GenericOp, along: set[Sym], gathered: int = 0) -> int:
+        """Copies of a nest's body, unrolled in the loop over `along`; what does not change there runs before it.
+
+        So many lanes are `gathered`, or scattered, one at a time: each is an operation.
+        """
+        operations, chain = self._operations_and_chain(_changing(nest, along))
+        return self.costs.unroll_factor(operations + gathered, chain)
 
     def _operations_and_chain(self, ops: Iterable[Operation]) -> tuple[float, float]:
         """The operations of a body, with those of roots by steps, and how many of its ops wait for one another."""

@@ -94,8 +94,9 @@ class IrText:
         self.out: list[Any] = self.root
         self.allocas: list[Any] = []
         self.block = "entry"
-        #: Splats by element and width, in the blocks that dominate the current place, innermost last.
-        self.frames: list[dict[tuple[str, int], str]] = [{}]
+        #: Splats by element and width, and instructions that are written once, by their text, in the blocks that
+        #: dominate the current place, innermost last.
+        self.frames: list[dict[tuple[str, int] | str, str]] = [{}]
         #: Registers that hold less than their type has bits, because of a mask.
         self.below_width: set[str] = set()
         self._count = 0
@@ -110,6 +111,14 @@ class IrText:
         name = f"%v{self._count}"
         (self.out if out is None else out).append(f"  {name} = {text}")
         return name
+
+    def once(self, text: str) -> str:
+        """The result of an instruction that reads and changes nothing else: of the same one before it, if there is."""
+        for frame in self.frames:
+            if (found := frame.get(text)) is not None:
+                return found
+        made = self.frames[-1][text] = self.ins(text)
+        return made
 
     def put(self, text: str) -> None:
         """Append an instruction without a result."""

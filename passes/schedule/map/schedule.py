@@ -140,7 +140,9 @@ def schedule_map(
         writer.store(nest, writer.body(nest, done, block), done, block)
         return
     moving = [w for w in access_list if any((s := w.step(d)) is None or s.terms for d in order[-1].symbols)]
-    copies = writer.unroll_factor(nest, {*order[-1].symbols})
+    apart = [w for w in moving if (s := w.step(order[-1].symbols[-1])) is not None and s.const not in (0, 1, -1)]
+    gathered = len(apart) * lanes.width(max((w.bits for w in moving), default=32))
+    copies = writer.unroll_factor(nest, {*order[-1].symbols}, gathered)
     width, unroll = choose_lanes(lanes, moving or access_list, copies)
     step = 1
     if not lanes.unroll:

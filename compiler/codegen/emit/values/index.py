@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import gcd, prod
 from typing import Any
 
@@ -217,7 +217,7 @@ class IndexValues:
 
     def divide(self, call: Call, a: str, b: str, width: int, out: list[Any]) -> str:
         """Python's ``//`` or ``%``.  A zero divisor, possible only where no element exists, is taken to be one."""
-        text = self.text
+        ins = self._ins(width, out)
         ty = vector_type(width, "i64")
 
         def lit(value: int) -> str:
@@ -228,24 +228,28 @@ class IndexValues:
             b = lit(1)
         if const is not None and const > 0 and const & (const - 1) == 0:
             if call.fn == "%":
-                return text.ins(f"and {ty} {a}, {lit(const - 1)}", out)
-            return text.ins(f"ashr {ty} {a}, {lit(const.bit_length() - 1)}", out)
+                return ins(f"and {ty} {a}, {lit(const - 1)}")
+            return ins(f"ashr {ty} {a}, {lit(const.bit_length() - 1)}")
         if const is None:
-            zero = text.ins(f"icmp eq {ty} {b}, {lit(0)}", out)
-            b = text.ins(f"select {vector_type(width, 'i1')} {zero}, {ty} {lit(1)}, {ty} {b}", out)
+            zero = ins(f"icmp eq {ty} {b}, {lit(0)}")
+            b = ins(f"select {vector_type(width, 'i1')} {zero}, {ty} {lit(1)}, {ty} {b}")
         if call.a.nonneg and call.b.nonneg:
-            return text.ins(f"{'udiv' if call.fn == '//' else 'urem'} {ty} {a}, {b}", out)
-        rest = text.ins(f"srem {ty} {a}, {b}", out)
-        signs = text.ins(f"xor {ty} {rest}, {b}", out)
-        differ = text.ins(f"icmp slt {ty} {signs}, {lit(0)}", out)
-        inexact = text.ins(f"icmp ne {ty} {rest}, {lit(0)}", out)
-        adjust = text.ins(f"and {vector_type(width, 'i1')} {differ}, {inexact}", out)
+            return ins(f"{'udiv' if call.fn == '//' else 'urem'} {ty} {a}, {b}")
+        rest = ins(f"srem {ty} {a}, {b}")
+        signs = ins(f"xor {ty} {rest}, {b}")
+        differ = ins(f"icmp slt {ty} {signs}, {lit(0)}")
+        inexact = ins(f"icmp ne {ty} {rest}, {lit(0)}")
+        adjust = ins(f"and {vector_type(width, 'i1')} {differ}, {inexact}")
         if call.fn == "%":
-            moved = text.ins(f"add {ty} {rest}, {b}", out)
-            return text.ins(f"select {vector_type(width, 'i1')} {adjust}, {ty} {moved}, {ty} {rest}", out)
-        quotient = text.ins(f"sdiv {ty} {a}, {b}", out)
-        wide = text.ins(f"sext {vector_type(width, 'i1')} {adjust} to {ty}", out)
-        return text.ins(f"add {ty} {quotient}, {wide}", out)
+            moved = ins(f"add {ty} {rest}, {b}")
+            return ins(f"select {vector_type(width, 'i1')} {adjust}, {ty} {moved}, {ty} {rest}")
+        quotient = ins(f"sdiv {ty} {a}, {b}")
+        wide = ins(f"sext {vector_type(width, 'i1')} {adjust} to {ty}")
+        return ins(f"add {ty} {quotient}, {wide}")
+
+    def _ins(self, width: int, out: list[Any]) -> Callable[[str], str]:
+        """What appends index arithmetic: of vectors, which are at the current place, each instruction once."""
+        return self.text.once if width > 1 else partial(self.text.ins, out=out)
 
     # Values that differ between lanes
 
@@ -343,8 +347,8 @@ class IndexValues:
             steps = "<" + ", ".join(f"i64 {const * k}" for k in range(width)) + ">"
         else:
             stride = self.lanes.splat(self.value(step), "i64", width)
-            steps = self.text.ins(f"mul {ty} {stride}, <{', '.join(f'i64 {k}' for k in range(width))}>")
-        return self.text.ins(f"add {ty} {self.lanes.splat(base, 'i64', width)}, {steps}")
+            steps = self.text.once(f"mul {ty} {stride}, <{', '.join(f'i64 {k}' for k in range(width))}>")
+        return self.text.once(f"add {ty} {self.lanes.splat(base, 'i64', width)}, {steps}")
 
     def _atom(self, atom: Sym | Call) -> VectorValue:
         if isinstance(atom, Sym):
@@ -358,15 +362,15 @@ class IndexValues:
     def _merge_values(self, what: str | Call, a: VectorValue, b: VectorValue) -> VectorValue:
         lanes = union((a.lanes, b.lanes))
         width = width_of(lanes)
-        ty = vector_type(width, "i64")
+        ty, ins = vector_type(width, "i64"), self._ins(width, self.text.out)
         regs = []
         for x, y in zip(self.lanes.spread(a, lanes), self.lanes.spread(b, lanes)):
             if isinstance(what, str):
-                regs.append(self.text.ins(f"{what} {ty} {x}, {y}"))
+                regs.append(ins(f"{what} {ty} {x}, {y}"))
             elif what.fn in ("min", "max"):
                 regs.append(self.text.intrinsic(f"s{what.fn}", ty, ty, [(ty, x), (ty, y)]))
             elif what.fn == "^":
-                regs.append(self.text.ins(f"xor {ty} {x}, {y}"))
+                regs.append(ins(f"xor {ty} {x}, {y}"))
             else:
                 regs.append(self.divide(what, x, y, width, self.text.out))
         return VectorValue(lanes, regs, I64)
