@@ -87,7 +87,7 @@ def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] |
     wanted = expr.symbols() & set(symbols)
     if not wanted:
         return {}, expr
-    coefficients: dict[Sym, Dim] = {}
+    coefficients: dict[Sym, dict[Monomial, int]] = {}
     rest: dict[Monomial, int] = {}
     for mono, coeff in expr.terms:
         hits = [a for a in mono if a in wanted]
@@ -99,8 +99,8 @@ def linear_in(expr: Dim, symbols: Iterable[Sym]) -> tuple[dict[Sym, Dim], Dim] |
         (hit,) = hits
         assert isinstance(hit, Sym)
         others = tuple(a for a in mono if a is not hit)
-        coefficients[hit] = coefficients.get(hit, dim(0)) + Dim.of_terms({others: coeff})
-    return {s: c for s, c in coefficients.items() if c.terms}, Dim.of_terms(rest)
+        coefficients.setdefault(hit, {})[others] = coeff
+    return {s: Dim.of_terms(c) for s, c in coefficients.items()}, Dim.of_terms(rest)
 
 
 def quotients(expr: Dim, symbol: Sym) -> Iterator[tuple[Dim, Dim]]:
@@ -128,16 +128,13 @@ def divisors(expr: Dim, symbol: Sym) -> Iterator[Dim]:
 @lru_cache(maxsize=65536)
 def expand_mods(expr: Dim) -> Dim:
     """Rewrite each ``e % c`` as ``e - c*(e // c)``, so that the address of a reshaped contiguous tensor collapses."""
-    total = dim(0)
-    for mono, coeff in expr.terms:
-        value = dim(coeff)
-        for atom in mono:
-            if isinstance(atom, Call) and atom.fn == "%":
-                value = value * (atom.a - atom.b * (atom.a // atom.b))
-            else:
-                value = value * of_atom(atom)
-        total = total + value
-    return total
+
+    def expanded(atom: Atom) -> Dim:
+        if isinstance(atom, Call) and atom.fn == "%":
+            return atom.a - atom.b * (atom.a // atom.b)
+        return of_atom(atom)
+
+    return expr.with_atoms(expanded)
 
 
 def simplify(expr: Dim, extents: Mapping[Sym, Dim]) -> Dim:
@@ -172,13 +169,7 @@ def _simplified(expr: Dim, bounds: tuple[tuple[Sym, Dim], ...]) -> Dim:
             return whole if atom.fn == "//" else rest
         return a // b if atom.fn == "//" else a % b
 
-    total = dim(0)
-    for mono, coeff in expr.terms:
-        value = dim(coeff)
-        for atom in mono:
-            value = value * fold(atom)
-        total = total + value
-    return total
+    return expr.with_atoms(fold)
 
 
 def _below(value: Dim, limit: Dim, extents: Mapping[Sym, Dim]) -> bool:

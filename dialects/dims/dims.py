@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import gcd
 from typing import Any, ClassVar, TypeAlias
 
@@ -108,7 +108,7 @@ class Dim:
     def of_terms(terms: Mapping[Monomial, int]) -> Dim:
         kept = [(mono, coeff) for mono, coeff in terms.items() if coeff]
         if len(kept) > 1:
-            kept.sort(key=_order)
+            kept.sort(key=lambda term: _place(term[0]))
         key = tuple(kept)
         found = Dim._interned.get(key)
         if found is None:
@@ -222,13 +222,19 @@ class Dim:
         """The expression with symbols replaced, in normal form again."""
         if not any(s in env for s in self.symbols()):
             return self
-        total = dim(0)
+        return self.with_atoms(lambda atom: _substitute_atom(atom, env))
+
+    def with_atoms(self, replaced: Callable[[Atom], Dim]) -> Dim:
+        """The expression with each atom replaced, in normal form again."""
+        terms: dict[Monomial, int] = {}
         for mono, coeff in self.terms:
-            value = dim(coeff)
-            for atom in mono:
-                value = value * _substitute_atom(atom, env)
-            total = total + value
-        return total
+            factors = [replaced(atom) for atom in mono]
+            if all(f is of_atom(atom) for f, atom in zip(factors, mono)):
+                terms[mono] = terms.get(mono, 0) + coeff
+                continue
+            for other, times in reduce(_product, factors).terms:
+                terms[other] = terms.get(other, 0) + coeff * times
+        return Dim.of_terms(terms)
 
     def __repr__(self) -> str:
         return self.text
@@ -240,9 +246,10 @@ class Dim:
 DimLike: TypeAlias = Dim | int
 
 
-def _order(item: tuple[Monomial, int]) -> tuple[bool, list[str]]:
+@lru_cache(maxsize=65536)
+def _place(mono: Monomial) -> tuple[bool, list[str]]:
     """Where a term stands in its sum: by the names of its atoms, the constant last."""
-    keys = [atom.key for atom in item[0]]
+    keys = [atom.key for atom in mono]
     return not keys, keys
 
 
