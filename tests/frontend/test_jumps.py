@@ -281,11 +281,136 @@ def returns_an_array_or_a_number(x, n):
     return x.sum()
 
 
+def returns_the_best_of_so_far(x, n):
+    best = None
+    for i in range(n):
+        y = x * i
+        if best is None or y.sum() > best[0]:
+            best = (y.sum(), y)
+        if x[i] > 2:
+            return best
+    return None
+
+
+def returns_a_pair_that_is_stored_into(x, n):
+    best = (x.copy(), 0)
+    for i in range(n):
+        best[0][i] = 7
+        if x[i] > 1:
+            return best
+        if x[i] > 2:
+            best = (best[0] * 2, i)
+    best[0][0] = 1
+    return best
+
+
+def returns_a_pair_or_nothing(x, n):
+    for i in range(n):
+        p = (x * i, i)
+        if x[i] > 2:
+            return p
+        if x[i] < 0:
+            return None
+    return x
+
+
+def returns_a_dict_of_the_iteration(x, n):
+    for i in range(n):
+        p = {"a": x * i, "k": i}
+        if x[i] > 1:
+            return p
+    return {"a": x, "k": -1}
+
+
+def returns_a_state_from_while_true(x, n):
+    s = (x, 0)
+    i = 0
+    while True:
+        s = (s[0] * 0.5, s[1] + 1)
+        i += 1
+        if i > n or s[0].sum() < 2:
+            return s
+
+
+def returns_a_pair_from_two_loops(x, n):
+    for i in range(n):
+        for j in range(n):
+            p = (x * j, i)
+            if x[j] > 1 and i > 0:
+                return p
+    return (x, 0)
+
+
+def returns_a_list_of_the_iteration(x, n):
+    for i in range(n):
+        p = [x * i, i]
+        if x[i] > 1:
+            return p
+    return [x, -1]
+
+
+def returns_a_list_from_before(x, n):
+    p = [x, 0]
+    for i in range(n):
+        p[1] = i
+        if x[i] > 1:
+            return p
+    return p
+
+
+def returns_a_part_and_a_number(x, n):
+    for i in range(n):
+        p = (x[i:], i)
+        if x[i] > 1:
+            return p
+    return (x, 0)
+
+
+def returns_an_array_or_nothing(x, n):
+    for i in range(n):
+        if x[i] > 2:
+            return x * i
+        if x[i] < 0:
+            return None
+    return x
+
+
+def returns_a_number_or_nothing(x, n):
+    for i in range(n):
+        if x[i] > 2:
+            return x[i]
+        if x[i] < 0:
+            return
+    return 5
+
+
+def returns_two_or_three(x, n):
+    for i in range(n):
+        if x[i] > 1:
+            return i, x[i]
+        if x[i] < 0:
+            return i, x * 2, 3
+    return None
+
+
+def returns_a_pair_or_a_text(x, n):
+    for i in range(n):
+        if x[i] > 1:
+            return "big", i
+        if x[i] < 0:
+            return "small"
+    return None
+
+
 @pytest.mark.parametrize(
     "f",
     (
         returns_an_array_or_a_number, returns_what_no_number_is, returns_parts_of_an_object,
-        returns_nothing_that_it_had, returns_a_name_that_the_loop_binds,
+        returns_nothing_that_it_had, returns_a_name_that_the_loop_binds, returns_the_best_of_so_far,
+        returns_a_pair_that_is_stored_into, returns_a_pair_or_nothing, returns_a_dict_of_the_iteration,
+        returns_a_state_from_while_true, returns_a_pair_from_two_loops, returns_a_list_of_the_iteration,
+        returns_a_list_from_before, returns_a_part_and_a_number, returns_an_array_or_nothing,
+        returns_a_number_or_nothing, returns_two_or_three, returns_a_pair_or_a_text,
     ),
     ids=lambda f: f.__name__,
 )  # fmt: skip
@@ -389,13 +514,6 @@ def test_the_rewritten_function_is_plain_python(f: Callable[..., Any]):
         np.testing.assert_array_equal(ours, theirs)
 
 
-def tuple_or_not(x, limit):
-    for i in range(x.shape[0]):
-        if x[i] > limit:
-            return i, x
-    return x
-
-
 def breaks_out_of_a_try(x, limit):
     for i in range(x.shape[0]):
         try:
@@ -457,11 +575,6 @@ def matches(x, limit):
 
 
 ERRORS: list[tuple[Callable[..., Any], str, str]] = [
-    (
-        tuple_or_not,
-        "a return in a loop or a with gives another number of values than others",
-        "return the same kind of value",
-    ),
     (breaks_out_of_a_try, "a jump out of try is not staged", "move break, continue and return out of it"),
     (tries, "try is not staged", "use np.where"),
     (generates, "a generator is not staged", "return a list"),

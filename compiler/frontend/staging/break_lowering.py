@@ -232,11 +232,11 @@ class _Rewriter:
 
     def keep(self, node: ast.Return) -> list[ast.stmt]:
         """Keep what is returned, and that something is."""
-        if self.results is None and _listed(node) is not None:
-            text = "a return in a loop or a with gives another number of values than others"
-            raise NotStaged(node, text, "return the same kind of value")
-        parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value] if node.value else []
-        parts = parts if self.results != 0 else []
+        value = node.value or ast.copy_location(ast.Constant(None), node)
+        if self.results is None:
+            parts = [value]
+        else:
+            parts = value.elts if isinstance(value, ast.Tuple) else []
         sets = [
             self.set(node, f"{GENERATED_PREFIX}value_{i}", part)
             for i, part in enumerate(parts)

@@ -285,8 +285,11 @@ class Merge:
                     return self._sized(there, side, label)
                 except _Inside:
                     pass
-            if isinstance(there, MixedNumber):
-                return self._handed_on(there, side, label)
+            if isinstance(there, MixedNumber) or not is_number(there):
+                try:
+                    return self._handed_on(there, side, label)
+                except _Inside:
+                    pass
             a, b = (Undefined(label) if x is UNSET else x for x in (a, b))
             return self._pair(a, b, label)
         if a is UNSET or b is UNSET:

@@ -116,6 +116,8 @@ class LoopCopies(LoopLists):
         self.copy_places, self.list_places = {}, {}
         places = [self._place_of(i, arguments, handed[i]) for i in range(len(handed))]
         for location, form in self.forms.items():
+            if location.label.startswith(GENERATED_PREFIX):  # what is returned is not stored into any more
+                continue
             ends: dict[int, list[Tensor]] = {k: [] for k in form.copies}
             for value in options_in(held_at(after, location)) if form.copies else ():
                 for k, array in form.copied(value):
@@ -152,7 +154,7 @@ class LoopCopies(LoopLists):
             of = [root for array in made for root in roots(array)]
             return Place(location.label, [t for t in own if isinstance(t, Tensor)], [], of, is_read=is_read)
         if location.label.startswith(GENERATED_PREFIX) or (isinstance(value, Tensor) and not is_array(value)):
-            return Place(location.label, [], [], [], is_read=is_read)  # a number, or what is returned
+            return Place(location.label, [], [], [], is_read=is_read)
         if at_begin is given and value is given:  # it stays that array
             return Place(location.label, [], [], [], is_read=is_read)
         stands = [at_begin] if isinstance(at_begin, Tensor) else []

@@ -32,7 +32,7 @@ from ..staged_dicts import StagedDict
 from ..state import UNSET
 from .references import Noted, Reference, is_older, is_same_place, referred
 
-__all__ = ["Arrays", "Form", "Items", "NoForm", "Number", "lists_in", "options_in"]
+__all__ = ["Arrays", "Form", "Items", "NoForm", "Number", "lacks_leaves", "lists_in", "options_in"]
 
 #: `ControlFlow.fork_value`.
 Again = Callable[..., Any]
@@ -112,6 +112,8 @@ class Form:
         `again` is `ControlFlow.fork_value`.
         """
         others = [next(instead) for _ in range(self.size)]
+        if value is UNSET and self._with(value) is not self:  # a flag says so, and the value is any
+            return others
         several = isinstance(value, OneOf) and not isinstance(value, MixedNumber)
         return self._leaves(value.options if several else [(value, None)], others, again)
 
@@ -244,11 +246,6 @@ class Number(Form):
     def _with(self, value: Any) -> Form | None:
         found = self.common.joined(value) if kinds_of(value) else None
         return self if found is self.common else None if found is None else Number(self.label, found)
-
-    def leaves(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
-        if value is UNSET:  # a flag says so, and the value is any
-            return [next(instead) for _ in range(self.size)]
-        return super().leaves(value, instead, again)
 
     def _leaves_of(self, value: Any, instead: Iterator[Any], again: Again) -> list[Any]:
         if self.size == 1:
@@ -394,7 +391,7 @@ class _Either(Form):
         for option in self.options:
             cond = next(leaves)
             value = option.made(leaves, again)
-            if not _is_missing(value):
+            if not lacks_leaves(value):
                 options.append((value, as_tensor(cond)))
         return one_of_a_loop(self.label, options, again)
 
@@ -443,13 +440,16 @@ def _has(form: Form, value: Any) -> bool:
 
 
 def _chosen(cond: Any, one: Any, other: Any) -> Any:
-    return one if one is other else apply("select", cond, one, other)
+    """A leaf that is `one` where `cond` is true; of two of which one is Undefined, and so is never there, the other."""
+    if one is other or isinstance(other, Undefined):
+        return one
+    return other if isinstance(one, Undefined) else apply("select", cond, one, other)
 
 
-def _is_missing(value: Any) -> bool:
+def lacks_leaves(value: Any) -> bool:
     """Whether a value has a leaf that no iteration has given yet."""
     if isinstance(value, (tuple, list, dict)):
-        return any(_is_missing(part) for part in _parts(value))
+        return any(lacks_leaves(part) for part in _parts(value))
     return isinstance(value, Undefined)
 
 

@@ -16,7 +16,7 @@ from ...trace.undefined import Undefined, unset_name
 from ..growing_lists import GrowingList
 from ..iterators import KeptIterator
 from ..merging import described, same_value
-from ..mixed_numbers import Common, MixedNumber, kinds_of
+from ..mixed_numbers import MixedNumber, kinds_of
 from ..one_of import OneOf
 from ..resized import is_one_array
 from ..sharing import is_array
@@ -24,7 +24,7 @@ from ..staged_dicts import StagedDict, in_one_order, may_miss
 from ..state import UNSET, Location, State, held, is_number, kind_of, label_of, put_back
 from .beginning import held_at, is_boxed, is_keyed
 from .copies import LoopCopies
-from .forms import Form, NoForm, Number, lists_in, options_in
+from .forms import Form, NoForm, lists_in, options_in
 from .outcomes import FirstApart, MayNotRun, NeverRuns, Unrepeatable
 from .references import referred
 
@@ -110,13 +110,10 @@ class LoopLearning(LoopCopies):
 
     def _last(self, location: Location, value: Any) -> bool:
         """Learn what the last iteration leaves in a variable that each sets anew."""
-        if isinstance(value, MixedNumber):
-            if location.label.startswith(GENERATED_PREFIX):  # a flag says whether it has a value
-                self.forms[location] = Number(location.label, Common.of(value))
-                self.local.pop(location, None)
-                return True
-            if self._has_form(location, UNSET, value):
-                return True
+        if location.label.startswith(GENERATED_PREFIX) and (isinstance(value, MixedNumber) or not is_number(value)):
+            return self._has_form_of(location, value)
+        if isinstance(value, MixedNumber) and self._has_form(location, UNSET, value):
+            return True
         if not location.label.startswith(GENERATED_PREFIX):
             runs = self.runs()
             if runs is None:
@@ -138,10 +135,19 @@ class LoopLearning(LoopCopies):
                     text = f"{location.label!r} is {described(value)} behind a loop that may be left at any iteration"
                     self.local[location] = Undefined(location.label, text, "keep a number, or an array of its own")
                     return False
-        elif not is_number(value):
-            return False
         self.local.pop(location, None)
         self.last.append(location)
+        return True
+
+    def _has_form_of(self, location: Location, value: Any) -> bool:
+        """Let a location of which a flag says whether it has a value be carried by the form of one that it has."""
+        if self._has_older_lists(value):
+            return False
+        try:
+            self.forms[location] = Form.of(location.label, value)
+        except NoForm:
+            return False
+        self.local.pop(location, None)
         return True
 
     def _no_number(self, location: Location, was: Any, now: Any) -> bool:
@@ -212,7 +218,10 @@ class LoopLearning(LoopCopies):
                     form = form.joined(value, self.heads.get(location))
         except NoForm:
             return False
-        if self._is_shared(was, self.references_before) or self._is_shared(now, self.references_after):
+        if location.label.startswith(GENERATED_PREFIX):
+            if self._has_older_lists(now):
+                return False
+        elif self._is_shared(was, self.references_before) or self._is_shared(now, self.references_after):
             return False
         if was is UNSET:
             for loop in self.loops:
@@ -241,6 +250,10 @@ class LoopLearning(LoopCopies):
     def _may_have_changed(self, x: Any) -> bool:
         """Whether an iteration may leave a list or dict with other contents than before, not longer ones alone."""
         return x in self.before and getattr(x, "appending", None) is None
+
+    def _has_older_lists(self, value: Any) -> bool:
+        """Whether what is returned is or has a list or dict from before the loop, which is given back itself."""
+        return any(x in self.before or self.is_outside(x) for x in lists_in(value))
 
     def _is_shared(self, value: Any, references: Counter[int]) -> bool:
         """Whether others refer to a list or dict that a value is or holds."""

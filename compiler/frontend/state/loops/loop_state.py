@@ -34,7 +34,7 @@ from ..sharing import is_array, shared_again
 from ..staged_dicts import is_missing
 from ..state import UNSET, Location, State, put_back
 from .beginning import ITEMS, held_at, is_keyed, references_to
-from .forms import NoForm, Number, options_in
+from .forms import NoForm, Number, lacks_leaves, options_in
 from .learning import LoopLearning
 from .outcomes import Again, FirstApart
 from .references import referred
@@ -174,9 +174,10 @@ class LoopState(LoopLearning):
                 self.unset(reason)
 
     def _formed(self, location: Location, carried: Sequence[Any]) -> Any:
-        """What a location holds that has a form, of what is carried."""
+        """What a location holds that has a form, of what is carried; nothing as long as no iteration gave it that."""
         leaves = (carried[k] for k in self.leaves[location])
-        return self.forms[location].made(leaves, self.again)
+        value = self.forms[location].made(leaves, self.again)
+        return UNSET if lacks_leaves(value) else value
 
     def _of_last_type(self, location: Location, value: Any) -> Any:
         """A number behind the loop: of the type that each iteration leaves, where there surely is one."""
