@@ -448,6 +448,8 @@ def _chosen(cond: Any, one: Any, other: Any) -> Any:
 
 def lacks_leaves(value: Any) -> bool:
     """Whether a value has a leaf that no iteration has given yet."""
+    if isinstance(value, GrowingList) and value.stacked:
+        return False
     if isinstance(value, (tuple, list, dict)):
         return any(lacks_leaves(part) for part in _parts(value))
     return isinstance(value, Undefined)
