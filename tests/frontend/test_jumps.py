@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
+import linecache
 import re
 import textwrap
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from txc.compiler.diagnostics import TxcError
 from txc.compiler.frontend.staging.break_lowering import rebuild_result, stop_of
 
 from .control import every_stage, same
+from .programs.interpreted import interpreted
 
 V = np.arange(12.0) - 3
 M = V.reshape(3, 4)
@@ -583,6 +586,66 @@ ERRORS: list[tuple[Callable[..., Any], str, str]] = [
     (deletes_an_element, "del of an element is not staged", "make a new value without it"),
     (matches, "match depends on a tensor", "use np.where"),
 ]
+
+
+#: A loop of each kind, jumps that are known while a program is compiled and jumps that are not, where they go to.
+LOOPS = [
+    "for i in range(int(x[0])):",
+    "for i in range(int(x[0]), 0, -1):",
+    "for i in range(int(x[0]) % 3 + n):",
+    "for i in range(n):",
+    "for i in range(3):",
+    "for v in x:",
+    "i = 0\n    while i < n:\n        i += 1",
+    "i = 0\n    while i < x[0]:\n        i += 1",
+]
+CONDITIONS = ["flag", "c > 5", "x[1] > 50", "x[1] > 4.5", "len(x) > 2", "s > 3", "i == 0", "flag and x[0] > 0"]
+JUMPS = """
+def f(x, y, n, flag, c):
+    s, t, i = 0.0, 1.0, 5
+    {loop}
+        s = s + 2.0
+        if {condition}:
+            {jump}
+        t = t * 2 + s
+        y[0] += 1
+    else:
+        t = -t
+    return s, t, y
+"""
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_jumps_out_of_loops_of_each_kind(loop: str):
+    for condition, jump in itertools.product(CONDITIONS, ("break", "return x, t, s", "continue")):
+        text = JUMPS.format(loop=loop, condition=condition, jump=jump)
+        name = f"<{loop} {condition} {jump}>"
+        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+        scope: dict[str, Any] = {}
+        exec(compile(text, name, "exec"), scope)
+        jitted = txc.jit(scope["f"])
+        for value, n, flag in ((3.0, 3, False), (1.0, 2, True), (0.0, 0, False)):
+            x, plain, compiled = np.arange(4.0) + value, np.zeros(2), np.zeros(2)
+            with interpreted():
+                got = jitted(x, compiled, n, flag, 2.5)
+            want = scope["f"](x, plain, n, flag, 2.5)
+            assert [np.asarray(v).tolist() for v in got] == [np.asarray(v).tolist() for v in want], text
+            np.testing.assert_array_equal(compiled, plain)
+
+
+def leaves_an_inner_loop(x, n):
+    pair = [0.0, 1.0]
+    for i in range(3):
+        for _ in range(n):
+            if i == 0:
+                break
+            pair[0] = x[i]
+    return pair
+
+
+def test_an_inner_loop_that_no_later_iteration_leaves():
+    for n in (0, 5):
+        assert txc.jit(leaves_an_inner_loop)(V, n) == leaves_an_inner_loop(V, n)
 
 
 def test_what_is_deleted_is_gone():

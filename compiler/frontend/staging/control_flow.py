@@ -737,7 +737,7 @@ class ControlFlow:
         self, stop: str | None, rest: Callable[[], None], roots: Roots, carries: Sequence[Sequence[str]]
     ) -> bool:
         """The `rest` of a loop where its variable `stop` is not set yet; False where it surely is."""
-        stopped = stop is not None and self.state(roots).at(Location(roots[stop], "", stop))
+        stopped = self._stopped(stop, roots)
         if isinstance(stopped, Tensor):
             bound, at_head, after = carries
             dead = [n for n in bound if n not in at_head and n not in after]
@@ -745,6 +745,14 @@ class ControlFlow:
         elif not stopped:
             rest()
         return isinstance(stopped, Tensor) or not stopped
+
+    def _stopped(self, stop: str | None, roots: Roots) -> Any:
+        """The variable `stop` that says whether a loop is over, which is set before it; False where there is none."""
+        if stop is None:
+            return False
+        found = self.state(roots).at(Location(roots[stop], "", stop))
+        assert found is not UNSET, f"{stop} is read before each iteration"
+        return found
 
     def _for_of_tensors(
         self, counted: StagedRange, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]],
@@ -756,10 +764,7 @@ class ControlFlow:
         def test() -> Any:
             i = at.cell_contents
             inside = i < counted.stop if counted.rises else i > counted.stop
-            if stop is None:
-                return inside
-            stopped = self.state(roots).at(Location(roots[stop], "", stop))
-            return self.all_(lambda: self.not_(stopped), lambda: inside)
+            return self.all_(lambda: self.not_(self._stopped(stop, roots)), lambda: inside)
 
         def iteration() -> None:
             body(Tensor(at.cell_contents.value, weak="int"))
@@ -767,7 +772,8 @@ class ControlFlow:
 
         name = f"{GENERATED_PREFIX}counter"
         bound, at_head, after = carries
-        carries = (*bound, name), (*at_head, name), after
+        read = (name,) if stop is None else (name, stop)  # by the test, in front of each iteration
+        carries = (*bound, name), (*at_head, *read), after
         self._while(test, iteration, carries, roots={**roots, name: at}, ran=self._deferred(test))
 
 

@@ -433,7 +433,8 @@ def for_(
                 continue
             finally:
                 facts.end_loop(symbol)
-            until = None if stop not in names else list(plan.rebound).index(list(names).index(stop))
+            stops = list(names).index(stop) if stop in names else -1
+            until = list(plan.rebound).index(stops) if stops in plan.rebound else None  # no iteration sets it
             attrs = {"iv": name, "lower": low, "upper": high, "step": by, "until": until, "only": None}
             results = emit(OPS["for"], initial, attrs, [resolved(v) for v in initial], (block,), loc)
             return plan.after(results, arguments)
