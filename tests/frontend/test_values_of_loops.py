@@ -231,9 +231,18 @@ def a_list_that_may_be_longer(x):
     return a
 
 
+def a_list_of_other_items(x):
+    found = []
+    for _ in range(int(x[3])):
+        found.append(2)
+        found = [v for v in x]
+    return found
+
+
 @pytest.mark.parametrize(
     ("f", "text"),
     [
+        (a_list_of_other_items, "'found' is of one kind or another"),
         (one_list_of_two_names, "is a list before an iteration of the loop"),
         (a_list_that_may_be_longer, "'a' is of one kind or another"),
     ],

@@ -16,6 +16,7 @@ from typing import Any
 
 from .....dialects.types import DType
 from ....call.signature import is_named, like
+from ....diagnostics import TxcError, user_loc
 from ...numpy.creation import empty
 from ...tensor.apply import apply, as_tensor
 from ...tensor.tensor import Tensor
@@ -378,7 +379,9 @@ class _Either(Form):
             placed += len(own)
             found.append(any(cond is None for _, cond in own) or any_of([cond for _, cond in own]))
             found += option._leaves(own, instead[len(found) : len(found) + option.size], again)
-        assert placed == len(values), "each value has one of the forms"
+        if placed != len(values):  # a list has other items now than when the form was found
+            text = f"{self.label!r} is of one kind or another before an iteration, and of yet another after it"
+            raise TxcError(text, user_loc(), "keep values of one kind in it", "TX0315")
         return found
 
     def copied(self, value: Any) -> Iterator[tuple[int, Tensor]]:
