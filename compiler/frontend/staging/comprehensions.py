@@ -19,6 +19,7 @@ from ..state.one_of import OneOf
 from ..state.staged_dicts import StagedDict
 from ..state.state import Roots
 from ..tensor.apply import as_tensor, truth
+from ..tensor.operators import refuse_as_key
 from ..tensor.tensor import Tensor
 from ..trace.context import require
 from ..trace.demands import demand
@@ -224,11 +225,7 @@ def dict_of(made: Comprehension) -> dict[Any, Any]:
 
 def _known(key: Any) -> Any:
     if isinstance(key, (Tensor, SymInt)):
-        raise staging_error(
-            "a key of a dict, or an item of a set, is known only when the compiled function runs",
-            "use keys that do not depend on arrays, or np.unique",
-            "TX0311",
-        )
+        refuse_as_key(as_tensor(key))
     return key
 
 

@@ -31,7 +31,8 @@ from ..scalars.type_tests import TYPE_TESTS, python_type, type_name
 from ..state.growing_lists import GrowingList
 from ..state.identity import is_same
 from ..state.iterators import makes_iterator, with_kept_items
-from ..state.one_of import OneOf, one_of_in
+from ..state.mixed_numbers import MixedNumber
+from ..state.one_of import OneOf, any_of, one_of_in
 from ..state.staged_dicts import StagedDict
 from ..tensor.tensor import Tensor
 from ..trace.captures import Captures, Frame, Root, is_library, variable
@@ -48,6 +49,7 @@ from .comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, 
 from .control_flow import ControlFlow
 from .functional import FUNCTIONAL
 from .iterables import StagedRange
+from .membership import conditions_of_membership
 from .no_source import note_traced_plainly
 from .source_cache import factory_of, global_names
 
@@ -367,6 +369,12 @@ class StagedRuntime(ControlFlow):
         """``item in container``."""
         if isinstance(container, OneOf):
             return container.each(lambda v: self.in_(item, v), item)
+        if isinstance(item, OneOf) and not isinstance(item, MixedNumber):
+            return item.each(lambda v: self.in_(v, container), container)
+        if (found := conditions_of_membership(item, container)) is not None:
+            conds = [self.truth(cond) for cond in found]
+            known = any(cond is True for cond in conds)
+            return known or self._as_condition(any_of([cond for cond in conds if isinstance(cond, Tensor)]))
         return container.has(item) if isinstance(container, StagedDict) else item in container
 
     # Comprehensions

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+import sys
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ....dialects.registry import OpError
 from ...diagnostics import located
+from ..trace.context import current
 from ..trace.undefined import Unusable
 
-__all__ = ["Operators"]
+__all__ = ["Operators", "refuse_as_key"]
 
 
 def _operator(name: str) -> tuple[Any, Any, Any]:
@@ -65,12 +67,37 @@ def _unary(name: str) -> Any:
     return alone
 
 
+#: The packages whose functions keep things by tensor, none of which is a program.
+_KEEPERS = (sys.stdlib_module_names | {"txc", "xdsl", "numpy"}) - {"__main__", "collections"}
+#: The modules of ours that call what a program calls, and look up its keys.
+_OF_PROGRAMS = (".state.staged_dicts", ".staging.staging", ".staging.builtins")
+
+
+def refuse_as_key(value: Any) -> NoReturn:
+    """What a tensor as a key of a dict, or an item of a set, is: nothing for arrays, as in NumPy, nor for what only the
+    compiled function knows."""
+    if value.ndim or value.boxed:
+        raise TypeError("unhashable type: 'numpy.ndarray'")
+    with located():
+        raise OpError(
+            "a key of a dict, or an item of a set, is known only when the compiled function runs",
+            "use keys that do not depend on arrays, an array that they index, or np.unique",
+            "TX0311",
+        )
+
+
 class Operators:
     """The operators of `Tensor`.  Augmented assignment stores into the tensor, as NumPy's does into an array."""
 
     __slots__ = ()
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        """By identity, which what the compiler keeps by tensor needs; refused where a program that is staged asks."""
+        if current() is not None:
+            asking = str(sys._getframe(1).f_globals.get("__name__"))
+            if asking.partition(".")[0] not in _KEEPERS or asking.endswith(_OF_PROGRAMS):
+                refuse_as_key(self)
+        return object.__hash__(self)
 
     __add__, __radd__, __iadd__ = _operator("add")
     __sub__, __rsub__, __isub__ = _operator("sub")

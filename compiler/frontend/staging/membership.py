@@ -1,0 +1,63 @@
+"""``item in container`` of numbers that only the compiled function knows: whether one of some conditions is true."""
+
+from __future__ import annotations
+
+from collections.abc import KeysView, Sequence, ValuesView
+from typing import Any
+
+from ..state.growing_lists import GrowingList
+from ..state.mixed_numbers import MixedNumber, kinds_of
+from ..state.staged_dicts import StagedDict
+from ..tensor.apply import apply
+from ..tensor.operators import refuse_as_key
+from ..tensor.tensor import Tensor
+from ..trace.context import require
+from ..trace.symint import SymInt
+from .iterables import StagedRange
+
+__all__ = ["conditions_of_membership"]
+
+#: What no number is equal to.
+_NO_NUMBERS = (str, bytes, type(None), tuple, list, dict, type)
+
+
+def conditions_of_membership(item: Any, container: Any) -> Sequence[Any] | None:
+    """What is true of an item, a number, or of one of a container's, if it is in that: a bool or a condition each.
+
+    None where Python knows it, or what is compared is no number.  TypeError and TX0311 where it would be a key.
+    """
+    if isinstance(container, (range, StagedRange)):
+        return [_is_in_range(item, container)] if isinstance(item, (Tensor, SymInt)) and _is_asked(item) else None
+    if not isinstance(container, (tuple, list, set, frozenset, dict, KeysView, ValuesView)) or _is_unknown(container):
+        return None
+    items = [*container]
+    if kinds_of(item) and any(map(_is_asked, [item, *items])):
+        if all(kinds_of(other) or isinstance(other, _NO_NUMBERS) for other in items):
+            return [item is other or item == other for other in items if kinds_of(other)]
+    keys = [*item] if isinstance(item, tuple) else [item]
+    for key in keys if not isinstance(container, (tuple, list, ValuesView)) else ():
+        if isinstance(key, Tensor):
+            refuse_as_key(key)
+    return None
+
+
+def _is_unknown(container: Any) -> bool:
+    """Whether which items a container has is not known."""
+    return (isinstance(container, GrowingList) and container.stacked) or (
+        isinstance(container, StagedDict) and bool(container.missing)
+    )
+
+
+def _is_asked(value: Any) -> bool:
+    """Whether only the compiled function knows a number."""
+    if isinstance(value, SymInt):
+        facts = require().table
+        return facts.varies(facts.resolve(value.dim))
+    return isinstance(value, MixedNumber) or (isinstance(value, Tensor) and bool(kinds_of(value)))
+
+
+def _is_in_range(item: Any, of: range | StagedRange) -> Any:
+    rises = of.step > 0 if isinstance(of, range) else of.rises
+    first, last = (of.start <= item, item < of.stop) if rises else (of.start >= item, item > of.stop)
+    met = apply("logical_and", first, last)
+    return apply("logical_and", met, (item - of.start) % of.step == 0)
