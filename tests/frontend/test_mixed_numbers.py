@@ -290,7 +290,7 @@ def test_a_list_that_a_loop_fills_has_items_of_one_type():
 def test_what_cannot_be_done_with_either_is_refused():
     def f(x):
         s = 1 if x[0] > 0 else 0.5
-        return f"{s:.2f}"
+        return [1, 2, 3][s]
 
     with pytest.raises(TxcError, match="'the value' is a number of one type or another") as caught:
         txc.jit(f)(X)
@@ -410,3 +410,19 @@ def test_no_dtype_is_smaller_than_what_it_held_before():
     for signs in itertools.product((1, -1), repeat=3):
         check(f, (np.array(signs, np.float32), 0.1))
         check(in_a_loop, (np.array(signs, np.float32), 0.1))
+
+
+@pytest.mark.parametrize("text", (lambda s: f"{s}", lambda s: "%s" % s, lambda s: f"{(s, 1)}", lambda s: f"{s:.2f}"))  # noqa: UP031
+def test_the_text_of_one_type_or_another_is_asked_outside(text: Any):
+    """No type that the program gives it makes its value known."""
+
+    @txc.jit
+    def f(x):
+        s = 1
+        if x[0] > 2:
+            s = 2.5
+        return text(s)
+
+    with pytest.raises(TxcError, match="the text of 's' is asked, a number whose value is known only") as caught:
+        f(np.array([3.0]))
+    assert caught.value.code == "TX0317" and "hint: return the value, and format" in str(caught.value)

@@ -19,6 +19,7 @@ from ..scalars.scalars import SCALARS
 from ..scalars.size_numbers import known_number, towards_zero
 from ..scalars.type_tests import TYPE_TESTS
 from ..state.growing_lists import GrowingList, unknown_length
+from ..state.mixed_numbers import MixedNumber
 from ..state.staged_dicts import StagedDict
 from ..tensor.tensor import Tensor
 from ..trace.context import table
@@ -76,6 +77,8 @@ def as_text(value: Any) -> Any:
     """
     if isinstance(value, SymInt):
         return int(value)
+    if isinstance(value, MixedNumber):
+        return str(value)
     if isinstance(value, Unusable):
         raise value.error(user_loc())
     if type(value) in (tuple, list, set, frozenset):

@@ -17,7 +17,8 @@ import numpy as np
 from ....dialects.dims.dims import Dim
 from ....dialects.registry import OPS
 from ....dialects.types import DTYPES, DType, dtype
-from ...diagnostics import user_loc
+from ...diagnostics import TxcError, user_loc
+from ..refusals import instead
 from ..scalars.python_numbers import as_float
 from ..tensor.apply import as_tensor, cast, common_dtype
 from ..tensor.leaves import element_of
@@ -249,6 +250,13 @@ class MixedNumber(OneOf):
     def of_kind(self, kind: Kind) -> Any:
         """What it is where it is of that type."""
         return self.options[self.kinds.index(kind)][0]
+
+    def _text(self, *_: Any) -> Any:
+        """Nobody knows its text before the function runs, whichever type it is of."""
+        text = f"the text of {self.name!r} is asked, a number whose value is known only when the function runs"
+        raise TxcError(text, user_loc(), instead("str"), "TX0317")
+
+    __str__ = __format__ = _text
 
     def each(self, f: Callable[[Any], Any], *reached: Any) -> Any:
         if all(map(_is_fixed, reached)):
