@@ -265,3 +265,46 @@ def test_what_iterations_let_be_one_is_apart_where_there_was_none(function, n):
     x = np.arange(4.0)
     for got, expected in zip(txc.jit(function)(x, n), function(x.copy(), n), strict=True):
         np.testing.assert_array_equal(got, expected)
+
+
+def named_again_in_an_inner_branch(x, w):
+    a, b = w, x * 1
+    if x[0] > 1:
+        b = x.copy()
+        if x[1] > 0.5:
+            a = b
+    b[0] = 99
+    return a, b
+
+
+def stored_into_under_the_inner_name(x, w):
+    a, b = w, x * 1
+    if x[0] > 1:
+        b = x.copy()
+        if x[1] > 0.5:
+            a = b
+    a[0] = 99
+    return a, b
+
+
+def named_in_two_inner_branches(x, w):
+    a, b = w, x * 1
+    if x[0] > 1:
+        t = x.copy()
+        if x[1] > 0.5:
+            a = t
+        if x[2] > 0.5:
+            b = t
+    b[0] = 99
+    return a, b
+
+
+@pytest.mark.parametrize(
+    "f", (named_again_in_an_inner_branch, stored_into_under_the_inner_name, named_in_two_inner_branches)
+)
+def test_an_array_of_a_branch_that_inner_branches_name(f):
+    compiled = txc.jit(f)
+    for k in range(8):
+        x = np.array([2.0 * (k & 1), k >> 1 & 1, k >> 2])
+        ours, theirs = (x.copy(), x + 5), (x.copy(), x + 5)
+        assert repr(compiled(*ours)) == repr(f(*theirs)) and repr(ours) == repr(theirs)

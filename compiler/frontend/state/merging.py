@@ -477,15 +477,20 @@ class Merge:
                 if not fresh and not is_known_view(option):
                     self.unplaced.append(number)
                     return
-                of = holds.setdefault(self._place(number, side, option) if fresh else option, [False, False])
+                of = holds.setdefault(self._place(number, side, option, end) if fresh else option, [False, False])
                 with self.fork.at_end(side):
                     of[side] = cond if of[side] is False else apply("logical_or", of[side], cond)
         if any(not isinstance(option, int) or option != number for option in holds):
             self.options[number] = [(option, self._condition(*sides)) for option, sides in holds.items()]
 
-    def _place(self, number: int, side: int, made: Tensor) -> int:
-        """The first place that holds an array which a side made."""
-        return next((k for k in range(number) if self._fresh(k, side) is made), number)
+    def _place(self, number: int, side: int, made: Tensor, end: Tensor) -> int:
+        """The first place that holds an array which a side made; of one among several, a place of its own."""
+        found = next((k for k in range(number) if self._fresh(k, side) is made), None)
+        if found is not None:
+            return found
+        label = self.pairs[number][2]
+        apart = made is not end and not label.startswith(GENERATED_PREFIX)
+        return self._only_there(made, side, label).number if apart else number
 
     def _condition(self, first: Any, second: Any) -> int | bool:
         """The place of a condition; a bool where it is that of the `if`, or its contrary."""
