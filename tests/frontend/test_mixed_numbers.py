@@ -290,7 +290,7 @@ def test_a_list_that_a_loop_fills_has_items_of_one_type():
 def test_what_cannot_be_done_with_either_is_refused():
     def f(x):
         s = 1 if x[0] > 0 else 0.5
-        return [1, 2, 3][s]
+        return [1, 2, 3][s]  # pyright: ignore[reportCallIssue, reportArgumentType]
 
     with pytest.raises(TxcError, match="'the value' is a number of one type or another") as caught:
         txc.jit(f)(X)
