@@ -122,12 +122,6 @@ class LoopBefore:
             if location not in self.carried and location not in self.local and is_number(self.before.at(location)):
                 self.carried.append(location)
         self.resizable += [location for location in learnt.resizable if location in self.carried]
-        for location in learnt.references:
-            self._may_refer(location, is_wished=True)
-        for location, (why, only_sizes) in learnt.given_up.items():
-            if location not in self.local and location not in self.carried:
-                self._without(location, why)
-                self.given_up_sizes += [location] * only_sizes
         for location, form in learnt.numbers.items():
             value = self.before.at(location) if location.holder in self.before else UNSET
             common = Common.of(value).of_kinds(form.common.kinds) if kinds_of(value) else None

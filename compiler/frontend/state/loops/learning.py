@@ -25,7 +25,7 @@ from ..state import UNSET, Location, State, held, is_number, kind_of, label_of, 
 from .beginning import held_at, is_boxed, is_keyed
 from .copies import LoopCopies
 from .forms import Form, NoForm, lists_in, options_in
-from .outcomes import FirstApart, MayNotRun, NeverRuns, Unrepeatable
+from .outcomes import FirstApart, Learnt, MayNotRun, NeverRuns, Unrepeatable
 from .references import referred
 
 __all__ = ["LoopLearning"]
@@ -33,6 +33,15 @@ __all__ = ["LoopLearning"]
 
 class LoopLearning(LoopCopies):
     """How locations are handed on, as it is found out."""
+
+    def _begin_from(self, learnt: Learnt) -> None:
+        super()._begin_from(learnt)
+        for location in learnt.references:
+            self._may_refer(location, is_wished=True)
+        for location, (why, only_sizes) in learnt.given_up.items():
+            if location not in self.local and location not in self.carried:
+                self._without(location, why)
+                self.given_up_sizes += [location] * only_sizes
 
     def _contents(self, holder: Any, label: str, after: State, carried: dict[Location, int]) -> bool:
         """Learn from what an iteration leaves in the locations of a holder."""
