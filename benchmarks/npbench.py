@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .programs_of_users import Measured, in_a_process, measure_program, report
+from .programs_of_users import Measured, compile_sources, in_a_process, measure_program, report
 
 
 def _measure(checkout: str, name: str, preset: str) -> Measured:
@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=180.0, help="seconds for a benchmark (default 180)")
     args = parser.parse_args()
     names = args.names or sorted(p.stem for p in (Path(args.checkout) / "bench_info").glob("*.json"))
+    compile_sources()
     print(f"{'benchmark':28} {'first':>9} {'NumPy':>14} {'later calls':>14} {'times':>9}")
     for name in names:
         print(report(name, in_a_process(_measure, args.checkout, name, args.preset, limit=args.limit)), flush=True)
