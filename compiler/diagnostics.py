@@ -121,7 +121,18 @@ def is_pythons(error: BaseException) -> bool:
     """Whether Python, running the function, would raise such an error as well."""
     if isinstance(error, OpError):
         return isinstance(error, IndexError) or error.code in _PYTHONS
-    return not type(error).__module__.startswith("txc.")
+    return not type(error).__module__.startswith("txc.") and not _is_assertion_of_ours(error)
+
+
+def _is_assertion_of_ours(error: BaseException) -> bool:
+    """Whether an `assert` of the compiler failed, not one of the program (`ControlFlow.asserted`)."""
+    if not isinstance(error, AssertionError):
+        return False
+    innermost = error.__traceback__
+    while innermost is not None and innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    frame = None if innermost is None else innermost.tb_frame
+    return frame is not None and frame.f_code.co_name != "asserted" and frame.f_globals["__name__"].startswith("txc.")
 
 
 def user_loc(inner: int = 1) -> Loc | None:

@@ -525,9 +525,25 @@ def appended_as_well(x, n):
     return p, l
 
 
+def a_part_is_stored_into(x, n):
+    y = x
+    z = y
+    a = [z, 0]
+    for i in range(n):
+        a[0] = y[::-1]
+        if y.sum() > 30:
+            z = y
+            a = [y.copy(), i]
+        y = a[0]
+        if x[i] > 2:
+            a[0][0] += i
+    return a
+
+
 @pytest.mark.parametrize(
     ("f", "text"),
     [
+        (a_part_is_stored_into, "y is an array of others"),
         (stored_into_as_a_variable, "best may be y as well after an iteration"),
         (stored_into_behind_the_loop, "best may be an array that another variable"),
         (one_part_is_another, "p may be an array that another variable, or another part of it, has"),

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.diagnostics import TxcError
+from txc.compiler.diagnostics import TxcError, is_pythons
 
 ARRAYS = [[1.0, 2, 3], [-1.0, 2, 3], [1.0, 2, -3], [-9.0, 2, 3, 4], [0.5, 0.25, 0.125]]
 
@@ -713,3 +713,13 @@ def test_an_index_outside_of_sizes_that_no_iteration_changes_is_an_error_where_i
         else:
             np.testing.assert_array_equal(compiled(ours, n), expected)
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_an_assertion_of_the_compiler_is_none_of_the_programs():
+    """What fails in it is an error of ours, not what the compiled function raises."""
+    for module, is_ours in (("txc.compiler.frontend.made_up", True), ("users", False)):
+        scope: dict[str, Any] = {"__name__": module}
+        exec("def check():\n    assert False", scope)
+        with pytest.raises(AssertionError) as caught:
+            scope["check"]()
+        assert is_pythons(caught.value) is not is_ours

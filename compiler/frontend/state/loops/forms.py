@@ -215,15 +215,16 @@ class Arrays(Form):
                 arrays = [(value, None)]  # it is chosen already
             for array, of in arrays:
                 there = of if cond is None else cond if of is None else apply("logical_and", cond, of)
-                if not self.reference.note(noted, array, there):
-                    self.reference.note_own(noted, array, there)
+                if not self.reference.note(noted, array, there) and not self.reference.note_own(noted, array, there):
+                    raise self._not_followed()
         carried = self.reference.carried(noted, instead[self._conds :], again)
         return carried[len(carried) - self.size :]
 
     def copied(self, value: Any) -> Iterator[tuple[int, Tensor]]:
         for array, _ in referred(value) or ():
             number = self.reference.number_of(array)
-            assert number is not None
+            if number is None:
+                raise self._not_followed()
             if number >= len(self.reference.shared):
                 yield self._conds + number - len(self.reference.shared), array
 
@@ -234,6 +235,11 @@ class Arrays(Form):
         elif isinstance(carried[0], Undefined):
             return carried[0]
         return self.reference.value(carried, again)
+
+    def _not_followed(self) -> TxcError:
+        """For an array that came to be in a value without the value becoming another one: ``a[0] = y``."""
+        text = f"{self.label!r} gets an array in a loop of compiled code, into which it or another variable stores"
+        return TxcError(text, user_loc(), "copy() the array that it gets", "TX0291")
 
 
 class Number(Form):
