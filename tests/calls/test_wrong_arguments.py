@@ -81,9 +81,7 @@ def described(result: Any) -> Any:
 
 def outcome(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result's description, or the error's; and the arguments afterwards."""
-    args = tuple(
-        a.copy(order="K") if isinstance(a, np.ndarray) and a.flags.writeable and a.dtype != "O" else a for a in args
-    )
+    args = tuple(a.copy(order="K") if isinstance(a, np.ndarray) and a.flags.writeable else a for a in args)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
