@@ -33,7 +33,6 @@ REFUSED = {
     "gaussian_blur": "TX0202",
     "flood_fill": "TX0315",
     "block_dct": "TX0141",
-    "train_minibatches": "TX0211",
     "adam": "TX0320",
     "dropout": "TX0321",
     "shuffled_epochs": "TX0321",
