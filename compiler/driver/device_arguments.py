@@ -35,8 +35,7 @@ def results_on(
         # What says whether an index was outside is read here, after the call.
         for_the_caller = not (executable.signature.checks and buffer == executable.outputs[-1])
         if buffer not in made and for_the_caller:
-            dtype = executable.buffers[buffer].dtype
-            form = Form(shape, dtype, tuple(s * dtype.itemsize for s in strides))
+            form = Form.of(executable.buffers[buffer].dtype, shape, strides)
             made[buffer] = DeviceArray.empty(device, form).form()
     return made
 

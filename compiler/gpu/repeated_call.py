@@ -41,7 +41,8 @@ class RepeatedCalls:
     def note(self, args: Sequence[Any], call: Call, version: Version, prepared: Prepared) -> None:
         """Remember a call that was made, where later ones like it need nothing but its launches."""
         forms = self._forms(args)
-        if forms is None or len(args) != len(call.arguments) or not _only_launches(version):
+        each = len(args) == len(call.arguments) and all(a.kind == "array" for a in call.arguments)
+        if forms is None or not each or not _only_launches(version):
             return
         if len(self._known) >= _MOST_FORMS:
             self._known.clear()
@@ -74,10 +75,7 @@ class RepeatedCall:
         self.version, self._code, self._prepared = version, executable.native, prepared
         self._order = [names.index(given.name) for given in version.signature.arrays]
         dtypes = [executable.buffers[b].dtype for b in executable.fresh]
-        self._results = [
-            Form(shape, dtype, tuple(s * dtype.itemsize for s in strides))
-            for dtype, (shape, strides) in zip(dtypes, prepared.outputs, strict=True)
-        ]
+        self._results = [Form.of(dtype, *layout) for dtype, layout in zip(dtypes, prepared.outputs, strict=True)]
         self._outputs = [executable.fresh.index(b) for b in executable.outputs]
 
     def __call__(self, args: Sequence[DeviceArray]) -> Any:

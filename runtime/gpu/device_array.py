@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import weakref
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,11 @@ class Form(NamedTuple):
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     strides: tuple[int, ...]
+
+    @staticmethod
+    def of(dtype: np.dtype[Any], shape: tuple[int, ...], steps: Sequence[int]) -> Form:
+        """With strides that count elements."""
+        return Form(shape, dtype, tuple(step * dtype.itemsize for step in steps))
 
     @property
     def nbytes(self) -> int:

@@ -103,8 +103,9 @@ def test_calls_that_do_more_than_launch_are_not_among_them(device: str, repeated
         lambda x: x - 1,
         lambda x, s: x * s,
         lambda x, s=2: x * s,
+        lambda *xs: xs[0] * 3,
     ]
-    storing, taking, same, less, scaled, doubled = (txc.jit(f, device=device) for f in functions)
+    storing, taking, same, less, scaled, doubled, collected = (txc.jit(f, device=device) for f in functions)
     for _ in range(3):
         x, expected = txc.to_device(X, device), X.copy()
         equal(storing(x), stores(expected))
@@ -117,6 +118,7 @@ def test_calls_that_do_more_than_launch_are_not_among_them(device: str, repeated
         equal(out, expected - 1)
         equal(scaled(x, 2.5), expected * np.float32(2.5))
         equal(doubled(x), expected * 2)
+        equal(collected(x), expected * 3)
     assert repeated == []
 
 

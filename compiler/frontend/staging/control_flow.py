@@ -630,7 +630,8 @@ class ControlFlow:
                     self._if_it_runs(_ran(items.length), again, roots, carries)
             except Periodic as turns:
                 period, count = turns.period, items.length // turns.period
-                learnt.period = period if not in_periods else learnt.period
+                if not in_periods:
+                    learnt.period = period
                 rest = items.length % period
                 if isinstance(rest, SymInt) and not require().table.varies(rest.dim):
                     rest = int(rest)

@@ -82,10 +82,9 @@ class Sharing:
                         return True
         return False
 
-    def others(self, number: int, ran: bool = True) -> list[int]:
-        """The places that may hold what one of them holds behind the loop; `ran`: it surely has an iteration."""
-        pairs = self._behind if ran else self._behind | self._before
-        return sorted(a + b - number for a, b in pairs if number in (a, b))
+    def others(self, number: int) -> list[int]:
+        """The places that may hold what one of them holds behind an iteration."""
+        return sorted(a + b - number for a, b in self._behind if number in (a, b))
 
     def is_direct(self, a: int, b: int) -> bool:
         """Whether two places hold one array behind an iteration wherever they held which ones before it."""
