@@ -30,12 +30,6 @@ def grown(x):
     return x.sum()
 
 
-def condition_stores_outside(x):
-    while grown(x) < 100:
-        x[0] = 2
-    return x
-
-
 def step_of_unknown_sign(x, n):
     for i in range(n):
         for _ in range(0, n, i - 2):
@@ -182,7 +176,6 @@ ERRORS = [
     (opens, (X,), "open has no compiled form"),
     (a_mathematical_function, (X,), "math.gamma of a number known only at run time"),
     (prints, (X,), "print of a tensor is not compiled"),
-    (condition_stores_outside, (X,), "the condition of while stores into a tensor that is used outside it"),
     (step_of_unknown_sign, (X, 9), "the step i - 2 of a range varies with a loop"),
     (number_of_many, (X,), "float() takes one number, not f64[x.shape[0], x.shape[1]]"),
     (changes_rank, (X, 3), "x is f64[x.shape[1]] before an iteration of the loop and f64[] after it"),

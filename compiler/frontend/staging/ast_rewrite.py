@@ -26,7 +26,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..state.liveness import annotate, live_after, live_at_head
+from ..state.liveness import annotate, live_after, live_at_head, live_in_body
 from ..state.unbound import may_be_unbound, note_unbound
 from .break_lowering import NotStaged, rebuild_result, stop_of
 from .induction import counting_of
@@ -197,6 +197,8 @@ class _Stager(ast.NodeTransformer):
         if counts is not None:
             ends = (_lambda(self.visit(counts.bound)), _lambda(self.visit(counts.step)))
             parts += [ast.Constant(counts.name), ast.Constant(counts.relation), *ends, ast.Constant(stop_of(node))]
+        else:
+            parts.append(_texts([n for n in bound_names([node]) if n not in live_in_body(node)]))
         value = self.call("while_" if counts is None else "count_", node, *parts, carries)
         return [ast.copy_location(asked, node.test), body, ast.copy_location(ast.Expr(value), node)]
 

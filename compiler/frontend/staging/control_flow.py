@@ -67,6 +67,10 @@ class _Measured(Exception):
     """What a copy of a loop's body adds is known: all is to be as before it."""
 
 
+class _DiffersBehindFirst(Exception):
+    """The condition of a loop is true in every call at first, and differs between calls behind the first iteration."""
+
+
 class ControlFlow:
     """The part of `StagedRuntime` that conditions and statements call."""
 
@@ -312,35 +316,96 @@ class ControlFlow:
     # Loops
 
     def while_(
-        self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]] = _NO_CARRIES
-    ) -> None:
-        """A `while` statement: a loop from where its condition differs between calls, or of many rounds."""
+        self, test: Callable[[], Any], body: Callable[[], Any], fresh: Sequence[str] = (),
+        carries: Sequence[Sequence[str]] = _NO_CARRIES,
+    ) -> None:  # fmt: skip
+        """A `while` statement: a loop from where its condition differs between calls, or of many rounds.
+
+        Its body binds the variables `fresh` before it reads them.
+        """
+        learnt, roots = learnt_of(self.captures, Carries(*carries)), self.roots(test, body)
+        if not learnt.differs_behind_first:
+            try:
+                self.attempt(roots, lambda: self._while_in_rounds(test, body, carries, first_too=True))
+                return
+            except _DiffersBehindFirst:
+                learnt.differs_behind_first = True
+        if learnt.all_in_one:
+            try:
+                self.attempt(roots, lambda: self._repeated(test, body, carries, self._deferred(test), fresh))
+                return
+            except REFUSALS:
+                learnt.all_in_one = False
+        self._while_in_rounds(test, body, carries)
+
+    def _repeated(
+        self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]], going: Any,
+        fresh: Sequence[str] = (), check: Any = None,
+    ) -> None:  # fmt: skip
+        """A `while` as a loop that asks its condition once before, which was `going`, and at the end of iterations.
+
+        So a condition may change what the body reads.  Where it surely runs, its first iteration is compiled with the
+        others though the variables `fresh`, which that sets, hold something else before it, as in ``error = 1``.
+        """
+        name = f"{GENERATED_PREFIX}goes_on"
+        goes_on = types.CellType(going)
+        roots = {**self.roots(test, body), name: goes_on}
+        for variable in fresh:
+            assign(self.variable(variable, test, body), UNSET)
+
+        def iteration() -> None:
+            body()
+            goes_on.cell_contents = self._deferred(test)
+
+        bound, at_head, after = carries
+        carries = (*bound, name), (*(n for n in at_head if n not in fresh), name), after
+        self._while(lambda: goes_on.cell_contents, iteration, carries, check, roots, going)
+
+    def _while_in_rounds(
+        self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]],
+        first_too: bool = False,
+    ) -> None:  # fmt: skip
+        """A `while` run while staging as long as its condition is the same in every call; what is left is a loop.
+
+        Of that all rounds but some are made one after `UNROLL` rounds.  With `first_too` it is an error where all
+        rounds but the first are a loop.
+        """
 
         def going() -> Any:
             if not isinstance(found := test(), (Tensor, SymInt)):
                 raise NotALoop("nothing that its condition depends on changes")
             return found
 
-        def many() -> bool:
-            self._while(going, body, carries, worth_a_loop)
+        def many(changes: bool) -> bool:
+            if changes:
+                self._repeated(going, body, carries, True, check=worth_a_loop)
+            else:
+                self._while(going, body, carries, worth_a_loop)
             return True
 
-        self._rounds(test, body, carries, many)
+        self._rounds(test, body, carries, many, first_too=first_too)
 
     def _rounds(
         self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]],
-        many: Callable[[], bool], at_once: bool = False,
+        many: Callable[[bool], bool], at_once: bool = False, first_too: bool = False,
     ) -> None:  # fmt: skip
         """A `while` run while staging as long as its condition is the same in every call.
 
-        `many` makes a loop of the rounds that are left, all or some of them: `at_once` or after `UNROLL` rounds.
+        `many` makes a loop of the rounds that are left, all or some of them: `at_once` or after `UNROLL` rounds.  It is
+        told whether asking the condition, which has been done for the first of them, changes anything.
         Rounds that add nothing to the program take as long as in Python, so there may be any number of them.
         """
         refusal: Exception | None = None
         rounds = adding = 0
+        roots = self.roots(test, body)
         while True:
-            demanded = require().demanded()
+            before, demanded, stored = self.state(roots), require().demanded(), len(require().writers[-1])
             if isinstance(going := self._deferred(test), Tensor):
+                if first_too and rounds == 1:
+                    raise _DiffersBehindFirst
+                if self._changed(before, stored):
+                    self._repeated(test, body, carries, going)
+                    return
                 require().forget_since(demanded)  # the loop's own condition is checked
                 self._while(test, body, carries, ran=going)
                 return
@@ -348,8 +413,9 @@ class ControlFlow:
                 return
             rounds += 1
             if rounds == (1 if at_once else UNROLL + 1):
+                changes = self._changed(before, stored)
                 try:
-                    done = self.attempt(self.roots(test, body), many)
+                    done = self.attempt(roots, lambda: many(changes))  # noqa: B023
                 except REFUSALS as error:
                     refusal = error
                 else:
@@ -361,6 +427,10 @@ class ControlFlow:
             adding += next_serial() > since + 1
             if adding > LIMIT:
                 raise endless(LIMIT, refusal)
+
+    def _changed(self, before: State, stored: int) -> bool:
+        """Whether anything that a state has was changed after it, or there were stores behind the first `stored`."""
+        return len(require().writers[-1]) > stored or not self.state(NO_ROOTS, before).is_as(before)
 
     def attempt(self, roots: Roots, way: Callable[[], Any]) -> Any:
         """What a way to go on gives; where it raises an error all is as before."""
@@ -476,7 +546,7 @@ class ControlFlow:
         counts = is_integer(start) and is_integer(end) and isinstance(by, int) and (by > 0 if upwards else by < 0)
         if not counts:
             require().forget_since(demanded)  # by what it moves was only asked
-            self.while_(test, body, carries)
+            self.while_(test, body, carries=carries)
             return
         if relation in ("<=", ">="):
             end = end + (1 if upwards else -1)
@@ -495,7 +565,7 @@ class ControlFlow:
             loop(start, end)
             return
 
-        def many() -> bool:
+        def many(_: bool) -> bool:
             # What gets its first value in a round has one behind the loop by the last round, which is written out.
             now = self.state(self.roots(test, body))
             whole = not any(now.at(self.variable(n, test, body)) is UNSET for n in carries[2])

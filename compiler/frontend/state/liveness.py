@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from ..staging.nodes import walk
 
-__all__ = ["annotate", "live_after", "live_at_head"]
+__all__ = ["annotate", "live_after", "live_at_head", "live_in_body"]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -26,6 +26,11 @@ def annotate(body: Sequence[ast.stmt], always: set[str]) -> None:
 def live_at_head(loop: ast.For | ast.While) -> set[str]:
     """The names whose values at the begin of an iteration may be read in it."""
     return loop.live_at_head  # type: ignore[union-attr]
+
+
+def live_in_body(loop: ast.While) -> set[str]:
+    """The names whose values behind the condition may be read, by the body or later."""
+    return loop.live_in_body  # type: ignore[attr-defined]
 
 
 def live_after(node: ast.If | ast.For | ast.While) -> set[str]:
@@ -81,6 +86,7 @@ class _Liveness:
             if isinstance(node, ast.For):
                 before = self.written([node.target], before)
             else:
+                node.live_in_body = before | self.always  # type: ignore[attr-defined]
                 before = self.read(node.test, before)
             if before <= head:
                 break

@@ -27,7 +27,7 @@ from ..staging.break_lowering import NotStaged, rebuild_result, stop_of
 from ..staging.induction import Counting, counting_of
 from ..staging.iterables import StagedIterable
 from ..staging.staging import StagedRuntime
-from ..state.liveness import annotate, live_after, live_at_head
+from ..state.liveness import annotate, live_after, live_at_head, live_in_body
 from ..state.state import Location, Names, Roots
 from ..tensor.apply import call
 from ..tensor.methods import reduce, scan
@@ -351,7 +351,8 @@ class Evaluator:
             self.block(node.body)
 
         if counts is None:
-            self.runtime.while_(condition, run, self.carries(node))
+            fresh = [n for n in bound_names([node]) if n not in live_in_body(node)]
+            self.runtime.while_(condition, run, fresh, self.carries(node))
         else:
             bound, step = lambda: self.value(counts.bound), lambda: self.value(counts.step)
             self.runtime.count_(

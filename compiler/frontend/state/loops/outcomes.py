@@ -60,6 +60,10 @@ class Learnt:
         self.regions: dict[tuple[str, ...], Hints] = {}
         #: The nodes that a copy of the body adds.
         self.adds: float | None = None
+        #: Of a `while`: whether its condition is known at first, and differs between calls behind the first iteration,
+        #: and whether that iteration may be one of the loop's.
+        self.differs_behind_first = False
+        self.all_in_one = True
         #: After how many iterations references come back.
         self.period = 1
 
