@@ -18,7 +18,7 @@ import pytest
 from txc.compiler.codegen.target.llvm_backend import host_target
 from txc.compiler.driver.executable import Executable, _empty
 from txc.compiler.driver.options import Options
-from txc.compiler.frontend.staging import regions
+from txc.compiler.frontend.staging.regions import fork, loops
 from txc.compiler.frontend.tensor.apply import apply
 from txc.compiler.frontend.tensor.tensor import Tensor
 from txc.compiler.frontend.trace.graph import Graph
@@ -181,7 +181,7 @@ class Generator:
         def body(i: Any, carried: Sequence[Tensor]) -> tuple[Tensor]:
             return (carried[0] * 0.5 + x[::-1] * 0.25,)
 
-        (result,) = regions.for_(self.trace, 0, 3, 1, body, (y,))
+        (result,) = loops.for_(self.trace, 0, 3, 1, body, (y,))
         return result, exact
 
     def halved(self) -> Made | None:
@@ -197,7 +197,7 @@ class Generator:
         def large(carried: Sequence[Any]) -> Any:
             return np.logical_and(apply("maximum", abs(carried[0])) > 0.75, carried[1] < 5)
 
-        y, rounds, rows = regions.while_(self.trace, large, body, (x, 0, x[0]))
+        y, rounds, rows = loops.while_(self.trace, large, body, (x, 0, x[0]))
         return (y + rounds) - rows * 0.25, True
 
     def branch(self) -> Made | None:
@@ -214,9 +214,9 @@ class Generator:
             return (y,)
 
         def otherwise() -> tuple[Any, ...]:
-            return regions.if_(self.trace, test[1, 1] > 0, lambda: (x[::-1] - 1,), lambda: (x * 1,))
+            return fork.if_(self.trace, test[1, 1] > 0, lambda: (x[::-1] - 1,), lambda: (x * 1,))
 
-        (result,) = regions.if_(self.trace, test[0, 0] > test[1, 0], then, otherwise)
+        (result,) = fork.if_(self.trace, test[0, 0] > test[1, 0], then, otherwise)
         return result, exact
 
     def joined(self) -> Made | None:

@@ -10,7 +10,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.staging import regions
+from txc.compiler.frontend.staging.regions import fork, loops
 from txc.compiler.frontend.trace.context import require
 
 RNG = np.random.default_rng(5)
@@ -18,7 +18,7 @@ X = RNG.standard_normal((6, 7))
 
 
 def loop(lower, upper, body, carried, names=(), step=1):
-    return regions.for_(require(), lower, upper, step, body, carried, names)
+    return loops.for_(require(), lower, upper, step, body, carried, names)
 
 
 def check(runner, traced, plain, *arguments):
@@ -196,7 +196,7 @@ def test_double_buffering(runner):
 def test_while(runner):
     def traced(x):
         test, body = (lambda c: abs(c[0]).sum() > 1), (lambda c: (c[0] / 2, c[1] + 1))
-        return regions.while_(require(), test, body, (x, 0), ("x", "k"))
+        return loops.while_(require(), test, body, (x, 0), ("x", "k"))
 
     def plain(x):
         k = 0
@@ -213,7 +213,7 @@ def test_if(runner):
             x[0] = 0
             return x * 2, 1
 
-        return regions.if_(require(), x.sum() > 0, then, lambda: (x, 2.5), ("y", "k"))
+        return fork.if_(require(), x.sum() > 0, then, lambda: (x, 2.5), ("y", "k"))
 
     def plain(x):
         if x.sum() > 0:
@@ -229,7 +229,7 @@ def test_if_inside_a_loop(runner):
     def traced(x):
         def body(i, carried):
             (best,) = carried
-            return regions.if_(require(), x[i, 0] > best, lambda: (x[i, 0],), lambda: (best,), ("best",))
+            return fork.if_(require(), x[i, 0] > best, lambda: (x[i, 0],), lambda: (best,), ("best",))
 
         return loop(0, x.shape[0], body, (-np.inf,), ("best",))[0]
 
@@ -243,7 +243,7 @@ def test_a_condition_on_the_loop_variable(runner):
                 x[i] = x[i + 1]
                 return ()
 
-            regions.if_(require(), i < x.shape[0] - 1, then, lambda: ())
+            fork.if_(require(), i < x.shape[0] - 1, then, lambda: ())
             return ()
 
         loop(0, x.shape[0], body, ())
@@ -275,11 +275,11 @@ def test_errors_name_the_variable(runner):
     assert both.format("x0.shape[0], x0.shape[1]") in text
     text = error(runner, lambda x: loop(0, x.shape[0], lambda i, c: (c[0][1:],), (x,), ("tail",)), X)
     assert "tail is f64[x0.shape[0], x0.shape[1]] before" in text
-    text = error(runner, lambda x: regions.if_(require(), x.sum() > 0, lambda: (x,), lambda: (x[0],), ("y",)), X)
+    text = error(runner, lambda x: fork.if_(require(), x.sum() > 0, lambda: (x,), lambda: (x[0],), ("y",)), X)
     assert "y is f64[x0.shape[0], x0.shape[1]] in one branch of an if and f64[x0.shape[1]] in the other" in text
-    text = error(runner, lambda x: regions.if_(require(), x.sum() > 0, lambda: (x,), lambda: (None,), ("y",)), X)
+    text = error(runner, lambda x: fork.if_(require(), x.sum() > 0, lambda: (x,), lambda: (None,), ("y",)), X)
     assert "y is set in only one branch" in text
-    text = error(runner, lambda x: regions.if_(require(), x > 0, lambda: (x,), lambda: (x,)), X)
+    text = error(runner, lambda x: fork.if_(require(), x > 0, lambda: (x,), lambda: (x,)), X)
     assert "the condition of if is bool[x0.shape[0], x0.shape[1]], not one bool" in text
 
     def mixed(x):

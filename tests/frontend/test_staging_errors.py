@@ -15,7 +15,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.staging import control_flow
+from txc.compiler.frontend.staging.control import for_loops
 
 X = np.arange(12.0).reshape(3, 4) - 4
 
@@ -185,7 +185,7 @@ ERRORS = [
 
 
 def test_an_endless_iterator(monkeypatch):
-    monkeypatch.setattr(control_flow, "LIMIT", 20)
+    monkeypatch.setattr(for_loops, "LIMIT", 20)
     with pytest.raises(TxcError, match="a loop goes round more than 20 times while the function is compiled"):
         txc.jit(draws_from_all_numbers)(X)
 

@@ -16,7 +16,7 @@ from ....dialects.dims.dims import Call, Dim, Sym, dim, sym
 from ....dialects.registry import OPS, Map, OpError
 from ....dialects.scalar.program import ScalarProgram, Step
 from ....dialects.types import DTYPES, DType, tensor_type
-from ..staging import regions
+from ..staging.regions import region
 from ..staging.staging import StagedRuntime
 from ..state.mixed_numbers import as_one_number
 from ..tensor.apply import as_tensor
@@ -67,7 +67,7 @@ def traced(f: Callable[..., Any], kinds: Sequence[DType], together: bool = False
         raise OpError(f"an expression takes a function of scalars, not {f!r}", code="TX0730")
     trace = current()
     with Trace("expression") if trace is None else nullcontext(trace) as inner:
-        with regions.region(inner, [tensor_type(kind) for kind in kinds]) as block:
+        with region.region(inner, [tensor_type(kind) for kind in kinds]) as block:
             scalars = tuple(Tensor(v) for v in block.args)
             staged = StagedRuntime(None, inner.captures).fn(f)  # what it takes from outside is a fact of the trace
             before, inner.binds = inner.binds, False
@@ -89,8 +89,8 @@ def traced(f: Callable[..., Any], kinds: Sequence[DType], together: bool = False
 def _walk(nodes: Sequence[Node]) -> Iterator[Node]:
     for node in nodes:
         yield node
-        for region in node.regions:
-            yield from _walk(region.nodes())
+        for part in node.regions:
+            yield from _walk(part.nodes())
 
 
 class _Writer:

@@ -28,11 +28,11 @@ from ..trace.symint import SymInt
 from .break_lowering import GENERATED_PREFIX
 from .builtins import REPLACED, staging_error
 from .iterables import Some, StagedIterable, as_staged
-from .regions import not_one_bool
+from .regions.fork import not_one_bool
 from .unroll import WRITTEN_OUT, endless
 
 if TYPE_CHECKING:
-    from .control_flow import ControlFlow
+    from .control.control_flow import ControlFlow
 
 __all__ = ["BY_ITEM", "Comprehension", "Generator", "dict_of", "listed", "set_of"]
 

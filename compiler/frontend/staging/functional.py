@@ -20,7 +20,7 @@ from ..tensor.apply import as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import current
 from ..trace.demands import Ended
-from . import regions
+from .regions import fork, loops
 
 __all__ = ["FUNCTIONAL", "cond", "fori_loop", "scan", "while_loop"]
 
@@ -38,7 +38,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
     def step(i: Any, carried: Any) -> tuple[Any, ...]:
         return _same(body(i, _nested(structure, carried)), structure, "fori_loop")
 
-    return _nested(structure, regions.for_(trace, lower, upper, 1, step, leaves))
+    return _nested(structure, loops.for_(trace, lower, upper, 1, step, leaves))
 
 
 def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
@@ -54,9 +54,7 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
     def step(carried: Any) -> tuple[Any, ...]:
         return _same(body(_nested(structure, carried)), structure, "while_loop")
 
-    return _nested(
-        structure, regions.while_(trace, lambda carried: condition(_nested(structure, carried)), step, leaves)
-    )
+    return _nested(structure, loops.while_(trace, lambda carried: condition(_nested(structure, carried)), step, leaves))
 
 
 def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
@@ -74,7 +72,7 @@ def cond(pred: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *op
 
         return run
 
-    found = regions.if_(trace, pred, branch(_without_end(then)), branch(_without_end(otherwise)))
+    found = fork.if_(trace, pred, branch(_without_end(then)), branch(_without_end(otherwise)))
     return _nested(structures[0], found)
 
 

@@ -46,7 +46,7 @@ from ..trace.undefined import Undefined, unset_name
 from .ast_rewrite import RUNTIME
 from .builtins import REPLACED, as_text, staging_error
 from .comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of
-from .control_flow import ControlFlow
+from .control.control_flow import ControlFlow
 from .functional import FUNCTIONAL
 from .iterables import StagedRange
 from .membership import conditions_of_membership

@@ -27,7 +27,8 @@ from ....dialects.registry import OpError
 from ...call.signature import like
 from ..indexing.data_dependent_sizes import bind, given_out, largest, leaves
 from ..staging.break_lowering import GENERATED_PREFIX
-from ..staging.regions import Fork, is_inside
+from ..staging.regions.fork import Fork
+from ..staging.regions.region import is_inside
 from ..tensor.apply import apply, broadcast_to
 from ..tensor.composite_views import IndexedView, Perhaps, in_scope, roots
 from ..tensor.tensor import Tensor

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....dialects.registry import RAISE, Map, View
-from ..staging.regions import Fork
+from ..staging.regions.fork import Fork
 from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import table

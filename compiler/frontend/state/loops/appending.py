@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from .....dialects.registry import OpError
-from ...staging.regions import is_inside
+from ...staging.regions.region import is_inside
 from ...tensor.composite_views import roots
 from ...tensor.tensor import Tensor
 from ...trace.context import require

@@ -19,7 +19,8 @@ from typing import Any
 from .....dialects.registry import OpError
 from ....diagnostics import TxcError, user_loc
 from ...staging.break_lowering import GENERATED_PREFIX
-from ...staging.regions import SharedStart, Unsettled, is_seen
+from ...staging.regions.carried import SharedStart, Unsettled
+from ...staging.regions.region import is_seen
 from ...tensor.apply import as_tensor
 from ...tensor.composite_views import roots
 from ...tensor.tensor import Tensor

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from .....dialects.dims.dims import Dim, Sym
 from ....diagnostics import TxcError, user_loc
-from ...staging.regions import Hints
+from ...staging.regions.carried import Hints
 from ...trace.captures import Captures
 from ..state import Location
 from .forms import Number

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 from .....dialects.registry import OpError
 from ...staging.break_lowering import GENERATED_PREFIX
-from ...staging.regions import SharedStart, is_inside, is_seen
+from ...staging.regions.carried import SharedStart
+from ...staging.regions.region import is_inside, is_seen
 from ...tensor.composite_views import roots
 from ...tensor.tensor import Tensor
 from ...trace.context import require

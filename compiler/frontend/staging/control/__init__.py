@@ -1,0 +1,1 @@
+"""Control flow while staging: conditions, branches and loops, by the values at hand."""
