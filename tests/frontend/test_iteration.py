@@ -83,6 +83,37 @@ def between_downwards(x, k):
     return total
 
 
+def stored_into_meanwhile(x):
+    seen, y = [], x.reshape(3, 4)
+    for i, v in enumerate(y[:, 1]):
+        seen.append(v)
+        y[2, 1] = -i - 1.0
+    for v in y.ravel()[4:6]:
+        seen.append(v)
+        x[5] = 50.0
+    for v, k in zip(x[:3], [1, 2, 3]):
+        seen.append(v * k)
+        x[2] = 70.0 + k
+    return seen
+
+
+def store_and_read(x, i):
+    x[-1] += 1.0
+    return x[i]
+
+
+def stored_into_by_items(x):
+    y = x.reshape(12)
+    return [v + store_and_read(x, 0) for v in y[-3:]], [
+        v for v, k in zip(y[-2:], "ab") if store_and_read(x, 1) > k.count("c")
+    ]
+
+
+@pytest.mark.parametrize("f", [stored_into_meanwhile, stored_into_by_items])
+def test_items_are_what_they_are_in_their_turn(f: Callable[..., Any]):
+    same(f, (V.copy(),))
+
+
 @pytest.mark.parametrize("f", [counted, side_by_side, with_a_list, backwards, in_a_comprehension])
 def test_of_vectors(f: Callable[..., Any]):
     every_stage(same(f, (V,), (V[:5].copy(),)), V)

@@ -6,11 +6,13 @@ Python iterates over itself stays as it is.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..state.growing_lists import GrowingList
+from ..state.iterators import KeptIterator
 from ..tensor.tensor import Tensor
 from ..trace.symint import is_integer, sym_max, sym_min
 
@@ -33,13 +35,28 @@ class StagedIterable(ABC):
         """Item number `i`, an int or a run-time one."""
 
     def known(self) -> Sequence[Any] | None:
-        """The items where their number is known while staging."""
+        """The items where their number is known while staging, each as it is when the loop gets there."""
         n = self.length
-        return [self.at(i) for i in range(n)] if isinstance(n, int) else None
+        return _InTurn(self, n) if isinstance(n, int) else None
 
     def __iter__(self) -> Iterator[Any]:
         """For Python's own loops, in comprehensions: the length becomes a fact."""
-        return iter([self.at(i) for i in range(int(self.length))])
+        return map(self.at, range(int(self.length)))
+
+
+class _InTurn(Sequence[Any]):
+    """So many first items of an iterable, which are looked at when they are asked for, as Python's loops do."""
+
+    def __init__(self, items: StagedIterable, length: int):
+        self.items, self.length = items, length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, i: Any) -> Any:
+        if not 0 <= i < self.length:
+            raise IndexError(i)
+        return self.items.at(i)
 
 
 class StagedRange(StagedIterable):
@@ -186,16 +203,19 @@ def staged_zip(*parts: Any, strict: bool = False) -> Any:
                 raise ValueError("zip() arguments have different lengths")
     if len(staged) == len(parts):
         return _Zipped(tuple(staged))
-    return _zip_with_python(parts, found)
+    return KeptIterator(_zip_with_python(parts, found))
 
 
-def _zip_with_python(parts: Sequence[Any], found: Sequence[StagedIterable | None]) -> list[tuple[Any, ...]]:
+def _zip_with_python(parts: Sequence[Any], found: Sequence[StagedIterable | None]) -> Iterator[tuple[Any, ...]]:
     """As many tuples as the shortest part has items, one of which Python iterates over; that number is a fact."""
-    own = zip(*[p for p, f in zip(parts, found) if f is None])
-    made: list[tuple[Any, ...]] = []
-    for i, items in enumerate(own):
-        if not all(i < f.length for f in found if f is not None):
-            break
-        given = iter(items)
-        made.append(tuple(next(given) if f is None else f.at(i) for f in found))
-    return made
+    own = [iter(p) if f is None else None for p, f in zip(parts, found)]
+    for i in itertools.count():
+        made: list[Any] = []
+        for source, f in zip(own, found):
+            if f is not None and not i < f.length:
+                return
+            try:
+                made.append(f.at(i) if f is not None else next(source))
+            except StopIteration:
+                return
+        yield tuple(made)
