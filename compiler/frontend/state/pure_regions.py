@@ -54,9 +54,9 @@ def merged_into_one(fork: Fork, values: Sequence[Any], again: Callable[..., Any]
     else:
         made = apply("select", fork.cond, then, otherwise)
     first, second = tensors
-    return (
-        Tensor(made.value, layout=made.layout, weak=first.weak, boxed=made.boxed) if first.weak == second.weak else made
-    )
+    if first.weak != second.weak:
+        return made
+    return Tensor(made.value, layout=made.layout, weak=first.weak, boxed=made.boxed or first.boxed)
 
 
 def _is_condition(value: Any, truth: bool, fork: Fork) -> bool:

@@ -1,4 +1,4 @@
-"""`while`: rounds that Python goes as long as all calls agree on its condition, and a loop of compiled code from there."""
+"""`while`: rounds that Python goes as long as all calls agree on the condition, and a loop of compiled code behind."""
 
 from __future__ import annotations
 

@@ -235,6 +235,10 @@ class Carried:
                 f"{name} is {arg.user_type} before an iteration of the loop and {new.user_type} after it",
                 f"give {name} its final dtype and shape before the loop",
             )
+        if not new.ndim and new.boxed is not start.boxed:
+            kinds = ("an array of rank 0", "a number")[:: 1 if start.boxed else -1]
+            text = f"{name} is {kinds[0]} before an iteration of the loop and {kinds[1]} after it"
+            raise Unsettled(self.carried, i, text, f"let it be an array in each: np.asarray({name})")
         ends = [*have.dims]
         changing = self.sizes.of(i)
         for at, (a, b) in enumerate(zip(have.dims, new.type.dims)):

@@ -149,7 +149,10 @@ class Fork:
             if not all(map(self.trace.table.knows, t.dims)):
                 raise leaves(t.type)
         first, second = self._of_one_shape(*ends, name)
-        if first.ndim and first.element is not second.element:
+        if not first.ndim and first.boxed is not second.boxed:
+            text = f"{name} is an array of rank 0 in one branch of an if and a number in the other"
+            raise OpError(text, "let both give an array: np.asarray(…)", "TX0295")
+        if (first.ndim or first.boxed) and first.element is not second.element:
             raise OpError(_differ(first, second, name), "give it one dtype with astype", "TX0295")
         return self._of_one_dtype(first, second)
 
