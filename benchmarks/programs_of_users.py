@@ -11,6 +11,7 @@ import compileall
 import copy
 import importlib
 import multiprocessing
+import os
 import sys
 import time
 import warnings
@@ -103,6 +104,9 @@ def in_a_process(measure: Callable[..., Measured], *arguments: Any, limit: float
 
 
 def _send(sender: Connection, measure: Callable[..., Measured], arguments: tuple[Any, ...]) -> None:
+    from txc.runtime.pool.threads import ENVIRONMENT_VARIABLE, available_cpus
+
+    os.environ.setdefault(ENVIRONMENT_VARIABLE, str(available_cpus()))  # it is the only worker
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sender.send(measure(*arguments))

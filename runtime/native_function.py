@@ -98,10 +98,14 @@ _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, 
 
 @functools.lru_cache(maxsize=8)
 def usual_threads(setting: str | None) -> int:
-    """`default_threads`, asked once for each value of the environment variable: it reads files."""
+    """`default_threads`, asked once a process for each value of the environment variable: it reads files."""
     from .pool.threads import default_threads
 
     return default_threads()
+
+
+if hasattr(os, "register_at_fork"):  # the child may be a worker
+    os.register_at_fork(after_in_child=usual_threads.cache_clear)
 
 
 #: What code gets that runs on one thread and needs no memory.

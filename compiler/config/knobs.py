@@ -95,7 +95,7 @@ NUM_THREADS = _knob(
     0,
     lambda _: default_threads(),
     "Threads of a parallel loop where neither jit(threads=) nor a device says; unset: the CPUs of the affinity mask "
-    "and cgroup.",
+    "and cgroup, and 1 in worker processes of multiprocessing, joblib and Dask.",
 )
 DEVICE = _knob(
     DEVICE_VARIABLE,

@@ -14,8 +14,8 @@ FASTMATH = ("reassoc", "tf32", "bf16x3", "bf16x6")
 
 
 class Options(NamedTuple):
-    """`threads` 0 means: `TXC_NUM_THREADS`, else the CPUs there are.  `passes` holds options of passes, as text.
-    `device` is ``cpu`` or a GPU's name, as `devices.Device` has it.
+    """`threads` 0 means: `TXC_NUM_THREADS`, else the CPUs there are, one in a worker process (`pool/threads.py`).
+    `passes` holds options of passes, as text.  `device` is ``cpu`` or a GPU's name, as `devices.Device` has it.
 
     With `debug` the code says for debuggers which of the user's lines it comes from; with `check_bounds` it compares
     each index with the size of its buffer, which finds mistakes of the compiler

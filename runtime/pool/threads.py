@@ -1,14 +1,17 @@
-"""How many threads a parallel loop may use: affinity, the cgroup's CPU quota, and ``TXC_NUM_THREADS``."""
+"""How many threads a parallel loop may use: ``TXC_NUM_THREADS``, one in a pool's worker, affinity, the CPU quota."""
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 
 ENVIRONMENT_VARIABLE = "TXC_NUM_THREADS"
 
 
 def default_threads(environ: Mapping[str, str] | None = None) -> int:
-    """Threads to use where the user asked for no number: ``TXC_NUM_THREADS``, else :func:`available_cpus`.
+    """Threads to use where the user asked for no number: ``TXC_NUM_THREADS``, else one in a worker process.
+
+    Elsewhere they are :func:`available_cpus`.
 
     An unset or empty variable counts as absent; anything but a positive decimal integer is a ``ValueError``.
     The answer is computed afresh (affinity and environment may change) and reads a few small files: keep it out of
@@ -16,10 +19,25 @@ def default_threads(environ: Mapping[str, str] | None = None) -> int:
     """
     text = (os.environ if environ is None else environ).get(ENVIRONMENT_VARIABLE, "").strip()
     if not text:
-        return available_cpus()
+        return 1 if in_worker_process() else available_cpus()
     if not re.fullmatch(r"[0-9]+", text) or int(text) == 0:
         raise ValueError(f"{ENVIRONMENT_VARIABLE} must be a positive integer, not {text!r}")
     return int(text)
+
+
+def in_worker_process() -> bool:
+    """Whether this process is one of several that share the CPUs already, so that threads would be too many.
+
+    Those are children of `multiprocessing`, as joblib's and `concurrent.futures`' workers are, also while they import
+    their program, and Dask's, which its command may start otherwise.
+    """
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None and (
+        process.parent_process() is not None or getattr(process.current_process(), "_inheriting", False)
+    ):
+        return True
+    dask = sys.modules.get("distributed.worker")
+    return dask is not None and len(getattr(dask.Worker, "_instances", ())) > 0
 
 
 def available_cpus() -> int:

@@ -257,6 +257,14 @@ def _count_threads() -> None:
         _usual.is_set = -1
 
 
+def _forget_threads() -> None:
+    _usual.is_set = -1
+
+
+if hasattr(os, "register_at_fork"):  # the child may be a worker, for which another number is usual
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
 def numpy_functions() -> dict[str, int]:
     """Addresses of functions of NumPy's."""
     table_holder = importlib.import_module("numpy._core._multiarray_umath")

@@ -1,7 +1,9 @@
 """How many threads: the environment variable, affinity, and cgroup quotas of both versions."""
 
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,6 +29,21 @@ def test_without_the_variable_the_available_cpus_decide(
 ) -> None:
     monkeypatch.setattr(threads, "available_cpus", lambda: 37)
     assert default_threads(environ) == 37
+
+
+def test_a_worker_has_one_thread_unless_the_variable_says_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real workers are in `tests/processes`; these are the moments and processes that it does not see."""
+    monkeypatch.setattr(threads, "available_cpus", lambda: 37)
+    assert default_threads({}) == 37
+    importing = SimpleNamespace(parent_process=lambda: None, current_process=lambda: SimpleNamespace(_inheriting=True))
+    monkeypatch.setitem(sys.modules, "multiprocessing.process", importing)
+    assert default_threads({}) == 1 and default_threads({"TXC_NUM_THREADS": "4"}) == 4
+    monkeypatch.delitem(sys.modules, "multiprocessing.process")
+    worker = SimpleNamespace(Worker=SimpleNamespace(_instances={object()}))
+    monkeypatch.setitem(sys.modules, "distributed.worker", worker)
+    assert default_threads({}) == 1
+    worker.Worker._instances.clear()
+    assert default_threads({}) == 37
 
 
 def test_the_process_environment_is_read_at_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
