@@ -50,7 +50,7 @@ _install_lock = allocate_lock()
 
 @callable_directly
 class Jitted(NativeCallable):
-    """A function compiled for the facts of its calls.  Made by `jit`; binds as a method; pickles by reference.
+    """A function compiled for the facts of its calls.  Made by `jit`; binds as a method; pickles as `pickling.py` says.
 
     A call goes to the machine code of the version that fits; where none does, `__call__` finds or compiles one.
     ``out=`` names arrays for the results, unless the function has such a parameter: see `out_argument`.
@@ -103,8 +103,16 @@ class Jitted(NativeCallable):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
-    def __reduce__(self) -> str:
-        return self.__wrapped__.__qualname__
+    def __reduce__(self) -> Any:
+        from .pickling import reduce_jitted
+
+        return reduce_jitted(self)
+
+    def __copy__(self) -> Jitted:
+        return self  # as functions are
+
+    def __deepcopy__(self, memo: Any) -> Jitted:
+        return self
 
     def __repr__(self) -> str:
         return f"<txc.jit {self.__wrapped__.__qualname__}>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,11 @@ class CompiledTx:
         self.function, self._options = function, options
         self.__name__ = function.name
         self.__doc__ = function.doc
+
+    def __reduce__(self) -> Any:
+        """By the text of its file, and its options."""
+        module = self.function.module
+        return _restored_function, (module.text, module.filename, self.function.name, self._options)
 
     @cached_property
     def graph(self) -> Graph:
@@ -163,8 +168,12 @@ class CompiledModule:
     """A `.tx` file; its functions are attributes."""
 
     def __init__(self, module: TxModule, options: Options):
-        self._module = module
+        self._module, self._options = module, options
         self.functions = {name: CompiledTx(f, options) for name, f in module.functions.items()}
+
+    def __reduce__(self) -> Any:
+        """By the text of the file, and the options."""
+        return _restored_module, (self._module.text, self._module.filename, self._options)
 
     def function(self, name: str | None = None) -> CompiledTx:
         """The function of that name, or the last one of the file."""
@@ -177,6 +186,18 @@ class CompiledModule:
 
     def __dir__(self) -> list[str]:
         return list(self.functions)
+
+
+#: What a pool's tasks bring again and again is parsed once.
+_parsed = lru_cache(maxsize=64)(parse)
+
+
+def _restored_function(text: str, filename: str, name: str, options: Options) -> CompiledTx:
+    return CompiledTx(_parsed(text, filename).function(name), options)
+
+
+def _restored_module(text: str, filename: str, options: Options) -> CompiledModule:
+    return CompiledModule(_parsed(text, filename), options)
 
 
 def compile_source(text: str, filename: str = "<tx>", **options: Any) -> CompiledModule:

@@ -20,6 +20,7 @@ from ..tensor.apply import call as apply_op
 from ..tensor.methods import checked_cast, element_named, expand_dims, reduce, scan
 from ..tensor.tensor import Tensor
 from ..tensor.view_or_copy import as_numpy_gives
+from ..trace.context import current
 from .complex_order import PAIRS
 from .functions.linalg.products import matmul, power
 from .functions.registry import call
@@ -219,8 +220,16 @@ def _at(name: str, x: Any, key: Any, *values: Any) -> None:
 _PYTHONS = (np.real, np.imag, np.allclose, np.array_equal, np.array_equiv, np.linalg.matrix_rank)
 
 
+#: Functions that write values to files or as text: of lazy tensors NumPy's own, of their elements.
+_OF_ELEMENTS = frozenset(
+    {np.save, np.savez, np.savez_compressed, np.savetxt, np.array2string, np.array_repr, np.array_str}
+)
+
+
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other NumPy function."""
+    if f in _OF_ELEMENTS and current() is None:
+        return f(*map(_elements, args), **{name: _elements(value) for name, value in kwargs.items()})
     if _handler(f) is None:
         name = find_op_for(f)
         if name is None:
@@ -232,6 +241,10 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return as_numpy_gives(f, strong(apply(name, *args, **kwargs)), args)
     result = call(f, args, kwargs)
     return result if f in _PYTHONS else strong(result)
+
+
+def _elements(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, Tensor) else value
 
 
 def _spelled(f: Any) -> str:

@@ -40,6 +40,20 @@ class TensorFixedSize(Tensor):
         assert self.memory is not None
         self._value = leaf(self.memory, fixed=True)
 
+    def __reduce__(self) -> Any:
+        return _restored_fixed, (self._array("pickle"), self.layout)
+
+    def __copy__(self) -> TensorFixedSize:
+        return _restored_fixed(self._array("copy"), self.layout)
+
+
+def _restored_fixed(array: np.ndarray, layout: str) -> TensorFixedSize:
+    """A tensor of fixed size with a copy of an array's elements."""
+    made = TensorFixedSize(array.dtype, array.shape, layout=layout)
+    assert made.memory is not None
+    made.memory[...] = array.T if layout == "col" else array
+    return made
+
 
 class TensorMap(Tensor):
     """A tensor on memory that something else owns: nothing is copied, stores write through, its size never changes.

@@ -37,7 +37,7 @@ from .storage import update
 from .strides import held_strides
 from .tensor_format import text
 
-__all__ = ["Tensor"]
+__all__ = ["Tensor", "restored"]
 
 
 class Tensor(Operators, Elements):
@@ -446,6 +446,17 @@ class Tensor(Operators, Elements):
         with located():
             return self.functions.function(function, args, kwargs)
 
+    def __reduce__(self) -> Any:
+        """By value: it is computed, and the copy has memory of its own.  TxcError in a compiled function."""
+        with located():
+            return restored, (self._array("pickle"), self.layout, self.weak, self.boxed)
+
+    def __copy__(self) -> Tensor:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        return self.__copy__()
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.user_type}{'' if self.layout == 'row' else ' col'}>"
 
@@ -463,6 +474,13 @@ class Tensor(Operators, Elements):
                 asked = f"the text of a {self.user_type} is asked, whose value is known only when the function runs"
                 raise OpError(asked, instead("str"), "TX0317")
         return repr(self)
+
+
+def restored(array: np.ndarray, layout: str, weak: str, boxed: bool) -> Tensor:
+    """A tensor of elements that were pickled: it lives in the array, where that can be written to."""
+    made = Tensor.from_array(array, layout, is_shared=array.flags.writeable)
+    made.weak, made.boxed = weak, boxed
+    return made
 
 
 def _unusable_in(key: Any) -> Unusable | None:

@@ -80,6 +80,7 @@ class TxModule:
     """A parsed file; `functions` by name, in order."""
 
     filename: str
+    text: str = ""
     functions: dict[str, TxFunction] = field(default_factory=dict)
 
     def function(self, name: str | None = None) -> TxFunction:
@@ -98,7 +99,7 @@ class TxModule:
 def parse(text: str, filename: str = "<tx>") -> TxModule:
     """Read a file's text.  TxcError for what is not the language; function bodies are checked when they are built."""
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    module = TxModule(filename)
+    module = TxModule(filename, text)
     try:
         tree = ast.parse(text, filename)
     except SyntaxError as error:

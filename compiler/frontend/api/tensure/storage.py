@@ -164,6 +164,13 @@ class Tensure(Tensor):
 
     _memory = Tensor._array
 
+    def __reduce__(self) -> Any:
+        with located():
+            return Tensure.from_array, (self._array("pickle"), self.layout)
+
+    def __copy__(self) -> Tensor:
+        return Tensure.from_array(self._array("copy"), self.layout)
+
     def __repr__(self) -> str:
         if current() is not None:
             return super().__repr__()
