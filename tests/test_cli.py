@@ -8,6 +8,7 @@ import io
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
@@ -15,7 +16,9 @@ from unittest import mock
 import numpy as np
 import pytest
 
+import txc
 from txc.compiler.cli import main as cli
+from txc.compiler.cli import tx_opt
 
 PROGRAM = '''
 def rows(x: f32[n, m]) -> f32[n]:
@@ -224,6 +227,25 @@ def test_unknown_option_names_the_nearest(program: Path):
     done = compile_apart(program, "--emitt=fused")
     assert done.returncode == 2
     assert "unknown option '--emitt=fused'; did you mean --emit?" in done.stderr
+
+
+def test_the_nearest_command_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    for word, command in (("rnu", "run"), ("knob", "knobs"), ("cahce", "cache"), ("calibrat", "calibrate")):
+        done = compile_(word, "softmax.tx")
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"error: there is no command '{word}'; did you mean '{command}'?\n")
+    (tmp_path / "knob").write_text(PROGRAM)
+    assert compile_("knob", "--emit=graph").returncode == 0
+
+
+def test_versions(capsys: pytest.CaptureFixture[str]):
+    for arguments in (("--version",), ("run", "--version")):
+        assert compile_(*arguments) == Done(0, f"tensor-compile {txc.__version__}\n", "")
+    with pytest.raises(SystemExit) as end:
+        tx_opt.main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"tx-opt {txc.__version__} (xDSL {version('xdsl')})\n"
 
 
 def test_a_knob_with_a_wrong_value_is_named(program: Path):

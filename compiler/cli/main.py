@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ... import __version__
 from ...dialects.registry import OpError
 from ..aot.c_signature import ExportError
 from ..codegen.emit.text import EmitError
@@ -61,6 +62,11 @@ _EXAMPLES = """examples:
   tensor-compile calibrate                                    measure this machine for the cost model
   tensor-compile cache info                                   what compiled code is kept; also: clear, why FILE.tx
 """
+#: What is not the name of a file in front.
+_COMMANDS = ("run", "knobs", "calibrate", "cache")
+_USAGE = """tensor-compile FILE.tx [options]
+       tensor-compile run FILE.tx --input NAME=VALUE … [options]
+       tensor-compile knobs | calibrate | cache info|clear|why"""
 CALIBRATE_HELP = "Measure the constants of the cost model on this machine, and keep them for all later compilations."
 CACHE_HELP = "Compiled code that is kept for other processes: what there is, remove it, why a file is not found in it."
 
@@ -69,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command; its exit status: 0, 1 where a program or input is not right, 2 for wrong usage, 130 for Ctrl-C."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        _check_command(given[:1])
         if given[:1] == ["knobs"]:
             _Parser(prog="tensor-compile knobs", description="List the environment variables.").read(given[1:])
             return _knobs()
@@ -89,6 +96,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _check_command(first: Sequence[str]) -> None:
+    """Wrong usage where the first argument is no file, and nearly a command."""
+    for word in first:
+        near = difflib.get_close_matches(word, _COMMANDS, 1, 0.6)
+        if near and word not in _COMMANDS and not Path(word).exists():
+            _Parser(prog="tensor-compile").error(f"there is no command {word!r}; did you mean {near[0]!r}?")
 
 
 def _fail(error: Exception) -> int:
@@ -120,12 +135,13 @@ class _Parser(argparse.ArgumentParser):
 def _parser(running: bool) -> _Parser:
     parser = _Parser(
         prog="tensor-compile run" if running else "tensor-compile",
-        usage="tensor-compile run FILE.tx --input NAME=VALUE … [options]" if running else None,
+        usage="tensor-compile run FILE.tx --input NAME=VALUE … [options]" if running else _USAGE,
         description="Compile a .tx program and run it." if running else "Check, summarise and show a .tx program.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action="version", version=f"tensor-compile {__version__}")
     parser.add_argument("file", metavar="FILE.tx", type=Path)
     parser.add_argument("--function", metavar="NAME", help="which function (default: the last of the file)")
     if running:

@@ -13,6 +13,7 @@ from typing import IO
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from ... import __version__
 from ...dialects.ir_text import ModuleParser, ir_text
 from .universe import UNIVERSE
 
@@ -21,6 +22,8 @@ __all__ = ["main"]
 
 class TxOptMain(xDSLOptMain):
     """xDSL's driver; what its plugin mechanism has registered already is left as it is."""
+
+    version_format = f"tx-opt {__version__} (xDSL {{xdsl_version}})"
 
     def register_all_dialects(self) -> None:
         super().register_all_dialects()

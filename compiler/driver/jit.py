@@ -13,11 +13,10 @@ import types
 import warnings
 from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from ...runtime.gpu.device_array import OnDevice
 from ...runtime.stub.cpython_layout import problem
 from ...runtime.stub.native_call import NativeCallable, Record, callable_directly, install, remove_all
 from ..cache.disk_cache import SourceLookup, explain_miss
@@ -25,23 +24,29 @@ from ..call.arguments import Call, take_apart
 from ..call.facts import StrideClass, describe, resolve_aliasing, stride_fact
 from ..call.foreign_arrays import LeftToPython
 from ..call.results import Results
-from ..call.signature import GivenOutput, Signature, ViewOutput
+from ..call.signature import Signature
 from ..config import knobs
 from ..config.devices import CPU
 from .compile_cache import compile_cached, stages_of, strides_of
 from .device_arguments import for_the_user, results_on
-from .executable import ShortOfRoom, named_dtype
+from .executable import ShortOfRoom
 from .options import Options
 from .size_specialization import EVIDENCE, NO_LIMIT
-from .specializations import NONE_FIXED, PreparedCall, Version, describe_versions, why_not
+from .specializations import NONE_FIXED, PreparedCall, Version, describe_versions, described, why_not
 
 if TYPE_CHECKING:
+    from typing import Concatenate, Generic, ParamSpec, TypeVar
+
     from ..cache.captured_value import Captured
     from ..cache.disk_cache import CodeKey
     from ..call.parameters import Parameter
     from ..frontend.trace.graph import Graph
     from ..gpu.repeated_call import RepeatedCalls
     from ..tools.autotune import Tuned
+
+    P = ParamSpec("P")
+    Q = ParamSpec("Q")
+    R = TypeVar("R")
 
 __all__ = ["Jitted", "Lowered", "jit"]
 
@@ -364,7 +369,7 @@ class Jitted(NativeCallable):
         executable, arrays, signature = version.executable, ready.arrays, version.signature
         self._check_temporaries(version, call, ready)
         places = {} if out is None else _destinations(signature, out, self._options.device)
-        direct = self._direct(version, call, ready, places) if places else {}
+        direct = _direct(version, call, ready, places, self._options.device) if places else {}
         if call.on_device:
             direct = results_on(self._options.device, executable, ready.prepared, direct)
         if executable.written:
@@ -420,39 +425,6 @@ class Jitted(NativeCallable):
             return run_stages(graph, self._options, strides=strides_of(graph, facts), stop_after="loops").module
 
         check_temporaries(version.signature.name, version.executable.code, ready.prepared, most, loops)
-
-    def _direct(
-        self, version: Version, call: Call, ready: PreparedCall, places: Mapping[Any, np.ndarray]
-    ) -> dict[int, np.ndarray]:
-        """The user's arrays that compiled code can write to, by buffer; an error where one does not fit its result."""
-        from .out_argument import check, takes_place
-
-        executable = version.executable
-        direct: dict[int, np.ndarray] = {}
-        for number, array in places.items():
-            if isinstance(number, GivenOutput):
-                check(version.signature.name, array, call.named()[number].dtype, call.named()[number].shape)
-                continue
-            if isinstance(number, ViewOutput):
-                shape, _, _ = ready.prepared.views[number.number]
-                check(version.signature.name, array, named_dtype(number.element), shape)
-                continue
-            buffer = executable.outputs[number]
-            fresh = buffer in executable.fresh
-            if fresh:
-                shape, strides = ready.prepared.outputs[executable.fresh.index(buffer)]
-            else:
-                shape, strides = ready.arrays[buffer].shape, ()
-            check(version.signature.name, array, executable.buffers[buffer].dtype, shape)
-            others = [*ready.arrays, *direct.values()]
-            if fresh and buffer not in direct and takes_place(array, strides, others):
-                direct[buffer] = array
-            elif isinstance(array, OnDevice):
-                raise ValueError(
-                    f"out= of {version.signature.name} is on {self._options.device} and would have to be copied to: "
-                    f"pass an array of shape {tuple(shape)} without gaps that overlaps no argument"
-                )
-        return direct
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Every stage of the compilation for these arguments, as text; nothing is run (but by a search: `autotune`)."""
@@ -523,14 +495,31 @@ class Jitted(NativeCallable):
 
     def explain_compile(self) -> str:
         """Every version there is: why it was compiled, its facts and guards, and whether calls enter it directly."""
-        waiting = [version for version, record in (self._records or {}).items() if record is None]
-        return describe_versions(self.__wrapped__.__name__, self._made(), waiting)
+        return describe_versions(self.__wrapped__.__name__, self._made(), self._waiting())
+
+    def _waiting(self) -> list[Version]:
+        """Versions that the next call but one enters directly."""
+        return [version for version, record in (self._records or {}).items() if record is None]
+
+    def _repr_html_(self) -> str:
+        from ..tools.notebook import versions_as_html
+
+        waiting, name = self._waiting(), self.__wrapped__.__qualname__
+        return versions_as_html(f"{name}{self._signature}", [described(v, waiting) for v in self._made()])
 
 
 def _destinations(signature: Signature, out: Any, device: str) -> dict[int, np.ndarray]:
     from .out_argument import destinations
 
     return destinations(signature.name, signature.structure, out, device)
+
+
+def _direct(
+    version: Version, call: Call, ready: PreparedCall, places: Mapping[Any, Any], device: str
+) -> dict[int, Any]:
+    from .out_argument import written_directly
+
+    return written_directly(version, call, ready, places, device)
 
 
 class Lowered:
@@ -544,6 +533,30 @@ class Lowered:
         return self.stages.text(stage)
 
 
+if TYPE_CHECKING:
+
+    class Compiled(Jitted, Generic[P, R]):
+        """A jitted function as type checkers see it: called and bound as the function is, ``out=`` besides."""
+
+        @overload
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+        @overload
+        def __call__(self, *args: Any, out: Any, **kwargs: Any) -> R: ...
+
+        @overload
+        def __get__(self, instance: None, owner: type | None = None) -> Compiled[P, R]: ...
+        @overload
+        def __get__(
+            self: Compiled[Concatenate[Any, Q], R], instance: object, owner: type | None = None
+        ) -> Callable[Q, R]: ...
+
+        def options(self, **given: Any) -> Compiled[P, R]: ...
+
+
+@overload
+def jit(function: Callable[P, R], **options: Any) -> Compiled[P, R]: ...
+@overload
+def jit(function: None = None, **options: Any) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function of NumPy code: ``@txc.jit`` or ``@txc.jit(device="cpu:4")``.
 

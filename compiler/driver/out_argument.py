@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...runtime.gpu.device_array import OnDevice, is_device_array
 from ..call.signature import ChainedOutput, EitherOutput, GivenOutput, IntOutput, SizedOutput, ViewOutput, ZippedOutput
 from .device_arguments import shared
+from .executable import named_dtype
 
-__all__ = ["check", "destinations"]
+if TYPE_CHECKING:
+    from ..call.arguments import Call
+    from .specializations import PreparedCall, Version
+
+__all__ = ["destinations", "written_directly"]
 
 
 def destinations(name: str, structure: Any, out: Any, device: str) -> dict[Any, np.ndarray]:
@@ -48,7 +53,39 @@ def _is_array(part: Any) -> bool:
     return isinstance(part, (int, ViewOutput, GivenOutput)) and not isinstance(part, IntOutput)
 
 
-def check(name: str, array: np.ndarray, dtype: np.dtype[Any], shape: Sequence[int]) -> None:
+def written_directly(
+    version: Version, call: Call, ready: PreparedCall, places: Mapping[Any, np.ndarray], device: str
+) -> dict[int, np.ndarray]:
+    """The user's arrays that compiled code can write to, by buffer; an error where one does not fit its result."""
+    executable, name = version.executable, version.signature.name
+    direct: dict[int, np.ndarray] = {}
+    for number, array in places.items():
+        if isinstance(number, GivenOutput):
+            _check(name, array, call.named()[number].dtype, call.named()[number].shape)
+            continue
+        if isinstance(number, ViewOutput):
+            shape, _, _ = ready.prepared.views[number.number]
+            _check(name, array, named_dtype(number.element), shape)
+            continue
+        buffer = executable.outputs[number]
+        fresh = buffer in executable.fresh
+        if fresh:
+            shape, strides = ready.prepared.outputs[executable.fresh.index(buffer)]
+        else:
+            shape, strides = ready.arrays[buffer].shape, ()
+        _check(name, array, executable.buffers[buffer].dtype, shape)
+        others = [*ready.arrays, *direct.values()]
+        if fresh and buffer not in direct and _takes_place(array, strides, others):
+            direct[buffer] = array
+        elif isinstance(array, OnDevice):
+            raise ValueError(
+                f"out= of {name} is on {device} and would have to be copied to: "
+                f"pass an array of shape {tuple(shape)} without gaps that overlaps no argument"
+            )
+    return direct
+
+
+def _check(name: str, array: np.ndarray, dtype: np.dtype[Any], shape: Sequence[int]) -> None:
     """TypeError or ValueError, with what to pass instead, where a result cannot be stored in an array."""
     if array.dtype != dtype:
         fitting = f"np.empty({tuple(shape)}, {dtype.name!r})"
@@ -59,7 +96,7 @@ def check(name: str, array: np.ndarray, dtype: np.dtype[Any], shape: Sequence[in
         raise ValueError(f"out= of {name} is read-only: pass an array that can be written")
 
 
-def takes_place(array: np.ndarray, strides: Sequence[int], others: Sequence[np.ndarray]) -> bool:
+def _takes_place(array: np.ndarray, strides: Sequence[int], others: Sequence[np.ndarray]) -> bool:
     """Whether compiled code may write straight to an array: it lies as the code expects and apart from the others."""
     expected = tuple(s * array.itemsize for s in strides)
     laid = array.size == 0 or all(

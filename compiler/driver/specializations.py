@@ -17,7 +17,7 @@ from ..call.signature import Signature
 from .executable import Executable
 from .size_specialization import EVIDENCE, NO_LIMIT, SizeStatistics
 
-__all__ = ["PreparedCall", "Version", "describe_versions", "why_not"]
+__all__ = ["Described", "PreparedCall", "Version", "describe_versions", "described", "why_not"]
 
 
 _numbers = itertools.count()
@@ -143,19 +143,36 @@ def why_not(versions: Sequence[Version], call: Call) -> str:
     return "the facts were new: other arguments"
 
 
-def describe_versions(name: str, versions: Sequence[Version], waiting: Collection[Version] = ()) -> str:
-    """Each version, in the order made: why it was compiled, its facts, its guards, and who calls it.
+class Described(NamedTuple):
+    """A version for people: why it was compiled, its facts and guards, and who makes its calls."""
 
-    Those `waiting` came from the cache and have been called once.
-    """
+    why: str
+    facts: list[str]
+    guards: list[str]
+    calls: str
+
+
+def described(version: Version, waiting: Collection[Version]) -> Described:
+    """Those `waiting` came from the cache and have been called once."""
+    guards = [f"{a} {relation} {b}  ({why})" for a, relation, b, why in version.signature.guards]
+    calls = "enter machine code after the next one" if version in waiting else "enter machine code"
+    return Described(
+        version.why,
+        [describe(fact) for fact in version.key],
+        guards + [str(captured) for captured in version.captured],
+        f"by Python: {version.by_python}" if version.by_python else calls,
+    )
+
+
+def describe_versions(name: str, versions: Sequence[Version], waiting: Collection[Version] = ()) -> str:
+    """Each version, in the order made, as `described`."""
     if not versions:
         return f"{name}: nothing is compiled yet"
     lines = []
     for n, version in enumerate(versions, 1):
-        lines.append(f"{name}, version {n}: compiled because {version.why}")
-        lines += [f"  fact   {describe(fact)}" for fact in version.key]
-        lines += [f"  guard  {a} {relation} {b}  ({why})" for a, relation, b, why in version.signature.guards]
-        lines += [f"  guard  {captured}" for captured in version.captured]
-        who = "enter machine code after the next one" if version in waiting else "enter machine code"
-        lines.append(f"  calls  {'by Python: ' + version.by_python if version.by_python else who}")
+        found = described(version, waiting)
+        lines.append(f"{name}, version {n}: compiled because {found.why}")
+        lines += [f"  fact   {fact}" for fact in found.facts]
+        lines += [f"  guard  {guard}" for guard in found.guards]
+        lines.append(f"  calls  {found.calls}")
     return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,22 @@ class CompiledTx:
     def _checked(self) -> Graph:
         """The graph that calls run."""
         return with_runtime_checks(self.graph)
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        """Its parameters and results with their declared types, as `inspect.signature` gives it."""
+        declared = self.function
+        parameters = [
+            inspect.Parameter(p.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=p.type)
+            for p in declared.parameters
+        ]
+        results = declared.results
+        if not results:
+            return inspect.Signature(parameters)
+        return inspect.Signature(parameters, return_annotation=results[0] if len(results) == 1 else tuple(results))
+
+    def __repr__(self) -> str:
+        return f"<txc {self.__name__}{self.__signature__}>"
 
     @property
     def compile_options(self) -> Options:
@@ -186,6 +203,9 @@ class CompiledModule:
 
     def __dir__(self) -> list[str]:
         return list(self.functions)
+
+    def __repr__(self) -> str:
+        return f"<txc module {self._module.filename}: {', '.join(self.functions)}>"
 
 
 #: What a pool's tasks bring again and again is parsed once.

@@ -458,14 +458,28 @@ class Tensor(Operators, Elements):
         return self.__copy__()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.user_type}{'' if self.layout == 'row' else ' col'}>"
+        """Its elements as NumPy shows them; its type in a compiled function, and where much would be computed."""
+        from .tensor_repr import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from .tensor_repr import as_html
+
+        return as_html(self)
 
     def __str__(self) -> str:
         """Its elements; in a function that is being compiled its type, which txc's own messages have."""
         return text(self, "plain") if current() is None else self._named()
 
     def __format__(self, spec: str) -> str:
-        return super().__format__(spec) if current() is None else self._named()
+        if current() is not None:
+            return self._named()
+        if not spec:
+            return str(self)
+        from .tensor_repr import formatted
+
+        return formatted(self, spec)
 
     def _named(self) -> str:
         """Its type, for txc itself; OpError where the user's code asks for the text."""

@@ -48,10 +48,18 @@ def written_without_module(name: str, names: Collection[str]) -> str:
     return instead(f"np.{name}") or "docs/reference/ops.md lists the functions there are"
 
 
+#: More characters are no program: a device that never ends, or data.
+_LONGEST = 16 << 20
+
+
 def load_text(path: str | Path) -> str:
-    """A file's text; TxcError where it cannot be read."""
+    """A file's text, UTF-8 with or without a mark of that in front; TxcError where it cannot be read."""
     try:
-        return Path(path).read_text()
-    except (OSError, UnicodeDecodeError) as error:
+        with open(path, encoding="utf-8-sig") as file:
+            text = file.read(_LONGEST + 1)
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise TxcError(f"cannot read {path}: {reason}", code="TX0544") from None
+    if len(text) > _LONGEST:
+        raise TxcError(f"cannot read {path}: it is longer than any program", code="TX0544")
+    return text

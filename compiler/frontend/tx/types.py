@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Annotation", "Parameter", "read_annotation"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Annotation:
     """A declared type.  A scalar ``i64`` or ``i32`` is an int of the function: usable as a size and a loop bound."""
 
@@ -35,6 +35,8 @@ class Annotation:
     def __str__(self) -> str:
         text = f"{self.dtype}" if self.scalar else f"{self.dtype}[{', '.join(map(str, self.dims))}]"
         return text + (".col" if self.layout == "col" else "")
+
+    __repr__ = __str__  # as signatures show it
 
 
 @dataclass(frozen=True)
