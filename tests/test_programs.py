@@ -70,7 +70,7 @@ def black_scholes(s):
     return spot * results[0] - k * np.exp(-rate * t) * results[1]
 
 
-ONE_ARRAY = {f.__name__: f for f in (softmax, layer_norm, gelu, pairwise, ten_steps, black_scholes)}
+ONE_ARRAY: dict[str, Any] = {f.__name__: f for f in (softmax, layer_norm, gelu, pairwise, ten_steps, black_scholes)}
 COMPILED: dict[str, Any] = {name: txc.jit(f) for name, f in ONE_ARRAY.items()}
 #: The largest intermediate value over inputs drawn from a standard normal distribution: a bound in units of the result.
 LARGEST = {"softmax": 8.0, "layer_norm": 8.0, "gelu": 16.0, "pairwise": 64.0, "ten_steps": 8.0, "black_scholes": 8.0}

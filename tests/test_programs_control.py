@@ -21,7 +21,7 @@ def before_the_loop(x, y, steps):
 
 def test_a_loop_reads_what_it_starts_from() -> None:
     x = np.random.default_rng(8).standard_normal((2, 6, 9))
-    np.testing.assert_allclose(txc.jit(before_the_loop)(*x, 3), before_the_loop(x[0], x[1], 3), rtol=1e-12)
+    np.testing.assert_allclose(txc.jit(before_the_loop)(x[0], x[1], 3), before_the_loop(x[0], x[1], 3), rtol=1e-12)
 
 
 def bits_set(k):

@@ -87,7 +87,8 @@ def _shell(kind: type[Jitted]) -> Jitted:
 def _fill_jitted(made: Jitted, state: tuple[types.FunctionType, Options, dict[str, Any]]) -> None:
     function, options, own = state
     Jitted.__init__(made, function, options)
-    vars(made).update(own)
+    for name, value in own.items():
+        setattr(made, name, value)
 
 
 # Source --------------------------------------------------------------------------------------------------------------
@@ -350,17 +351,20 @@ def _check(what: str, value: Any) -> None:
     """`_Unpicklable`, which says `what` it is, for a value that neither pickle nor cloudpickle, where used, writes."""
     if isinstance(value, PLAIN) or (type(value) is np.ndarray and not value.dtype.hasobject):
         return
-    picklers = [pickle.Pickler]
-    if "cloudpickle" in sys.modules:
-        picklers.append(sys.modules["cloudpickle"].Pickler)
-    for pickler in picklers:
-        try:
-            pickler(_Nowhere(), pickle.HIGHEST_PROTOCOL, buffer_callback=lambda _: None).dump(value)
-            return
-        except _Unpicklable:
-            raise
-        except Exception as error:
-            failed = error
-    raise _Unpicklable(
-        f"{what}, a {type(value).__name__}, which cannot be pickled: {failed}; pass it as an argument"
-    ) from failed
+    failed = _failure(pickle.Pickler, value)
+    if failed is not None and "cloudpickle" in sys.modules:
+        failed = _failure(sys.modules["cloudpickle"].Pickler, value)
+    if failed is not None:
+        text = f"{what}, a {type(value).__name__}, which cannot be pickled: {failed}; pass it as an argument"
+        raise _Unpicklable(text) from failed
+
+
+def _failure(pickler: Any, value: Any) -> Exception | None:
+    """The error of pickling a value; `_Unpicklable` is raised."""
+    try:
+        pickler(_Nowhere(), pickle.HIGHEST_PROTOCOL, buffer_callback=lambda _: None).dump(value)
+    except _Unpicklable:
+        raise
+    except Exception as error:
+        return error
+    return None

@@ -63,7 +63,7 @@ def test_methods_bind(calls):
 
 
 def test_static_methods_and_defaults_of_methods():
-    model = Model()
+    model: Any = Model()
     for _ in range(2):
         np.testing.assert_array_equal(model.plain(X), X + 1)
         np.testing.assert_array_equal(model.times(X), X * 3)

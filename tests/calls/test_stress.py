@@ -53,7 +53,7 @@ def _function(number: int) -> Callable[..., Any]:
 
 def test_sixteen_threads_call_fifty_functions() -> None:
     plain = [_function(n) for n in range(FUNCTIONS)]
-    jitted = [txc.jit(f, threads=2) for f in plain]
+    jitted: Any = [txc.jit(f, threads=2) for f in plain]
     sizes = [3, 64, 1000, 40_000]  # the last releases the GIL and asks for the pool
     rng = np.random.default_rng(0)
     data = [tuple(rng.standard_normal((2, n)).astype(np.float32)) for n in sizes]

@@ -96,7 +96,8 @@ def outcome(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 @pytest.fixture(scope="module")
 def paths() -> dict[str, tuple[Any, Any]]:
     """Each function twice: compiled with entries, and, under another setting, without."""
-    return {f.__name__: (txc.jit(f), txc.jit(f)) for f in (combined, updated, contained)}
+    functions: tuple[Any, ...] = (combined, updated, contained)
+    return {f.__name__: (txc.jit(f), txc.jit(f)) for f in functions}
 
 
 @pytest.mark.parametrize("name", ["combined", "updated", "contained"])

@@ -47,7 +47,7 @@ CASES: dict[str, tuple[str, list[np.ndarray]]] = {
 def test_as_numpy(name: str) -> None:
     text, operands = CASES[name]
     for optimize in (False, True, "greedy", ("optimal", 1e6)):
-        got = txc.jit(lambda *xs: np.einsum(text, *xs, optimize=optimize))(*operands)  # noqa: B023
+        got = txc.jit(lambda *xs: np.einsum(text, *xs, optimize=optimize))(*operands)  # noqa: B023  # pyright: ignore
         np.testing.assert_allclose(got, np.einsum(text, *operands), rtol=1e-11, atol=1e-12)
 
 
@@ -55,14 +55,14 @@ def test_a_path_is_followed() -> None:
     text, operands = CASES["four"]
     path = np.einsum_path(text, *operands, optimize="optimal")[0]
     for how in (path, ["einsum_path", (0, 1, 2, 3)], ["einsum_path", (1, 2), (0, 1), (0, 1)]):
-        got = txc.jit(lambda *xs: np.einsum(text, *xs, optimize=how))(*operands)  # noqa: B023
+        got = txc.jit(lambda *xs: np.einsum(text, *xs, optimize=how))(*operands)  # noqa: B023  # pyright: ignore
         np.testing.assert_allclose(got, np.einsum(text, *operands), rtol=1e-11)
 
 
 def test_the_order_is_one_that_costs_little() -> None:
     """A chain that ends in a vector never multiplies two matrices."""
     text, operands = CASES["vector last"]
-    lowered = txc.jit(lambda *xs: np.einsum(text, *xs)).lower(*operands).as_text("tensor")
+    lowered = txc.jit(lambda *xs: np.einsum(text, *xs)).lower(*operands).as_text("tensor")  # pyright: ignore
     contractions = [line for line in lowered.splitlines() if "tx.contract" in line]
     assert len(contractions) == 2
     assert all(re.search(r": f64\[[^,\]]+\]$", line) for line in contractions)
@@ -108,7 +108,7 @@ def test_sizes_do_not_recompile() -> None:
 )
 def test_errors(text: str, shapes: list[tuple[int, ...]], message: str) -> None:
     with pytest.raises(txc.TxcError) as raised:
-        txc.jit(lambda *xs: np.einsum(text, *xs))(*arrays(*shapes))
+        txc.jit(lambda *xs: np.einsum(text, *xs))(*arrays(*shapes))  # pyright: ignore
     assert message in str(raised.value)
 
 

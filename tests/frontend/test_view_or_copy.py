@@ -237,7 +237,8 @@ def run(program: Any, x: np.ndarray, before: np.ndarray) -> Any:
     if isinstance(part, ViewOutput):
         assert part.base == ("input", 0)
         dims, strides, (offset,) = (
-            [graph.table.hint(parse_dim(text)) for text in texts] for texts in (part.dims, part.strides, [part.offset])
+            [graph.table.hint(parse_dim(text)) or 0 for text in texts]
+            for texts in (part.dims, part.strides, [part.offset])
         )
         return array_view(x, np.dtype(part.element), dims, strides, offset, part.read_only)
     assert isinstance(part, int)

@@ -93,7 +93,7 @@ def test_scores_stay_in_the_kernel() -> None:
     """What goes to memory and comes from there: the inputs, for each panel of rows those that it shares, the result."""
     q, k, v = drawn((32, 16), (256, 16), (256, 64))
     shapes = q.shape, k.shape, v.shape
-    made = txc.jit(lambda *x: attention(*(y.reshape(s) for y, s in zip(x, shapes))), device="ptx-sim")
+    made = txc.jit(lambda *x: attention(*(y.reshape(s) for y, s in zip(x, shapes))), device="ptx-sim")  # pyright: ignore
     made(q, k, v)
     simulator = gpu_device("ptx-sim")
     assert isinstance(simulator, PtxSimulator)

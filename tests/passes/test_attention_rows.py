@@ -96,7 +96,8 @@ def test_one_contraction_stands_apart(f: Any) -> None:
 def test_panels_have_the_bits_of_kernels_apart(shapes: Any, kind: Any, threads: int) -> None:
     q, k, v = drawn(*shapes, kind=kind)
     scores = txc.jit(scored)(q, k)
-    for f, between in ((attention, softmax), (causal, masked_softmax)):
+    pairs: Any = ((attention, softmax), (causal, masked_softmax))
+    for f, between in pairs:
         expected = txc.jit(product)(txc.jit(between)(scores), v)
         np.testing.assert_array_equal(txc.jit(f, threads=threads)(q, k, v), expected)
 
