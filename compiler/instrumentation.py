@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from .config import knobs
+from .config.devices import OptionError
 from .progress import doing
 
 __all__ = ["InstrumentationOptions", "PassError", "PassInstrumentation", "PassRecord"]
@@ -136,9 +137,12 @@ class PassInstrumentation:
             raise PassError(f"the IR after {name} (stage {stage}) is not valid: {error}") from error
 
     def _dump(self, folder: Path, name: str, content: str | bytes) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{len(self.records) - 1:02}-{name}"
-        path.write_bytes(content if isinstance(content, bytes) else (content.rstrip("\n") + "\n").encode())
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else (content.rstrip("\n") + "\n").encode())
+        except OSError as error:
+            raise OptionError(f"the IR cannot be written into {folder}: {error.strerror or error}") from None
 
     def _print(self, stage: str, name: str, text: str, changed: bool) -> None:
         out = self.watch.out or sys.stderr

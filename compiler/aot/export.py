@@ -24,6 +24,7 @@ from ..stages import EXPORTS
 from .c_header import c_header
 from .c_signature import CSignature, ExportError, c_signature, check_symbol
 from .linker import link_shared
+from .whole_file import whole_file
 
 __all__ = ["THREADS", "Exported", "export", "export_graph", "write_export"]
 
@@ -106,14 +107,18 @@ def write_export(exported: Exported, emit: str, output: Path) -> list[Path]:
     `output` without the form's suffix gets it.  ExportError where a file cannot be written or nothing can link.
     """
     suffix = EXPORTS[emit]
+    if not output.name or output.is_dir():
+        raise ExportError(f"cannot write {output}: it is a folder", "name a file in it")
     path = output if output.suffix == suffix else output.with_name(output.name + suffix)
     header = path.with_suffix(".h")
     try:
         if emit == "obj":
-            path.write_bytes(exported.object)
+            with whole_file(path) as file:
+                file.write(exported.object)
         elif emit == "so":
             link_shared(exported.object, path, exported.target)
-        header.write_text(exported.header, encoding="ascii")
+        with whole_file(header) as file:
+            file.write(exported.header.encode("ascii"))
     except OSError as error:
         raise ExportError(f"cannot write {error.filename or path}: {error.strerror or error}") from None
     return [header] if emit == "header" else [path, header]

@@ -18,7 +18,7 @@ __all__ = ["cache_command"]
 
 def cache_command(parser: ArgumentParser, arguments: Sequence[str]) -> int:
     """The command with its arguments; its exit status.  CliError and KnobError for what is wrong."""
-    actions = parser.add_subparsers(dest="action", metavar="info|clear|why", required=True, parser_class=ArgumentParser)
+    actions = parser.add_subparsers(dest="action", metavar="info|clear|why", required=True, parser_class=type(parser))
     actions.add_parser("info", help="the folder, how much is in it, and what every key depends on")
     actions.add_parser("clear", help="remove all that is kept")
     why = actions.add_parser("why", help="whether the functions of a file are kept, and why not")

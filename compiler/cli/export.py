@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..aot.whole_file import whole_file
 from ..codegen.emit.text import EmitError
 from ..driver.options import Options
 from ..frontend.tx.parser import TxFunction
@@ -108,7 +109,8 @@ def emit_stage(stages: Any, stage: str, output: Path | None) -> None:
         sys.stdout.write(text)
         return
     try:
-        output.write_text(text, encoding="utf-8")
+        with whole_file(output) as file:
+            file.write(text.encode())
     except OSError as error:
         raise CliError(f"cannot write {output}: {error.strerror or error}") from None
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import gzip
 import re
+import warnings
 import zlib
 from collections.abc import Sequence
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -123,7 +125,13 @@ def _random(name: str, text: str) -> np.ndarray:
         raise CliError(f"input {name!r}: 'random:{text}' is not random:dtype[sizes]", f"dtypes are {', '.join(DTYPES)}")
     element = DTYPES[match[1]]
     shape = [int(s) for s in match[2].split(",") if s.strip()]
-    generator = np.random.default_rng(zlib.crc32(name.encode()))
+    try:
+        return _drawn(np.random.default_rng(zlib.crc32(name.encode())), element, shape)
+    except (MemoryError, ValueError):  # the number of elements is beyond an array's
+        raise CliError(f"input {name!r}: an array of shape {tuple(shape)} does not fit into memory") from None
+
+
+def _drawn(generator: np.random.Generator, element: DType, shape: Sequence[int]) -> np.ndarray:
     if element.is_complex:
         parts = [generator.standard_normal(shape) for _ in range(2)]
         return (parts[0] + 1j * parts[1]).astype(element.numpy)
@@ -134,20 +142,39 @@ def _random(name: str, text: str) -> np.ndarray:
 
 def _file(name: str, text: str, element: DType) -> np.ndarray:
     """A `.npy` file, an array of a `.npz` (``file.npz:name``), or a table of numbers (`.csv`, `.csv.gz`)."""
-    path, _, member = text.partition(":")
+    path, named, member = text.partition(":")
     try:
         if path.endswith((".csv", ".csv.gz")):
-            with gzip.open(path, "rt") if path.endswith(".gz") else open(path) as lines:
-                return np.loadtxt(lines, delimiter=",", dtype=element.numpy, ndmin=2)
+            return _table(path, element)
         loaded = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.ndarray):
+            with loaded:
+                return _member(name, path, member, loaded)
     except OSError as error:
         raise CliError(f"input {name!r}: cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, EOFError) as error:
+    except MemoryError as error:
+        raise CliError(f"input {name!r}: {path} does not fit into memory: {error}") from None
+    except (ValueError, EOFError, BadZipFile, zlib.error) as error:
+        reason = "it is none of NumPy's, or has Python's objects" if "allow_pickle" in str(error) else error
         raise CliError(
-            f"input {name!r}: {path} holds no array: {error}", "it takes .npy, .npz:name, .csv and .csv.gz"
+            f"input {name!r}: {path} holds no array: {reason}", "it takes .npy, .npz:name, .csv and .csv.gz"
         ) from None
-    if isinstance(loaded, np.ndarray):
-        return loaded
+    if named:
+        raise CliError(f"input {name!r}: {path} is one array, and has no {member!r}", f"write {name}=@{path}")
+    return loaded
+
+
+def _table(path: str, element: DType) -> np.ndarray:
+    """ValueError for a file that is no table of numbers."""
+    with gzip.open(path, "rt") if path.endswith(".gz") else open(path) as lines, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return np.loadtxt(lines, delimiter=",", dtype=element.numpy, ndmin=2)
+        except UserWarning:
+            raise ValueError("it is empty") from None
+
+
+def _member(name: str, path: str, member: str, loaded: Any) -> np.ndarray:
     if member not in loaded:
         near = ", ".join(loaded)
         raise CliError(f"input {name!r}: {path} has no array {member!r}", f"write {path}:NAME with one of {near}")

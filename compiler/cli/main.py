@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +37,7 @@ from .export import (
     write_for_c,
 )
 from .inputs import CliError, read_inputs, signature
+from .outputs import check_output, write_results
 
 __all__ = ["main"]
 
@@ -74,28 +76,46 @@ CACHE_HELP = "Compiled code that is kept for other processes: what there is, rem
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; its exit status: 0, 1 where a program or input is not right, 2 for wrong usage, 130 for Ctrl-C."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    with contextlib.suppress(AttributeError):  # text that a terminal cannot show is escaped
+        sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
     try:
-        _check_command(given[:1])
-        if given[:1] == ["knobs"]:
-            _Parser(prog="tensor-compile knobs", description="List the environment variables.").read(given[1:])
-            return _knobs()
-        if given[:1] == ["cache"]:
-            from .cache import cache_command
-
-            return cache_command(_Parser(prog="tensor-compile cache", description=CACHE_HELP), given[1:])
-        running = given[:1] == ["run"]
-        if given[:1] == ["calibrate"]:
-            _Parser(prog="tensor-compile calibrate", description=CALIBRATE_HELP).read(given[1:])
-            return _calibrate()
-        options = _parser(running).read(given[1:] if running else given)
-        return (_run if running else _check)(options)
+        status = _command(given)
+        sys.stdout.flush()
+        return status
     except _USER_ERRORS as error:
         return _fail(error)
     except BrokenPipeError:
         sys.stderr.close()
         return 1
+    except OSError as error:  # such as a full disk behind stdout, to which nothing more goes
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _fail(CliError(f"{error.filename or 'standard output'}: {error.strerror or error}"))
+    except MemoryError as error:
+        return _fail(CliError(f"there is not enough memory{f': {error}' if str(error) else ''}"))
+    except RecursionError:
+        hint = "give parts of them names"
+        return _fail(CliError("the program has more expressions in each other than the compiler follows", hint))
     except KeyboardInterrupt:
         return 130
+
+
+def _command(given: list[str]) -> int:
+    """Run a command; its exit status."""
+    _check_command(given[:1])
+    if given[:1] == ["knobs"]:
+        _Parser(prog="tensor-compile knobs", description="List the environment variables.").read(given[1:])
+        return _knobs()
+    if given[:1] == ["cache"]:
+        from .cache import cache_command
+
+        return cache_command(_Parser(prog="tensor-compile cache", description=CACHE_HELP), given[1:])
+    if given[:1] == ["calibrate"]:
+        _Parser(prog="tensor-compile calibrate", description=CALIBRATE_HELP).read(given[1:])
+        return _calibrate()
+    running = given[:1] == ["run"]
+    options = _parser(running).read(given[1:] if running else given)
+    return (_run if running else _check)(options)
 
 
 def _check_command(first: Sequence[str]) -> None:
@@ -152,7 +172,9 @@ def _parser(running: bool) -> _Parser:
             default=[],
             help="@file.npy, @file.npz:name, @file.csv, random:f32[64,128], or a number",
         )
-        parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the result: .npy, several: .npz")
+        parser.add_argument(
+            "-o", "--output", metavar="FILE", type=Path, help="write the result: .npy, .csv, .txt; several: .npz"
+        )
         parser.add_argument(
             "--max-temp-bytes", metavar="N", type=int, help="more memory for temporaries is an error that says what for"
         )
@@ -307,6 +329,8 @@ def _summarise(path: Path, graphs: list[Graph], request: _Request) -> None:
 
 def _run(given: Any) -> int:
     request = _Request.of(given)
+    if given.output is not None:
+        check_output(given.output)
     graph = _select(_program(given.file), given.function, given.file).graph()
     inputs = read_inputs(graph, given.input)
     if given.bisect:
@@ -319,7 +343,7 @@ def _run(given: Any) -> int:
     results = _call(graph, inputs, request)
     _report(graph, results)
     if given.output is not None:
-        _write(given.output, results)
+        write_results(given.output, results)
     if request.watch.dump_dir is not None:
         print(f"IR of every stage: {request.watch.dump_dir}")
     return 0
@@ -383,19 +407,6 @@ def _report(graph: Graph, results: Sequence[np.ndarray]) -> None:
             continue
         text = np.array2string(array, threshold=20, edgeitems=2, precision=4, max_line_width=100)
         print(f"{name}: {array.dtype} of shape {array.shape}\n{text}")
-
-
-def _write(path: Path, results: Sequence[np.ndarray]) -> None:
-    if len(results) > 1 and path.suffix != ".npz":
-        raise CliError(f"there are {len(results)} results, and {path} holds one array", "write to a .npz file")
-    try:
-        with path.open("wb") as file:
-            if path.suffix == ".npz":
-                np.savez(file, *results)
-            else:
-                np.save(file, results[0])
-    except OSError as error:
-        raise CliError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 @contextlib.contextmanager

@@ -83,6 +83,13 @@ def _instruction_set(text: str) -> str:
     return text
 
 
+def _command(text: str) -> str:
+    import shlex
+
+    shlex.split(text)
+    return text
+
+
 def _folder(text: str) -> Path:
     from pathlib import Path  # which takes longer to import than a hit in the cache takes
 
@@ -166,7 +173,7 @@ CC = _knob(
     "TXC_CC",
     "a command",
     "",
-    str,
+    _command,
     "The C compiler that links exported shared libraries; unset: cc, the target's cross compiler, or PyPI's ziglang.",
 )
 NATIVE_ENTRY = _knob(

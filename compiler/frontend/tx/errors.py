@@ -57,9 +57,10 @@ def load_text(path: str | Path) -> str:
     try:
         with open(path, encoding="utf-8-sig") as file:
             text = file.read(_LONGEST + 1)
+    except UnicodeDecodeError:
+        raise TxcError(f"cannot read {path}: it is not text", code="TX0544") from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise TxcError(f"cannot read {path}: {reason}", code="TX0544") from None
+        raise TxcError(f"cannot read {path}: {getattr(error, 'strerror', error)}", code="TX0544") from None
     if len(text) > _LONGEST:
         raise TxcError(f"cannot read {path}: it is longer than any program", code="TX0544")
     return text
