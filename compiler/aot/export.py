@@ -175,7 +175,7 @@ class _Source:
         if isinstance(function, CompiledTx):
             if signature is not None:
                 raise ExportError(f"{function.__name__} has its types from its .tx file", "leave the signature out")
-            layouts = tuple(r.layout for r in function.function.results or ())
+            layouts = tuple(function.function.output_layouts(function.graph))
             return _Source(function.graph, function.compile_options, layouts, function.__doc__ or "")
         if isinstance(function, Jitted):
             if signature is None:

@@ -119,13 +119,14 @@ def write_for_c(function: TxFunction, given: Any, options: Options, watch: Instr
     """Make an object, library or header of a function; without ``-o`` an object or header goes to stdout."""
     from ..aot.export import export_graph, write_export
 
+    graph = function.graph()
     made = export_graph(
-        function.graph(),
+        graph,
         target_of(given),
         options,
         symbol=given.symbol or "",
         threads=given.threads or "host",
-        layouts=tuple(r.layout for r in function.results or ()),
+        layouts=tuple(function.output_layouts(graph)),
         doc=function.doc,
         watch=watch,
     )

@@ -331,7 +331,8 @@ def _run(given: Any) -> int:
     request = _Request.of(given)
     if given.output is not None:
         check_output(given.output)
-    graph = _select(_program(given.file), given.function, given.file).graph()
+    function = _select(_program(given.file), given.function, given.file)
+    graph = function.graph()
     inputs = read_inputs(graph, given.input)
     if given.bisect:
         return _bisect(graph, inputs, request)
@@ -340,7 +341,7 @@ def _run(given: Any) -> int:
         if given.emit:
             _emit(stages, given.emit)
         return 0
-    results = _call(graph, inputs, request)
+    results = _returned(function, graph, _call(graph, inputs, request))
     _report(graph, results)
     if given.output is not None:
         write_results(given.output, results)
@@ -350,7 +351,7 @@ def _run(given: Any) -> int:
 
 
 def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.ndarray]:
-    """Compile for packed arrays and run; results in the user's dims."""
+    """Compile for packed arrays and run; the outputs of the graph."""
     from ...runtime.check_errors import ERRORS
     from ..diagnostics import error_loc
     from ..driver.compile_cache import compiled, packed
@@ -388,6 +389,17 @@ def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.nd
     if graph.results:
         return outputs[: graph.results]
     return outputs[:-1] if graph.checks else outputs
+
+
+def _returned(function: Any, graph: Graph, outputs: list[np.ndarray]) -> list[np.ndarray]:
+    """The results one by one; of a function without, the arguments that it writes to."""
+    from ..driver.tx_module import results_of
+
+    if not graph.results:
+        turned = {number for number, i in graph.aliases.items() if graph.inputs[i].layout == "col"}
+        return [o.T if number in turned else o for number, o in enumerate(outputs)]
+    made = results_of(function, graph, outputs)
+    return list(made) if isinstance(made, tuple) else [made]
 
 
 def _bisect(graph: Graph, inputs: dict[str, Any], request: _Request) -> int:

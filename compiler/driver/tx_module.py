@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from .executable import GuardFailure
 from .jit import Lowered
 from .options import OptionError, Options
 
-__all__ = ["CompiledModule", "CompiledTx", "compile_source", "load"]
+__all__ = ["CompiledModule", "CompiledTx", "compile_source", "load", "results_of"]
 
 
 class CompiledTx:
@@ -97,9 +98,7 @@ class CompiledTx:
             outputs = executable.run(prepared, arrays, self._options.threads, made)
         finally:  # what is stored before an error is stored
             self._write_back(executable, arrays, args, kwargs)
-        layouts = self._layouts(len(outputs))
-        given = [o.T if layout == "col" else o for o, layout in zip(map(for_the_user, outputs), layouts)]
-        return Results(given).of(graph.structure)
+        return results_of(self.function, graph, outputs)
 
     def _write_back(
         self, executable: Any, arrays: list[np.ndarray], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -111,10 +110,6 @@ class CompiledTx:
             given, original = inputs[position], passed[inputs[position].name]
             if isinstance(original, np.ndarray) and not np.may_share_memory(original, arrays[position]):
                 original[...] = arrays[position].T if given.layout == "col" else arrays[position]
-
-    def _layouts(self, count: int) -> list[str]:
-        declared = [r.layout for r in self.function.results or ()]
-        return [*declared, *["row"] * count][:count]
 
     def profile(self, *args: Any, repeats: int | None = None, **kwargs: Any) -> Any:
         """Where the time of such a call goes, kernel by kernel: as `txc.jit` functions have it."""
@@ -179,6 +174,13 @@ class CompiledTx:
             return shared(f"{p.name} of {self.__name__}", self.__name__, value, self._options.device).form()
         except (TypeError, ValueError) as error:
             raise TxcError(str(error), code="TX0551") from error
+
+
+def results_of(function: TxFunction, graph: Graph, outputs: Sequence[Any]) -> Any:
+    """What a function returns, of the outputs of its graph: in the user's dims, the same one twice where it says so."""
+    layouts = function.output_layouts(graph)
+    given = [o.T if layout == "col" else o for o, layout in zip(map(for_the_user, outputs), layouts)]
+    return Results(given).of(graph.structure)
 
 
 class CompiledModule:

@@ -87,7 +87,7 @@ class Machine:
 
 def exported(function: Any, target: str = "native", symbol: str = "") -> Exported:
     """A function of a `.tx` module, for C."""
-    layouts = tuple(r.layout for r in function.function.results or ())
+    layouts = tuple(function.function.output_layouts(function.graph))
     return export_graph(
         function.graph, named_target(target), symbol=symbol, layouts=layouts, doc=function.__doc__ or ""
     )

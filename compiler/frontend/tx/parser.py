@@ -70,9 +70,20 @@ class TxFunction:
             for p in self.parameters:
                 values[p.name] = p.declare(trace, sizes)
             result = Evaluator(self.module, values, sizes, (self.name,)).function(self)
+            if self.results is None:
+                result = _row_major(result)
             returns = [node for node in ast.walk(self.node) if isinstance(node, ast.Return)]
             with at(location(self.module.filename, returns[-1] if returns else self.node)):
                 return trace.finish(result, declared=True)
+
+    def output_layouts(self, graph: Graph) -> list[str]:
+        """The layout of each output of the function's graph; one output may be several results."""
+        layouts = ["row"] * len(graph.outputs)
+        places = graph.structure if isinstance(graph.structure, tuple) else (graph.structure,)
+        for place, declared in zip(places, self.results or ()):
+            if isinstance(place, int):
+                layouts[place] = declared.layout
+        return layouts
 
 
 @dataclass
@@ -152,6 +163,15 @@ def read_parameters(filename: str, declared: Sequence[ast.arg]) -> list[Paramete
         if p.name in sizes:
             fail(filename, arg, f"{p.name!r} is a parameter and a size", "give one of them another name", "TX0525")
     return parameters
+
+
+def _row_major(result: Any) -> Any:
+    """Results of no declared layout, as arrays of the dims that they have."""
+    if isinstance(result, tuple):
+        return tuple(map(_row_major, result))
+    if isinstance(result, Tensor) and result.layout == "col" and result.ndim > 1:
+        return result.swap_layout().shuffle(tuple(range(result.ndim))[::-1])
+    return result
 
 
 class _Return(Exception):
