@@ -106,6 +106,8 @@ class _Source(NamedTuple):
     path: tuple[int, ...]
 
 
+#: Stands in the names of such files behind that of the file they are from.
+_PICKLED = ", pickled "
 #: The flags of code that say what of `__future__` its file has.
 _FUTURE = functools.reduce(operator.or_, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
 
@@ -115,7 +117,8 @@ def _source_of(function: types.FunctionType) -> _Source | None:
     code = function.__code__
     linecache.checkcache(code.co_filename)
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
-    file, flags = os.path.basename(code.co_filename.strip("<>")), code.co_flags & _FUTURE
+    file = os.path.basename(code.co_filename.strip("<>")).partition(_PICKLED)[0]
+    flags = code.co_flags & _FUTURE
     for part in (_needed(text, code.co_firstlineno), text):
         path = _way_to(code, _compiled(part, flags))
         if path is not None:
@@ -174,7 +177,7 @@ def _way_to(code: types.CodeType, whole: types.CodeType | None) -> tuple[int, ..
 def _code_of(source: _Source) -> types.CodeType:
     """The code again; messages and staging find its lines under a name of its own, whatever file there is here."""
     digest = sha256(source.text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    filename = f"<{source.file}, pickled {digest}>"
+    filename = f"<{source.file}{_PICKLED}{digest}>"
     linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
     code: Any = _compiled(source.text, source.flags, filename)
     for position in source.path:

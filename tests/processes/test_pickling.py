@@ -80,7 +80,7 @@ def test_a_copy_keeps_options_attributes_and_the_place_of_its_source():
         return x
 
     f.note = "mine"
-    made = again(f)
+    made = again(again(f))
     assert (made.compile_options, made.note, made.__doc__) == (f.compile_options, "mine", "Doc.")
     assert str(made.__signature__ if hasattr(made, "__signature__") else made._signature) == str(f._signature)
     with pytest.raises(txc.TxcError) as ours:
