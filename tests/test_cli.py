@@ -183,11 +183,14 @@ def test_bisect_finds_no_culprit_in_a_right_compiler(program: Path):
 
 
 def test_knobs_are_listed():
-    done = compile_("knobs", COLUMNS="160")
-    assert done.returncode == 0
-    named = ("NUM_THREADS", "DUMP_IR", "VERIFY", "PASSES", "PERF_MAP", "GDB", "CHECK_BOUNDS", "TARGET")
+    done = compile_("knobs", COLUMNS="80", TXC_GDB="1")
+    assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= 80
+    named = ("NUM_THREADS", "DUMP_IR", "VERIFY", "PASSES", "PERF_MAP", "GDB = 1", "CHECK_BOUNDS", "TARGET")
     for name in (f"TXC_{n}" for n in named):
         assert name in done.stdout
+    wrong = compile_("knobs", TXC_VERIFY="maybe")
+    assert wrong.returncode == 1 and "TXC_VERIFY='maybe': it takes 0, 1, false or true" in wrong.stderr
+    assert "TXC_VERIFY = 'maybe', which it does not take\n" in wrong.stdout and "TXC_PASSES\n" in wrong.stdout
 
 
 @pytest.mark.parametrize(

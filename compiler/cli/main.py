@@ -6,7 +6,9 @@ import argparse
 import contextlib
 import difflib
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -435,16 +437,19 @@ def _status(text: str, name: str = "") -> Iterator[None]:
 
 
 def _knobs() -> int:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title="environment variables that txc reads", show_lines=True)
-    for column in ("name", "takes", "now", "what it does"):
-        table.add_column(column, overflow="fold", no_wrap=column == "name")
+    """Each variable, its text where it is set, and below it what it takes and does."""
+    width = min(shutil.get_terminal_size().columns, 100)
+    wrong = None
     for knob in knobs.KNOBS.values():
-        value = knob.get()
-        table.add_row(knob.name, knob.takes, "" if value in (None, "", 0, False) else str(value), knob.doc)
-    Console().print(table)
+        text = os.environ.get(knob.name, "").strip()
+        try:
+            knob.get()
+        except knobs.KnobError as error:
+            wrong, text = error, f"{text!r}, which it does not take"
+        print(f"{knob.name}{text and f' = {text}'}")
+        print(textwrap.fill(f"takes {knob.takes}. {knob.doc}", width, initial_indent="    ", subsequent_indent="    "))
+    if wrong is not None:
+        raise wrong
     return 0
 
 
