@@ -1,8 +1,8 @@
 """A folder of checksummed files that survives crashes and is shared by processes: what the persistent cache stands on.
 
-The folder must be the user's own, mode 0700 and no symbolic link, since what lies in it is executed.  A file is
-written under a temporary name and renamed, so that whoever looks sees all of it or nothing; there are no locks.  It is
-not synced to the disk: what a power failure tears fails its checksum, and is a miss.
+The folder must be the user's own, mode 0700 (an empty one is made so) and no symbolic link, since what lies in it is
+executed.  A file is written under a temporary name and renamed, so that whoever looks sees all of it or nothing; there
+are no locks.  It is not synced to the disk: what a power failure tears fails its checksum, and is a miss.
 """
 
 from __future__ import annotations
@@ -114,6 +114,14 @@ def _warn(text: str) -> None:
         warnings.warn(text, CacheWarning, stacklevel=2)
 
 
+def _make_private(folder: int) -> bool:
+    """Give an empty folder, as `mkdir` made it, the mode that is needed; whether it is still empty then."""
+    if os.listdir(folder):
+        return False
+    os.fchmod(folder, 0o700)
+    return not os.listdir(folder)
+
+
 class Store:
     """The files of one folder, at most `limit` bytes of them."""
 
@@ -140,7 +148,7 @@ class Store:
             found = os.fstat(folder)
             if found.st_uid != os.geteuid():
                 raise StoreError(f"{self.folder} belongs to user {found.st_uid}: set {FOLDER_VARIABLE} to one of yours")
-            if found.st_mode & 0o077:
+            if found.st_mode & 0o077 and not (create and _make_private(folder)):
                 raise StoreError(f"others may enter {self.folder}: chmod 700 {self.folder}")
             yield folder
         finally:

@@ -132,6 +132,14 @@ def test_the_folder_is_made_private(processes, folder):
     assert {stat.S_IMODE(p.stat().st_mode) for p in folder.iterdir()} == {0o600}
 
 
+def test_an_empty_folder_is_made_private(processes, folder):
+    """As `mkdir` makes one; one with content is not touched (below)."""
+    folder.mkdir()
+    folder.chmod(0o775)
+    _right(processes)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700 and _files(folder, "code")
+
+
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o705, 0o710])
 def test_a_folder_that_others_may_enter_is_not_used(processes, folder, mode):
     _right(processes)
