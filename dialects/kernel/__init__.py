@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from .compute import BOUND, CallOp, CustomOp, EmptyOp, GenericOp, ReadOp, ScatterOp, YieldOp, segments, shape_of
+from .access import BOUND, segments, shape_of
+from .body import CallOp, ReadOp, YieldOp
 from .control import ForOp, IfOp, RowGroupOp, WhileOp
+from .custom import CustomOp
+from .generic import EmptyOp, GenericOp
+from .scatter import ScatterOp
 
 __all__ = [
     "BOUND",

@@ -44,7 +44,8 @@ from ..assembly import (
 )  # fmt: skip
 from ..attributes import DimAttr, integer_attr, tensor_of
 from ..dims.dims import Dim, Sym
-from .compute import GenericOp, YieldOp, expect_block, terminator
+from .body import YieldOp, expect_block, terminator
+from .generic import GenericOp
 
 __all__ = ["ForOp", "IfOp", "RowGroupOp", "WhileOp"]
 

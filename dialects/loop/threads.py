@@ -1,4 +1,4 @@
-"""`loop.threads`: how many threads a parallel loop can be shared by."""
+"""Threads in the `loop` dialect: how many a call has, and where those of a GPU's block wait for each other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xdsl.traits import Pure
 
 from ..assembly import print_rest, read_rest
 
-__all__ = ["ThreadsOp"]
+__all__ = ["BarrierOp", "ThreadsOp"]
 
 
 @irdl_op_definition
@@ -31,3 +31,11 @@ class ThreadsOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> ThreadsOp:
         return cls.create(result_types=[i64], attributes=read_rest(parser))
+
+
+@irdl_op_definition
+class BarrierOp(IRDLOperation):
+    """All threads of the gpu_block, or of the gpu_warp, around it wait for each other and see each other's stores."""
+
+    name = "loop.barrier"
+    assembly_format = "attr-dict"

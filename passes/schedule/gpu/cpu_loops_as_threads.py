@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ....dialects import loop
 from ....dialects.attributes import BufferInfo, dims_attr, integer_attr, scalar_dtype
 from ....dialects.dims.dims import Dim, dim, minimum
-from ....dialects.kernel.compute import is_bound
+from ....dialects.kernel.access import is_bound
 from ...locations import copy_loc
 from ...memory.arena import IvRange
 from ..body import LoopWriter, buffer_info
