@@ -10,7 +10,7 @@ With ``fma``, an element ``a*b`` is combined as ``fma(a, b, accumulator)``; with
 have no fused multiply-add, the product is rounded and then combined.  Either way the factors are the elements.
 ``free``: the operation is exact (integers, min, max, and, or), so any order gives the same bits.
 ``serial``: one element after another, the first of them combined with the identity, which may then be any value: most
-scans along outer dims, and folds by functions of users.
+scans along outer dims, and reductions by functions of users.
 ``unit<block, fma>``: sums of products by matrix units, a block of products at a time, which a unit adds to the sum so
 far in an order of its own; those of a CPU take numbers below the normal ones for zeros.  The reference rounds factors
 of f32 to tf32 (a significand of 11 bits, ties away from zero), adds the products in f64 and rounds once; of f64 it
@@ -36,7 +36,7 @@ __all__ = ["CHAIN_FMA", "FREE", "SERIAL", "Order", "parse_order", "scan_order", 
 class Order:
     """`kind` is ``tree``, ``chain``, ``free``, ``serial``, ``unit`` or ``prefix``.
 
-    `product` is ``fma``, ``mul_add``, or empty where none is folded; `pieces` are those of a unit's factors.
+    `product` is ``fma``, ``mul_add``, or empty where none is summed; `pieces` are those of a unit's factors.
     """
 
     kind: str

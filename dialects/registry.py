@@ -6,7 +6,7 @@ spelling, NumPy dispatch, the interpreters, the documentation and the generated 
 A family says what an op *is* and so what passes may do with it:
 
 * `Map`        one scalar body applied to every element of operands of equal dims
-* `Reduction`  a monoid (possibly with several states and results) folded along dims in a stated order
+* `Reduction`  a monoid (possibly with several accumulators and results) along dims in a stated order
 * `Scan`       the partial results of a `Reduction` along one axis, in a stated order
 * `View`       an index map: no arithmetic, no copy of its own
 * `Composite`  written in the tensor language in terms of other ops; expanded when the graph is built
@@ -275,11 +275,12 @@ class Map(Op):
 
 
 class Reduction(Op):
-    """A fold along `dims`, which are dropped from the result (the front ends' `keepdims` adds ones back).
+    """A reduction along `dims`, which are dropped from the result (the front ends' `keepdims` adds ones back).
 
-    The fold keeps `len(states(dtype))` scalars.  Element number `k` (counted row-major along the reduced dims) enters
-    by `element`, two partial results are merged by `combine` (older first), and `finish` turns the states into the
-    op's results.  `exact` says that the merge is associative and commutative in machine arithmetic for the dtype.
+    It keeps `len(accumulators(dtype))` scalars.  Element number `k` (counted row-major along the reduced dims) is
+    mapped by `map_element`, two partial results are combined by `combine` (older first), and `finalize` turns the
+    accumulators into the op's results.  `exact` says that the combiner is associative and commutative in machine
+    arithmetic for the dtype.
     """
 
     family = "reduction"
@@ -290,21 +291,22 @@ class Reduction(Op):
     promotes: ClassVar[str] = "same"
     #: Whether an empty reduced extent has a value.
     empty: ClassVar[bool] = True
-    #: Whether `element` looks at its position `k`.
+    #: Whether `map_element` looks at its position `k`.
     indexed: ClassVar[bool] = False
 
     @classmethod
-    def states(cls, element: DType) -> tuple[DType, ...]:
+    def accumulators(cls, element: DType) -> tuple[DType, ...]:
         return (element.computes_in,)
 
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
-        """The value each state starts from; combining it changes no state that a fold reaches, bit for bit."""
+        """The value each accumulator starts from; combining it changes no accumulator that a reduction reaches, bit for
+        bit."""
         raise NotImplementedError
 
     @classmethod
-    def element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
-        """The states of a run of one element; `k` (i64) is its number along the reduced extent."""
+    def map_element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
+        """The accumulators of one element; `k` (i64) is its number along the reduced extent."""
         return (b.cast(x, x.dtype.computes_in),)
 
     @classmethod
@@ -312,8 +314,8 @@ class Reduction(Op):
         raise NotImplementedError
 
     @classmethod
-    def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
-        return tuple(b.cast(s, d) for s, d in zip(states, cls.result_dtypes(element)))
+    def finalize(cls, b: ScalarBuilder, accumulators: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
+        return tuple(b.cast(s, d) for s, d in zip(accumulators, cls.result_dtypes(element)))
 
     @classmethod
     def result_dtypes(cls, element: DType) -> tuple[DType, ...]:
@@ -367,7 +369,7 @@ class Scan(Op):
     by: ClassVar[str]
 
     @classmethod
-    def fold(cls) -> type[Reduction]:
+    def reduction(cls) -> type[Reduction]:
         found = find_op(cls.by)
         assert issubclass(found, Reduction)
         return found
@@ -375,12 +377,14 @@ class Scan(Op):
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
         """What the scan starts from: combining it with an element gives the element, bit for bit."""
-        return cls.fold().identity(element)
+        return cls.reduction().identity(element)
 
     @classmethod
-    def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType, exclusive: bool) -> tuple[Value, ...]:
-        """The result of a partial fold; with `exclusive` the first one is the identity."""
-        return cls.fold().finish(b, states, element)
+    def finalize(
+        cls, b: ScalarBuilder, accumulators: tuple[Value, ...], element: DType, exclusive: bool
+    ) -> tuple[Value, ...]:
+        """The result of a partial reduction; with `exclusive` the first one is the identity."""
+        return cls.reduction().finalize(b, accumulators, element)
 
     @classmethod
     def order(cls, operand: TensorType, along: int) -> Order:
@@ -390,14 +394,14 @@ class Scan(Op):
     @classmethod
     def infer(cls, operands: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
         (operand,) = operands
-        fold = cls.fold()
-        if operand.dtype.kind not in fold.dtypes:
+        reduction = cls.reduction()
+        if operand.dtype.kind not in reduction.dtypes:
             raise OpError(
                 f"{cls.name} is not defined on {operand.dtype}",
-                f"it takes {', '.join(sorted(fold.dtypes))} tensors",
+                f"it takes {', '.join(sorted(reduction.dtypes))} tensors",
                 "TX0112",
             )
-        return (operand.with_dtype(fold.result_dtypes(operand.dtype)[0]),)
+        return (operand.with_dtype(reduction.result_dtypes(operand.dtype)[0]),)
 
     @classmethod
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
@@ -407,7 +411,7 @@ class Scan(Op):
             found = cls.numpy(wide, axis=attrs["axis"], dtype=wide.dtype)
         if attrs["exclusive"]:
             moved = np.moveaxis(found, attrs["axis"], 0)
-            first = np.full_like(moved[:1], cls.fold().identity(dtype(x.dtype))[0])
+            first = np.full_like(moved[:1], cls.reduction().identity(dtype(x.dtype))[0])
             found = np.moveaxis(np.concatenate([first, moved[:-1]])[: len(moved)], 0, attrs["axis"])
         return (found.astype(x.dtype, copy=False),)
 

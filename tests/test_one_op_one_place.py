@@ -136,7 +136,7 @@ class SumAndSquares(Reduction):
     dtypes = frozenset({"float"})
 
     @classmethod
-    def states(cls, element):
+    def accumulators(cls, element):
         return (element.computes_in,) * 2
 
     @classmethod
@@ -144,7 +144,7 @@ class SumAndSquares(Reduction):
         return (-0.0, -0.0)
 
     @classmethod
-    def element(cls, b, x, k):
+    def map_element(cls, b, x, k):
         return (x, x * x)
 
     @classmethod

@@ -304,7 +304,7 @@ class _Fused(Text):
         return [self.of(v) for v in op.combiner.block.last_op.operands]
 
     def reduction(self, op: GenericOp, outs: list[str], types: list[str], maps: list[list[str]]) -> list[str]:
-        """The fold over tensors of states, then `finish` in a nest of its own."""
+        """The reduction to tensors of accumulators, then the epilogue in a nest of its own."""
         assert op.identity is not None
         parallel = op.extents.data[: op.n_parallel]
         everywhere = [f"d{i}" for i in range(op.n_parallel)]

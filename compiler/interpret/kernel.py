@@ -1,7 +1,7 @@
 """Runs the stages `fused` (kernels on tensors) and `buffers` (kernels on memory).
 
 A nest is one evaluation of its body on whole arrays: iterators are index arrays, inputs are gathered through their
-maps, results scattered.  Reductions fold in exactly their order.
+maps, results scattered.  Reductions keep exactly their order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...dialects.kernel import CustomOp, EmptyOp, ForOp, GenericOp, IfOp, RowGro
 from .custom import run_custom
 from .frame import Frame, with_op_context
 from .memory import Arena, Memory, evaluate, uninitialized
-from .reduction_order import States, fold, scan
+from .reduction_order import Accumulators, reduce_in_order, scan
 from .scalar_ops import InterpretError, literal
 from .setup import enter, function_of
 
@@ -237,34 +237,34 @@ class _Kernels:
 
     def reduce(self, frame: Frame, op: GenericOp, count: int) -> tuple[Array, ...]:
         assert op.order is not None
-        identity, element, combine = self.folding(frame, op)
-        states = fold(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
+        identity, element, combine = self.reduction_parts(frame, op)
+        accumulators = reduce_in_order(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
         more = self.inputs(frame, op, len(op.ins) - op.n_epilogue_inputs, len(op.ins))
-        return frame.run_body(op.epilogue.block, [*states, *more])
+        return frame.run_body(op.epilogue.block, [*accumulators, *more])
 
     def scan(self, frame: Frame, op: GenericOp, count: int) -> tuple[Frame, tuple[Array, ...]]:
         """The results at every point along the axis, and the frame in which that is one more axis."""
         assert op.order is not None and op.scan is not None
-        identity, element, combine = self.folding(frame, op)
+        identity, element, combine = self.reduction_parts(frame, op)
         exclusive = op.scan.data == "exclusive"
-        states, _ = scan(op.order.data, count, element, combine, identity, identity, frame.batch, exclusive)
+        accumulators, _ = scan(op.order.data, count, element, combine, identity, identity, frame.batch, exclusive)
         inner = frame.bind_axis(Sym(f"d{op.n_parallel}"), np.arange(count))
         posts = self.inputs(inner, op, len(op.ins) - op.n_epilogue_inputs, len(op.ins))
-        return inner, inner.run_body(op.epilogue.block, [*states, *posts])
+        return inner, inner.run_body(op.epilogue.block, [*accumulators, *posts])
 
-    def folding(
+    def reduction_parts(
         self, frame: Frame, op: GenericOp
-    ) -> tuple[list[Any], Callable[[Array], States], Callable[[States, States], States]]:
-        """The identity, the elements and the merge of a nest that folds, in a frame of its parallel iterators."""
+    ) -> tuple[list[Any], Callable[[Array], Accumulators], Callable[[Accumulators, Accumulators], Accumulators]]:
+        """The identity, the elements and the combiner of a reduction, in a frame of its parallel iterators."""
         assert op.identity is not None
         reduced, posted = Sym(f"d{op.n_parallel}"), len(op.ins) - op.n_epilogue_inputs
 
-        def element(ks: Array) -> States:
+        def element(ks: Array) -> Accumulators:
             inner = frame.fork(batch=(len(ks), *frame.batch))
             inner.env[reduced] = ks
             return inner.run_body(op.body.block, self.inputs(inner, op, 0, posted))
 
-        def combine(older: States, newer: States) -> States:
+        def combine(older: Accumulators, newer: Accumulators) -> Accumulators:
             return frame.run_body(op.combiner.block, older + newer)
 
         return [literal(i) for i in op.identity.data], element, combine

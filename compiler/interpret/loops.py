@@ -39,7 +39,7 @@ from ...dialects.matrix_units import GRANULE, LINE, Piece
 from ...dialects.types import DTYPES
 from .frame import Frame, with_op_context
 from .memory import Arena, evaluate
-from .reduction_order import fold, scan, unit_sum
+from .reduction_order import reduce_in_order, scan, unit_sum
 from .scalar_ops import InterpretError, literal
 from .setup import enter, function_of
 
@@ -232,18 +232,20 @@ def _reduce(frame: Frame, op: ReduceOp) -> None:
     lower, upper, _ = _bounds(frame, op)
     counts = np.maximum(0, np.asarray(upper - lower))
     results: list[Array] | None = None
-    # An order depends on the number of elements: points of the batch that have another number fold on their own.
+    # An order depends on the number of elements: points of the batch that have another number are reduced separately.
     for count in np.unique(counts) if counts.ndim else [counts]:
         inner = frame.masked(counts == count) if counts.ndim else frame.fork()
         if inner is None:
             continue
-        states = _fold(inner, op, lower, int(count))
-        results = [_chosen(inner.active, s, r) for s, r in zip(states, results)] if results else list(states)
+        accumulators = _reduce_range(inner, op, lower, int(count))
+        results = (
+            [_chosen(inner.active, s, r) for s, r in zip(accumulators, results)] if results else list(accumulators)
+        )
     assert results is not None, "an active frame has a point with some number of elements"
     frame.values.update(zip(op.outs, results, strict=True))
 
 
-def _fold(frame: Frame, op: ReduceOp, lower: Any, count: int) -> tuple[Array, ...]:
+def _reduce_range(frame: Frame, op: ReduceOp, lower: Any, count: int) -> tuple[Array, ...]:
     def element(ks: Array) -> tuple[Array, ...]:
         inner = frame.fork(batch=(len(ks), *frame.batch))
         inner.env[op.symbol] = lower + ks
@@ -253,7 +255,7 @@ def _fold(frame: Frame, op: ReduceOp, lower: Any, count: int) -> tuple[Array, ..
         return frame.run_body(op.combiner.block, older + newer)
 
     identity = [literal(i) for i in op.identity.data]
-    return fold(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
+    return reduce_in_order(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
 
 
 def _mma(frame: Frame, op: MmaOp) -> None:

@@ -1,4 +1,4 @@
-"""The reference of `dialects.order`: an ordered fold on NumPy arrays, vectorised over everything but the order."""
+"""The reference of `dialects.order`: an ordered reduction on NumPy arrays, vectorised over everything but the order."""
 
 from __future__ import annotations
 
@@ -12,31 +12,32 @@ from ...dialects.order import Order
 from ...dialects.types import DTYPES
 from ...runtime import fma
 
-__all__ = ["States", "fold", "scan", "unit_sum"]
+__all__ = ["Accumulators", "reduce_in_order", "scan", "unit_sum"]
 
 Array = np.ndarray[Any, Any]
-States = tuple[Array, ...]
+Accumulators = tuple[Array, ...]
 
 #: A free order is exact, so any order will do: one that is all lanes.
 _FREE = Order("tree", 1024, 1024)
-#: Elements computed at once; blocks are folded side by side up to this many.
+#: Elements computed at once; blocks are reduced side by side up to this many.
 _BATCH = 1 << 20
 
 
-def fold(
+def reduce_in_order(
     order: Order,
     count: int,
     element: Callable[[Array], Sequence[Any]],
-    combine: Callable[[States, States], States],
+    combine: Callable[[Accumulators, Accumulators], Accumulators],
     identity: Sequence[Any],
     batch: tuple[int, ...] = (),
     fma: Callable[[Array, Array, Array], Array] | None = None,
-) -> States:
-    """Fold elements ``0 … count-1`` and give the final states, each of shape `batch`.
+) -> Accumulators:
+    """Reduce elements ``0 … count-1`` and give the final accumulators, each of shape `batch`.
 
-    `element(ks)` takes an int64 array of shape ``(n, 1, …, 1)`` (rank ``1 + len(batch)``) and gives one array a state
-    (two factors where `order.product`), broadcastable to ``(n, *batch)``.  `combine(older, newer)` merges states of
-    equal shape.  `fma(a, b, accumulator)` is needed where it is `fma`.  Without elements the result is the identity.
+    `element(ks)` takes an int64 array of shape ``(n, 1, …, 1)`` (rank ``1 + len(batch)``) and gives one array an
+    accumulator (two factors where `order.product`), broadcastable to ``(n, *batch)``.  `combine(older, newer)` merges
+    accumulators of equal shape.  `fma(a, b, accumulator)` is needed where it is `fma`.  Without elements the result is
+    the identity.
     """
     if order.kind == "unit" and order.product:
         return (_by_unit(order, count, element, identity, batch),)
@@ -47,26 +48,26 @@ def fold(
     points = max(1, int(np.prod(batch)))
     group = max(1, _BATCH // (order.lanes * points)) * order.block
 
-    def enter(states: States, ks: Array) -> States:
-        """`states` (blocks, width, *batch) with the elements `ks` (blocks, width) taken in."""
+    def enter(accumulators: Accumulators, ks: Array) -> Accumulators:
+        """`accumulators` (blocks, width, *batch) with the elements `ks` (blocks, width) taken in."""
         given = element(ks.reshape((-1, *(1,) * len(batch))))
         values = tuple(np.broadcast_to(np.asarray(e), (ks.size, *batch)).reshape(*ks.shape, *batch) for e in given)
         if not order.product:
-            return combine(states, values)
+            return combine(accumulators, values)
         a, b = values
         if order.product == "mul_add":
-            return combine(states, (a * b,))
+            return combine(accumulators, (a * b,))
         assert fma is not None
-        return (fma(a, b, states[0]),)
+        return (fma(a, b, accumulators[0]),)
 
     total = _Blocks(order, combine)
     for first in range(0, count, group):
         whole = min(group, count - first) // order.block
         if whole:
-            total.add(_fold_blocks(order, first, whole, order.block, enter, combine, identity, batch))
+            total.add(_reduce_blocks(order, first, whole, order.block, enter, combine, identity, batch))
         rest = min(group, count - first) - whole * order.block
         if rest:
-            total.add(_fold_blocks(order, first + whole * order.block, 1, rest, enter, combine, identity, batch))
+            total.add(_reduce_blocks(order, first + whole * order.block, 1, rest, enter, combine, identity, batch))
     return total.result() or tuple(np.broadcast_to(np.asarray(i), batch) for i in identity)
 
 
@@ -121,50 +122,54 @@ def _in_format(x: Array) -> Array:
     return np.where(np.isfinite(x), rounded, x)
 
 
-def _fold_blocks(
+def _reduce_blocks(
     order: Order,
     first: int,
     blocks: int,
     length: int,
-    enter: Callable[[States, Array], States],
-    combine: Callable[[States, States], States],
+    enter: Callable[[Accumulators, Array], Accumulators],
+    combine: Callable[[Accumulators, Accumulators], Accumulators],
     identity: Sequence[Any],
     batch: tuple[int, ...],
-) -> States:
-    """The states of `blocks` runs of `length` elements that start a block apart: shape ``(blocks, *batch)``."""
+) -> Accumulators:
+    """The accumulators of `blocks` runs of `length` elements that start a block apart: shape ``(blocks, *batch)``."""
     lanes = order.lanes
     starts = first + order.block * np.arange(blocks)[:, None]
-    states: States = tuple(np.broadcast_to(np.asarray(i), (blocks, lanes, *batch)) for i in identity)
+    accumulators: Accumulators = tuple(np.broadcast_to(np.asarray(i), (blocks, lanes, *batch)) for i in identity)
     for step in range(0, length, lanes):
         width = min(lanes, length - step)
-        entered = enter(tuple(s[:, :width] for s in states), starts + (step + np.arange(width)))
+        entered = enter(tuple(s[:, :width] for s in accumulators), starts + (step + np.arange(width)))
         if width < lanes:
-            entered = tuple(np.concatenate([new, old[:, width:]], axis=1) for new, old in zip(entered, states))
-        states = entered
+            entered = tuple(np.concatenate([new, old[:, width:]], axis=1) for new, old in zip(entered, accumulators))
+        accumulators = entered
     while lanes > 1:
         lanes //= 2
-        states = combine(tuple(s[:, :lanes] for s in states), tuple(s[:, lanes : 2 * lanes] for s in states))
-    return tuple(s[:, 0] for s in states)
+        accumulators = combine(
+            tuple(s[:, :lanes] for s in accumulators), tuple(s[:, lanes : 2 * lanes] for s in accumulators)
+        )
+    return tuple(s[:, 0] for s in accumulators)
 
 
 def scan(
     order: Order,
     count: int,
     element: Callable[[Array], Sequence[Any]],
-    combine: Callable[[States, States], States],
+    combine: Callable[[Accumulators, Accumulators], Accumulators],
     identity: Sequence[Any],
     inits: Sequence[Any],
     batch: tuple[int, ...] = (),
     exclusive: bool = False,
-) -> tuple[States, States]:
-    """The partial folds of elements ``0 … count-1``, each state of shape ``(count, *batch)``, and the last states.
+) -> tuple[Accumulators, Accumulators]:
+    """The partial results of elements ``0 … count-1``, each accumulator of shape ``(count, *batch)``, and the last
+    accumulators.
 
-    Arguments as of `fold`; the scan starts from `inits`.  With `exclusive` partial fold `k` is that before element `k`.
+    Arguments as of `reduce_in_order`; the scan starts from `inits`.  With `exclusive` partial result `k` is that before
+    element `k`.
     """
     given = element(np.arange(count, dtype=np.int64).reshape((-1, *(1,) * len(batch)))) if count else identity
     elements = tuple(np.broadcast_to(np.asarray(e), (count, *batch)) for e in given)
     start = tuple(np.broadcast_to(np.asarray(i), (1, *batch)) for i in inits)
-    found: list[States] = []
+    found: list[Accumulators] = []
     last = start
     step = 1 if order.kind == "serial" else order.block
     for first in range(0, count, step):
@@ -181,9 +186,12 @@ def scan(
 
 
 def _prefixes(
-    lanes: int, block: States, combine: Callable[[States, States], States], identity: Sequence[Any]
-) -> States:
-    """One block's partial folds: runs of `lanes` elements by doubling, then chained."""
+    lanes: int,
+    block: Accumulators,
+    combine: Callable[[Accumulators, Accumulators], Accumulators],
+    identity: Sequence[Any],
+) -> Accumulators:
+    """One block's partial results: runs of `lanes` elements by doubling, then chained."""
 
     def filled(like: Array, length: int, value: Any) -> Array:
         return np.full((length, *like.shape[1:]), value, like.dtype)
@@ -197,7 +205,7 @@ def _prefixes(
         shifted = tuple(np.concatenate([filled(x, step, i), x[:-step]]) for x, i in zip(local, identity))
         local = combine(shifted, local)
         step *= 2
-    chained: list[States] = []
+    chained: list[Accumulators] = []
     carried = tuple(filled(x[:1, 0], 1, i) for x, i in zip(local, identity))
     for run in range(runs):
         here = tuple(x[:, run] for x in local)
@@ -207,25 +215,25 @@ def _prefixes(
 
 
 class _Blocks:
-    """Combines the blocks' states: a binary counter, or one after another for a chain."""
+    """Combines the blocks' accumulators: a binary counter, or one after another for a chain."""
 
-    def __init__(self, order: Order, combine: Callable[[States, States], States]):
+    def __init__(self, order: Order, combine: Callable[[Accumulators, Accumulators], Accumulators]):
         self.chain = order.kind == "chain"
         self.combine = combine
-        self.waiting: list[tuple[int, States]] = []
+        self.waiting: list[tuple[int, Accumulators]] = []
 
-    def add(self, blocks: States) -> None:
+    def add(self, blocks: Accumulators) -> None:
         for b in range(blocks[0].shape[0]):
-            size, states = 1, tuple(s[b] for s in blocks)
+            size, accumulators = 1, tuple(s[b] for s in blocks)
             while self.waiting and (self.chain or self.waiting[-1][0] == size):
                 older_size, older = self.waiting.pop()
-                size, states = size + older_size, self.combine(older, states)
-            self.waiting.append((size, states))
+                size, accumulators = size + older_size, self.combine(older, accumulators)
+            self.waiting.append((size, accumulators))
 
-    def result(self) -> States | None:
+    def result(self) -> Accumulators | None:
         if not self.waiting:
             return None
-        _, states = self.waiting.pop()
+        _, accumulators = self.waiting.pop()
         while self.waiting:
-            states = self.combine(self.waiting.pop()[1], states)
-        return states
+            accumulators = self.combine(self.waiting.pop()[1], accumulators)
+        return accumulators

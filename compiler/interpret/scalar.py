@@ -100,36 +100,36 @@ def evaluate(decl: type[Op], arrays: Sequence[Array], attrs: dict[str, Any]) -> 
     with np.errstate(all="ignore"):
         if issubclass(bound, Map):
             return (b.array(bound.build(b, *map(b.value, arrays), **attrs)),)
-        return _folded(b, bound, arrays[0], attrs)
+        return _reduced(b, bound, arrays[0], attrs)
 
 
-def _folded(b: NumpyScalarBuilder, decl: type[Reduction] | type[Scan], x: Array, attrs: dict[str, Any]) -> Any:
-    """A reduction or scan by its element, merge and finish, in its order."""
-    fold = decl.fold() if issubclass(decl, Scan) else decl
+def _reduced(b: NumpyScalarBuilder, decl: type[Reduction] | type[Scan], x: Array, attrs: dict[str, Any]) -> Any:
+    """A reduction or scan by its `map_element`, `combine` and `finalize`, in its order."""
+    reduce_in_order = decl.reduction() if issubclass(decl, Scan) else decl
     dims = (attrs["axis"],) if issubclass(decl, Scan) else attrs["dims"]
-    element, kinds = dtype(x.dtype), fold.states(dtype(x.dtype))
+    element, kinds = dtype(x.dtype), reduce_in_order.accumulators(dtype(x.dtype))
     kept = [d for d in range(x.ndim) if d not in dims]
     rows = x.transpose([*dims, *kept]).reshape([math.prod(x.shape[d] for d in dims), *(x.shape[d] for d in kept)])
 
-    def values(states: Sequence[Array]) -> tuple[Value, ...]:
-        return tuple(Value(b, np.asarray(s), kind) for s, kind in zip(states, kinds, strict=True))
+    def values(accumulators: Sequence[Array]) -> tuple[Value, ...]:
+        return tuple(Value(b, np.asarray(s), kind) for s, kind in zip(accumulators, kinds, strict=True))
 
     def enter(ks: Array) -> tuple[Array, ...]:
-        return tuple(v.ref for v in fold.element(b, b.value(rows[ks.reshape(-1)]), b.value(ks)))
+        return tuple(v.ref for v in reduce_in_order.map_element(b, b.value(rows[ks.reshape(-1)]), b.value(ks)))
 
     def merge(older: Sequence[Array], newer: Sequence[Array]) -> tuple[Array, ...]:
-        return tuple(v.ref for v in fold.combine(b, values(older), values(newer)))
+        return tuple(v.ref for v in reduce_in_order.combine(b, values(older), values(newer)))
 
     operand, batch = tensor_type(element, x.shape), rows.shape[1:]
     start = [b.literal(v, kind).ref for v, kind in zip(decl.identity(element), kinds, strict=True)]
     if issubclass(decl, Scan):
         exclusive = attrs["exclusive"]
         order = decl.order(operand, attrs["axis"])
-        states, _ = ordered.scan(order, len(rows), enter, merge, start, start, batch, exclusive)
-        found = (b.array(v) for v in decl.finish(b, values(states), element, exclusive))
+        accumulators, _ = ordered.scan(order, len(rows), enter, merge, start, start, batch, exclusive)
+        found = (b.array(v) for v in decl.finalize(b, values(accumulators), element, exclusive))
         return tuple(np.moveaxis(a, 0, attrs["axis"]) for a in found)
-    states = ordered.fold(decl.order(operand, dims), len(rows), enter, merge, start, batch)
-    return tuple(b.array(v) for v in decl.finish(b, values(states), element))
+    accumulators = ordered.reduce_in_order(decl.order(operand, dims), len(rows), enter, merge, start, batch)
+    return tuple(b.array(v) for v in decl.finalize(b, values(accumulators), element))
 
 
 def cast_array(x: Array, to: DType) -> Array:

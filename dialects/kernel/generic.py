@@ -189,12 +189,12 @@ class GenericOp(IRDLOperation):
         arguments, maps = (*self.body.block.args,), self.maps_in()
         printer.print_string(f" over {iterators_text(self.extents.data[: self.n_parallel])}")
         if self.order is not None and self.identity is not None:
-            states = self.combiner.block.args[: len(self.identity.data)]
-            arguments += self.epilogue.block.args[len(states) :]
+            accumulators = self.combiner.block.args[: len(self.identity.data)]
+            arguments += self.epilogue.block.args[len(accumulators) :]
             printer.print_string(f" scan {self.scan.data} " if self.scan is not None else " reduce ")
             printer.print_string(f"{iterators_text(self.extents.data[self.n_parallel :], self.n_parallel)} order ")
             printer.print_string(f"{self.order.data} init ")
-            print_constants(printer, self.identity.data, [s.type for s in states])
+            print_constants(printer, self.identity.data, [s.type for s in accumulators])
         accesses = list(zip(arguments, self.ins, maps, strict=True))
         for name, part in (("in", accesses[:entering]), ("epilogue_inputs", accesses[entering:])):
             if part:
@@ -231,7 +231,7 @@ class GenericOp(IRDLOperation):
             return parser._parse_generic_operation(cls)  # type: ignore[return-value]
         extents = read_iterators(parser)
         attributes: dict[str, Attribute] = {"parallel": integer_attr(len(extents))}
-        scan, states = word(parser, "scan"), []
+        scan, accumulators = word(parser, "scan"), []
         if scan:
             attributes["scan"] = string_attr(parser.parse_identifier())
         if scan or word(parser, "reduce"):
@@ -239,7 +239,7 @@ class GenericOp(IRDLOperation):
             parser.parse_keyword("order")
             attributes["order"] = read_order(parser)
             parser.parse_keyword("init")
-            attributes["identity"], states = read_constants(parser)
+            attributes["identity"], accumulators = read_constants(parser)
         accesses = [read_accesses(parser, extents) if word(parser, name) else [] for name in ("in", "epilogue_inputs")]
         outs, result_types, out_maps = read_outputs(parser, extents)
         entering, finishing = ([name for name, _, _ in part] for part in accesses)
@@ -253,11 +253,11 @@ class GenericOp(IRDLOperation):
         }
         attributes |= read_rest(parser, header=True)
         regions = [read_region(parser, entering, YieldOp), Region(), Region()]
-        if states:
+        if accumulators:
             parser.parse_keyword("combine")
-            regions[1] = read_region(parser, arguments_of(parser, states * 2, "combine"), YieldOp)
+            regions[1] = read_region(parser, arguments_of(parser, accumulators * 2, "combine"), YieldOp)
             parser.parse_keyword("epilogue")
-            regions[2] = read_region(parser, arguments_of(parser, states, "epilogue") + finishing, YieldOp)
+            regions[2] = read_region(parser, arguments_of(parser, accumulators, "epilogue") + finishing, YieldOp)
         return cls.create(operands=[*ins, *outs], result_types=result_types, attributes=attributes, regions=regions)
 
     def verify_(self) -> None:
@@ -294,8 +294,8 @@ class GenericOp(IRDLOperation):
             return
         assert self.identity is not None and self.order is not None
         yielded = [v.type for v in terminator(self.body.block, "body").values]
-        states = yielded[: len(self.identity.data)]
-        if yielded != states * (2 if self.order.data.product else 1):
-            raise VerifyException("the body yields one value a state (two factors with an order of products)")
-        expect_block(self.combiner.block, states * 2, states, "combiner")
-        expect_block(self.epilogue.block, states + finishing, targets, "epilogue")
+        accumulators = yielded[: len(self.identity.data)]
+        if yielded != accumulators * (2 if self.order.data.product else 1):
+            raise VerifyException("the body yields one value an accumulator (two factors with an order of products)")
+        expect_block(self.combiner.block, accumulators * 2, accumulators, "combiner")
+        expect_block(self.epilogue.block, accumulators + finishing, targets, "epilogue")

@@ -40,9 +40,10 @@ __all__ = ["ReduceOp", "ScanOp"]
 class ReduceOp(Ranged):
     """An ordered reduction over ``lower <= iv < upper`` (step 1) into `len(identity)` accumulators (`dialects.order`).
 
-    Region 0 yields an element's states (with an ``fma`` order: two factors); region 1 combines ``(older…, newer…)``.
-    ``vector`` lanes of the order's virtual lanes run as one machine vector; with ``cooperative`` all threads of the
-    gpu_block or gpu_warp that it is in fold together, and all get the results: schedules, never a change of result.
+    Region 0 yields an element's accumulators (with an ``fma`` order: two factors); region 1 combines ``(older…,
+    newer…)``.  ``vector`` lanes of the order's virtual lanes run as one machine vector; with ``cooperative`` all
+    threads of the gpu_block or gpu_warp that it is in share the reduction, and all get the results: schedules, never a
+    change of result.
     """
 
     name = "loop.reduce"
@@ -79,7 +80,7 @@ class ReduceOp(Ranged):
         Operation.__init__(self, result_types=list(types), attributes=attributes, regions=regions)
 
     def block_bytes(self, threads: int) -> int:
-        """The block memory in which the warps of a block of so many threads hand each other what they fold."""
+        """The shared memory in which the warps of a block of so many threads exchange accumulators."""
         around = parallel_around(self)
         if self.cooperative is None or around != "gpu_block" or threads <= 32:
             return 0
@@ -122,23 +123,24 @@ class ReduceOp(Ranged):
             raise VerifyException("a cooperative reduction stands in a gpu_block or gpu_warp, whose threads share it")
         types = tuple(r.type for r in self.outs)
         if len(self.identity.data) != len(types) or not types:
-            raise VerifyException("one identity a state, and at least one state")
+            raise VerifyException("one identity an accumulator, and at least one accumulator")
         order = self.order.data
         if order.product and len(types) != 1:
-            raise VerifyException(f"an order with {order.product} has one state")
+            raise VerifyException(f"an order with {order.product} has one accumulator")
         expect_yield(self, 0, types * 2 if order.product else types)
         if tuple(a.type for a in self.combiner.block.args) != types * 2:
-            raise VerifyException("the combiner takes the older states, then the newer")
+            raise VerifyException("the combiner takes the older accumulators, then the newer")
         expect_yield(self, 1, types)
 
 
 @irdl_op_definition
 class ScanOp(Ranged):
-    """The partial results of an ordered fold over ``lower <= iv < upper`` (step 1), which starts from `inits`.
+    """The partial results of an ordered reduction over ``lower <= iv < upper`` (step 1), which starts from `inits`.
 
-    Region 0 yields an element's states; region 1 combines ``(older…, newer…)``; region 2 takes the states at each
-    element, of those up to it or with ``exclusive`` of those before it, and stores what is made of them.  The results
-    are the states after the last element, `inits` where there is none.  The order is ``prefix`` (see `dialects.order`).
+    Region 0 yields an element's accumulators; region 1 combines ``(older…, newer…)``; region 2 takes the accumulators
+    at each element, of those up to it or with ``exclusive`` of those before it, and stores the results.  The results
+    are the accumulators after the last element, `inits` where there is none.  The order is ``prefix`` (see
+    `dialects.order`).
     """
 
     name = "loop.scan"
@@ -217,7 +219,7 @@ class ScanOp(Ranged):
         self.verify_range()
         types = tuple(v.type for v in self.inits)
         if len(self.identity.data) != len(types) or not types or tuple(r.type for r in self.outs) != types:
-            raise VerifyException("one initial value, one identity and one result a state, and at least one state")
+            raise VerifyException("one initial value, identity and result an accumulator, and at least one accumulator")
         if self.order.data.kind != "prefix":
             raise VerifyException(f"the order of {self.name} is prefix<block, lanes>, not {self.order.data}")
         for region, (given, yielded) in enumerate((((), types), (types * 2, types), (types, ()))):

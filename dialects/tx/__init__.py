@@ -102,7 +102,7 @@ class MapOp(PlainOp):
 
 
 class ReductionOp(PlainOp):
-    """A fold along `dims`, in the stated `order`."""
+    """A reduction along `dims`, in the stated `order`."""
 
     @property
     def dims(self) -> tuple[int, ...]:
@@ -118,7 +118,7 @@ class ReductionOp(PlainOp):
 
 
 class ScanOp(ReductionOp):
-    """The partial results of a fold along `axis`, in the stated `order`."""
+    """The partial results of a reduction along `axis`, in the stated `order`."""
 
     @property
     def dims(self) -> tuple[int, ...]:
@@ -296,8 +296,8 @@ def contract_order(
 ) -> Order:
     """Exact types: free.  One FMA chain where both operands have free dims, else a sum's order with FMA.
 
-    The sum is that of the operand with free dims: a vector times a matrix folds along an outer dim.  With `slides` the
-    sums are over windows.
+    The sum is that of the operand with free dims: a vector times a matrix is reduced along an outer dim.  With `slides`
+    the sums are over windows.
     """
     a, b = operands
     if a.dtype.is_integer or a.dtype.kind == "bool":
@@ -311,13 +311,13 @@ def contract_order(
     return Order(base.kind, base.block, base.lanes, "fma")
 
 
-def slides(value: SSAValue, folded: Sequence[int]) -> bool:
-    """Whether a fold along the dims `folded` is over windows, which views of what is stored made.
+def slides(value: SSAValue, reduced: Sequence[int]) -> bool:
+    """Whether a reduction along the dims `reduced` is over windows, which views of what is stored made.
 
     Results then are neighbours in memory as well as the elements of one: one chain a result, vectors across results.
     """
     index = identity_map(tensor_of(value.type).dims)
-    symbols = {iterators(index.rank)[i].symbol for i in folded}
+    symbols = {iterators(index.rank)[i].symbol for i in reduced}
     while isinstance(op := value.owner, ViewOp | EvalOp):
         if isinstance(op, ViewOp):
             for expr in index.exprs[: op.decl.window_dims(op.params)]:  # type: ignore[attr-defined]

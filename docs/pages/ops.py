@@ -84,7 +84,7 @@ def _parameters(op: type[Op]) -> str:
 
 
 def dtypes(op: type[Op]) -> str:
-    kinds: Any = getattr(op.fold() if issubclass(op, Scan) else op, "dtypes", None)
+    kinds: Any = getattr(op.reduction() if issubclass(op, Scan) else op, "dtypes", None)
     return "any" if kinds is None else ", ".join(k for k in ("bool", "int", "uint", "float") if k in kinds)
 
 

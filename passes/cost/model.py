@@ -420,7 +420,7 @@ class CostModel:
         """
         return copies if repeats > self.machine.vector_registers / 2 else max(1, round(copies / repeats)) * repeats
 
-    def accumulators(self, operations: int, width: int, states: int = 1, shared: bool = False) -> int:
+    def accumulators(self, operations: int, width: int, count: int = 1, shared: bool = False) -> int:
         """Vectors of adjacent results that are reduced at the same time, each with so many accumulators.
 
         A cheap reduction uses all registers for accumulators: the wider the tile of each row, the better the use of
@@ -429,22 +429,22 @@ class CostModel:
         """
         registers = int(self.machine.vector_registers)
         if operations <= registers / 8:
-            kept = registers // 8 if shared else 0
-            return max(1, (registers - kept) // states)
+            reserved = registers // 8 if shared else 0
+            return max(1, (registers - reserved) // count)
         return max(1, min(registers // 2, self.results_in_flight // width, _LONGEST_COPIED // operations))
 
-    def max_transposed_row(self, merge: float, states: int, turned: int, along: int, across: int) -> int:
+    def max_transposed_row(self, combine: float, accumulators: int, transposed: int, along: int, across: int) -> int:
         """The length of the longest rows that are reduced by vectors of `across` rows instead of `along` each.
 
         At the end of a row its lanes, of four vectors, are combined by halves: each step shuffles the accumulators and
-        combines them, with so many operations.  The `turned` operands of a tile are shuffled once for each halving of
-        its rows, on one of the two arithmetic ports.  0 where only rows of a few tiles would gain: less than a second
-        version of the loops takes to compile.
+        combines them, with so many operations.  The `transposed` operands of a tile are shuffled once for each halving
+        of its rows, on one of the two arithmetic ports.  0 where only rows of a few tiles would gain: less than a
+        second version of the loops takes to compile.
         """
         if min(along, across) < 2:
             return 0
-        ends = (math.log2(along) + 2) * (merge + states)
-        longest = int(ends * across / (2 * math.log2(across) * turned))
+        ends = (math.log2(along) + 2) * (combine + accumulators)
+        longest = int(ends * across / (2 * math.log2(across) * transposed))
         return longest if longest >= _FEW_TILES * across else 0
 
     def lanes_per_pass(self, operations: int) -> int:

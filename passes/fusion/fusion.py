@@ -258,11 +258,11 @@ def build_single_reduction(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue
     where = dict(zip(kept, free)) | dict(zip(reduced, unravel(k, [operand.dims[i] for i in reduced])))
     x = nest.inline(op.operands[0], nest.index([where[i] for i in range(operand.rank)]))
     b = nest.builder
-    elements = decl.element(b, x, b.index(k)) if decl.indexed else decl.element(b, x, x)
-    states = list(zip(decl.identity(operand.dtype), decl.states(operand.dtype), strict=True))
+    elements = decl.map_element(b, x, b.index(k)) if decl.indexed else decl.map_element(b, x, x)
+    accumulators = list(zip(decl.identity(operand.dtype), decl.accumulators(operand.dtype), strict=True))
     return _build_reduction(
-        nest, op, states, elements, op.order, decl.combine,
-        lambda b, folded: decl.finish(b, folded, operand.dtype), epilogue, free,
+        nest, op, accumulators, elements, op.order, decl.combine,
+        lambda b, finals: decl.finalize(b, finals, operand.dtype), epilogue, free,
     )  # fmt: skip
 
 
@@ -280,16 +280,16 @@ def build_scan(scope: _Scope, op: tx.ScanOp, epilogue: SSAValue | None = None) -
     """``tx.cumsum`` and kin: parallel iterators for the other dims, the last one along the axis."""
     decl = op.bound
     assert issubclass(decl, Scan)
-    monoid, operand, exclusive = decl.fold(), tensor_of(op.operands[0].type), bool(op.params["exclusive"])
+    monoid, operand, exclusive = decl.reduction(), tensor_of(op.operands[0].type), bool(op.params["exclusive"])
     others = [i for i in range(operand.rank) if i != op.axis]
     nest = scope.nest((*[operand.dims[i] for i in others], operand.dims[op.axis]), op)
     where = dict(zip((*others, op.axis), iterators(operand.rank)))
     at = nest.index([where[i] for i in range(operand.rank)])
     b, x = nest.builder, nest.inline(op.operands[0], at)
-    states = list(zip(decl.identity(operand.dtype), monoid.states(operand.dtype), strict=True))
+    accumulators = list(zip(decl.identity(operand.dtype), monoid.accumulators(operand.dtype), strict=True))
     return _build_reduction(
-        nest, op, states, monoid.element(b, x, x), op.order, monoid.combine,
-        lambda b, folded: decl.finish(b, folded, operand.dtype, exclusive), epilogue, at.exprs,
+        nest, op, accumulators, monoid.map_element(b, x, x), op.order, monoid.combine,
+        lambda b, finals: decl.finalize(b, finals, operand.dtype, exclusive), epilogue, at.exprs,
         at, "exclusive" if exclusive else "inclusive",
     )  # fmt: skip
 
@@ -315,17 +315,17 @@ def build_contraction(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | Non
     c = nest.inline(op.operands[1], nest.index([at_right[i] for i in range(right.rank)]))
     element = tensor_of(op.results[0].type).dtype
     order: Order = op.order
-    state = left.dtype.computes_in if left.dtype.is_float else element
+    accumulator = left.dtype.computes_in if left.dtype.is_float else element
     b = nest.builder
-    a, c = b.cast(a, state), b.cast(c, state)
+    a, c = b.cast(a, accumulator), b.cast(c, accumulator)
     if columns is not None:
         a, c = c, a
     elements = (a, c) if order.product else (_times(b, a, c),)
-    zero: float | int = 0.0 if state.is_float else 0
-    if state.kind == "bool":
+    zero: float | int = 0.0 if accumulator.is_float else 0
+    if accumulator.kind == "bool":
         zero = False
     return _build_reduction(
-        nest, op, [(zero, state)], elements, order, _added, lambda b, s: (b.cast(s[0], element),), epilogue, free,
+        nest, op, [(zero, accumulator)], elements, order, _added, lambda b, s: (b.cast(s[0], element),), epilogue, free,
         None if columns is None else nest.index(free),
     )  # fmt: skip
 
@@ -360,7 +360,7 @@ def _added(b: BodyBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -
 def _build_reduction(
     nest: NestBuilder,
     op: TxOp,
-    states: list[tuple[float | int | bool, DType]],
+    accumulators: list[tuple[float | int | bool, DType]],
     elements: Sequence[Value],
     order: Order | None,
     merge: Callable[[BodyBuilder, tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
@@ -376,12 +376,12 @@ def _build_reduction(
     """
     at = out or nest.index(iterators(len(nest.extents) - 1))
 
-    def finishing(b: BodyBuilder, folded: tuple[Value, ...]) -> Sequence[Value]:
-        results = finish(b, folded)
+    def finishing(b: BodyBuilder, finals: tuple[Value, ...]) -> Sequence[Value]:
+        results = finish(b, finals)
         if epilogue is None:
             return results
         nest.bind(op.results[0], nest.index(place), results[0])
         return (nest.inline(epilogue, at),)
 
     types: list[Attribute] = [r.type for r in op.results] if epilogue is None else [epilogue.type]
-    return nest.finish_reduction(states, elements, order or FREE, merge, finishing, types, at, scan)
+    return nest.finish_reduction(accumulators, elements, order or FREE, merge, finishing, types, at, scan)

@@ -255,7 +255,7 @@ class NestBuilder:
 
     def finish_reduction(
         self,
-        states: Sequence[tuple[float | int | bool, DType]],
+        accumulators: Sequence[tuple[float | int | bool, DType]],
         elements: Sequence[Value],
         order: Order,
         merge: Callable[[BodyBuilder, tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
@@ -270,19 +270,19 @@ class NestBuilder:
         """
         body = self.block
         body.add_op(YieldOp(*[e.ref for e in elements]))
-        types = [scalar_type(d) for _, d in states]
+        types = [scalar_type(d) for _, d in accumulators]
         merging = Block(arg_types=types * 2)
         builder = BodyBuilder(merging, self.builder.has_fma, self.builder.loc)
         older, newer = (
-            tuple(builder.wrap(a, d) for a, (_, d) in zip(args, states))
-            for args in (merging.args[: len(states)], merging.args[len(states) :])
+            tuple(builder.wrap(a, d) for a, (_, d) in zip(args, accumulators))
+            for args in (merging.args[: len(accumulators)], merging.args[len(accumulators) :])
         )
         merging.add_op(YieldOp(*[v.ref for v in merge(builder, older, newer)]))
         entered = len(self.ins)
         finishing = Block(arg_types=types)
         self.enter_region(finishing)
-        folded = tuple(self.builder.wrap(a, d) for a, (_, d) in zip(finishing.args, states))
-        finishing.add_op(YieldOp(*[self.builder.ssa(v) for v in finish(self.builder, folded)]))
+        finals = tuple(self.builder.wrap(a, d) for a, (_, d) in zip(finishing.args, accumulators))
+        finishing.add_op(YieldOp(*[self.builder.ssa(v) for v in finish(self.builder, finals)]))
         parallel = len(self.extents) - 1
         out = out or self.index([sym(f"d{i}") for i in range(parallel)])
         return GenericOp(
@@ -296,7 +296,7 @@ class NestBuilder:
             parallel=parallel,
             epilogue_inputs=len(self.ins) - entered,
             order=order,
-            identity=[scalar_constant(v, d) for v, d in states],
+            identity=[scalar_constant(v, d) for v, d in accumulators],
             scan=scan,
             combiner=merging,
             epilogue=finishing,

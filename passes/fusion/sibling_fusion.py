@@ -2,7 +2,8 @@
 
 Merged are elementwise nests where the later one either reads what the earlier one wrote, at the same point, or shares
 an input with it: then one pass over memory serves both.  Folds are merged where they take the same elements in one
-order; the nest then has the states of both, and what comes after the later fold may use what the earlier one gave.
+order; the nest then has the accumulators of both, and what comes after the later fold may use what the earlier one
+gave.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _Known: TypeAlias = dict[Hashable, Operation]
 _Operands: TypeAlias = tuple[Sequence[SSAValue], Sequence[IndexMap]]
 #: Attributes that a merged nest keeps.
 KEPT = ("loc", "layout")
-#: States of merged folds: each takes registers for every vector that folds beside others.
+#: Accumulators of merged folds: each takes registers for every vector that folds beside others.
 MAX_ACCUMULATORS = 4
 
 
@@ -119,7 +120,7 @@ class _SiblingGroup:
     """A nest and those merged with it so far, which become one operation when there are no more.
 
     The regions grow inside `nest`, the first of them, which keeps its place; `results` are those of the single nests,
-    `outs` where each is stored.  Of folds, `identity` has the states that they start from.
+    `outs` where each is stored.  Of folds, `identity` has the accumulators that they start from.
     """
 
     def __init__(self, nest: GenericOp):
@@ -165,15 +166,16 @@ class _SiblingGroup:
         self.body.absorb(more, self._given(self.body, *entering, more.args))
 
     def _absorb_reduction(self, second: GenericOp, merge: RegionMerger, finish: RegionMerger) -> None:
-        """Add a fold's states: behind the others, in both halves of what `merge` takes and in what `finish` does."""
+        """Add a fold's accumulators: behind the others, in both halves of what `merge` takes and in what `finish`
+        does."""
         count, more = len(self.identity), second.epilogue.block
         types = [a.type for a in more.args[: len(_identity(second))]]
         older = [merge.block.insert_arg(t, count + i) for i, t in enumerate(types)]
         newer = [merge.block.insert_arg(t, len(merge.block.args)) for t in types]
         merge.absorb(second.combiner.block, [*older, *newer])
-        folded = [finish.block.insert_arg(t, count + i) for i, t in enumerate(types)]
+        finals = [finish.block.insert_arg(t, count + i) for i, t in enumerate(types)]
         _, posts = _operands(second)
-        finish.absorb(more, [*folded, *self._given(finish, *posts, more.args[len(types) :])])
+        finish.absorb(more, [*finals, *self._given(finish, *posts, more.args[len(types) :])])
         self.identity += _identity(second)
         assert self.order is not None and second.order is not None
         if self.order == FREE:
@@ -319,7 +321,8 @@ def _is_contraction(nest: GenericOp) -> bool:
 
 
 def _has_independent_accumulators(nest: GenericOp) -> bool:
-    """Whether each state of a fold is merged by itself; others, as those that say where, have code of their own."""
+    """Whether each accumulator of a fold is merged by itself; others, as those that say where, have code of their
+    own."""
     block, last = nest.combiner.block, nest.combiner.block.last_op
     assert isinstance(last, YieldOp)
     count = len(last.values)

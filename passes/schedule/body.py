@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import kernel, loop
-from ...dialects.attributes import BufferInfo, BufferType, DimsAttr, dim_attr, scalar_dtype
+from ...dialects.attributes import BufferInfo, BufferType, DimAttr, DimsAttr, dim_attr, scalar_dtype
 from ...dialects.dims.analysis import constant_bound, expand_mods, linear_in, simplify
 from ...dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ...dialects.dims.index_map import IndexMap
@@ -228,7 +228,7 @@ class LoopWriter:
         """A temporary at the end of the arena (or of each worker's own)."""
         attribute = "tx.arena" if scope == "arena" else "tx.thread_arena"
         size = self.function.attributes[attribute]
-        assert isinstance(size, loop.DimAttr)
+        assert isinstance(size, DimAttr)
         made = loop.AllocOp(info, size.data, scope)
         block.add_op(made)
         self.function.attributes[attribute] = dim_attr(
@@ -263,11 +263,11 @@ class LoopWriter:
             args.append(self._load(value, index, point, block) if argument in needed else argument)
         return self._copy(nest.body, args, dict(point), block, [scalar], needed)[0]
 
-    def epilogue(self, nest: kernel.GenericOp, states: Sequence[SSAValue], point: Point, block: Block) -> None:
+    def epilogue(self, nest: kernel.GenericOp, accumulators: Sequence[SSAValue], point: Point, block: Block) -> None:
         """The nest's `finish` region and its stores."""
         posts = list(zip(nest.ins, nest.maps_in()))[len(nest.ins) - nest.n_epilogue_inputs :]
         loaded = [self._load(v, m, point, block) for v, m in posts]
-        results = self._copy(nest.epilogue, [*states, *loaded], dict(point), block, _yielded(nest.epilogue))
+        results = self._copy(nest.epilogue, [*accumulators, *loaded], dict(point), block, _yielded(nest.epilogue))
         self.store(nest, results, point, block)
 
     def store(
@@ -346,7 +346,7 @@ class LoopWriter:
             merge(block, guards)
 
     def identity(self, nest: kernel.GenericOp, block: Block) -> list[SSAValue]:
-        """Constants for the states that a fold or scan starts from, appended to the block."""
+        """Constants for the accumulators that a fold or scan starts from, appended to the block."""
         assert nest.identity is not None
         found: list[SSAValue] = []
         for value in nest.identity.data:
@@ -356,9 +356,9 @@ class LoopWriter:
             found.append(made.results[0])
         return found
 
-    def combine(self, nest: kernel.GenericOp, states: Sequence[SSAValue], block: Block) -> list[SSAValue]:
-        """The nest's `merge` of older and newer states, appended to the block."""
-        return self._copy(nest.combiner, states, {}, block, _yielded(nest.combiner))
+    def combine(self, nest: kernel.GenericOp, accumulators: Sequence[SSAValue], block: Block) -> list[SSAValue]:
+        """The nest's `merge` of older and newer accumulators, appended to the block."""
+        return self._copy(nest.combiner, accumulators, {}, block, _yielded(nest.combiner))
 
     def combiner_block(self, nest: kernel.GenericOp) -> Block:
         """A copy of the nest's merge region, as a block for `loop.reduce`."""

@@ -133,7 +133,7 @@ def replaced(text: str, old: str, new: str) -> str:
         (replaced(LOOPS, "vector = 8 : i64", "vector = 0 : i64"), "at least 1"),
         (replaced(LOOPS, "loop.yield %w : i64", "loop.yield"), r"region 0 of loop.for must yield \(i64\), not \(\)"),
         (replaced(LOOPS, "loop.yield %l : i1", "loop.yield"), r"region 0 of loop.while must yield \(i1\)"),
-        (replaced(REDUCE, "identity = [-0.0 : f32]", "identity = []"), "one identity a state"),
+        (replaced(REDUCE, "identity = [-0.0 : f32]", "identity = []"), "one identity an accumulator"),
         (replaced(REDUCE, "loop.yield %a, %a : f32, f32", "loop.yield %a : f32"), r"must yield \(f32, f32\)"),
         (replaced(REDUCE, "^bb0(%p: f32, %q: f32)", "^bb0(%p: f32, %q: f32, %z: f32)"), "the older states, then"),
         (MERGE.replace("i32[n]", "f32[n]"), "source and target are buffers of one type of signed integers, of rank 1"),

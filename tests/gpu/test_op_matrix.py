@@ -103,7 +103,7 @@ def test_reduction(device: str, op: type[Reduction]) -> None:
 
 @pytest.mark.parametrize(("device", "op"), on_gpus(SCANS))
 def test_scan(device: str, op: type[Scan]) -> None:
-    fold = op.fold()
+    fold = op.reduction()
     cases = [(n, a, e) for n in dtypes_on(device, op, real_dtypes(op)) for a, e in ((1, False), (0, True))]
     with Program(op.name) as program:
         for name, axis, exclusive in cases:

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from txc.compiler.interpret.reduction_order import fold
+from txc.compiler.interpret.reduction_order import reduce_in_order
 from txc.dialects.order import Order, parse_order
 
 
@@ -48,7 +48,9 @@ ORDERS = ["tree<8, 4>", "tree<16, 1>", "tree<4, 4>", "chain<8>", "tree<1024, 64>
 def test_float_sums_are_bitwise_those_of_the_definition(text: str, count: int) -> None:
     order = parse_order(text)
     x = np.random.default_rng(count).normal(size=(count, 3)).astype(np.float32)
-    (found,) = fold(order, count, lambda ks: (x[ks[:, 0]],), lambda a, b: (a[0] + b[0],), (np.float32(0),), batch=(3,))
+    (found,) = reduce_in_order(
+        order, count, lambda ks: (x[ks[:, 0]],), lambda a, b: (a[0] + b[0],), (np.float32(0),), batch=(3,)
+    )
     for column in range(3):
         expected = literally(order, list(x[:, column]), lambda a, b: np.float32(a + b), np.float32(0))
         assert found[column].tobytes() == np.float32(expected).tobytes()
@@ -59,7 +61,7 @@ def test_the_orders_differ_so_that_the_test_above_can_fail() -> None:
 
     def total(order: Order) -> bytes:
         take, add = lambda ks: (x[ks[:, 0]],), lambda a, b: (a[0] + b[0],)
-        return fold(order, 3000, take, add, (np.float32(0),), batch=(20,))[0].tobytes()
+        return reduce_in_order(order, 3000, take, add, (np.float32(0),), batch=(20,))[0].tobytes()
 
     sums = {total(parse_order(text)) for text in ORDERS}
     assert len(sums) == len(ORDERS)
@@ -75,7 +77,7 @@ def test_an_fma_chain_rounds_once_an_element() -> None:
         ]
         return np.array([float(e) for e in exact], np.float64).astype(np.float32).reshape(x.shape)
 
-    (found,) = fold(
+    (found,) = reduce_in_order(
         parse_order("chain<16, fma>"),
         40,
         lambda ks: (a[ks], b[ks]),
@@ -101,8 +103,8 @@ def test_a_mul_add_chain_rounds_products_too() -> None:
 
     assert str(order) == "chain<16, mul_add>"
 
-    (found,) = fold(order, 40, lambda ks: (a[ks], b[ks]), add, (np.float32(0),))
-    (products,) = fold(parse_order("chain<16>"), 40, lambda ks: (a[ks] * b[ks],), add, (np.float32(0),))
+    (found,) = reduce_in_order(order, 40, lambda ks: (a[ks], b[ks]), add, (np.float32(0),))
+    (products,) = reduce_in_order(parse_order("chain<16>"), 40, lambda ks: (a[ks] * b[ks],), add, (np.float32(0),))
     assert found == products
 
 
@@ -113,5 +115,7 @@ def test_two_states_and_a_free_order() -> None:
         better = (newer[0] > older[0]) | ((newer[0] == older[0]) & (newer[1] < older[1]))
         return tuple(np.where(better, n, o) for n, o in zip(newer, older))
 
-    value, where = fold(parse_order("free"), 2500, lambda ks: (x[ks], ks), combine, (np.int64(-1), np.int64(1 << 40)))
+    value, where = reduce_in_order(
+        parse_order("free"), 2500, lambda ks: (x[ks], ks), combine, (np.int64(-1), np.int64(1 << 40))
+    )
     assert (value, where) == (x.max(), x.argmax())

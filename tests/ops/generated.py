@@ -71,7 +71,7 @@ VIEWS = [op for op in OPS.values() if issubclass(op, View)]
 
 def dtypes_of(op: type[Op]) -> list[str]:
     """The dtypes an op takes by its declaration: all, where it says nothing of them."""
-    declared = op.fold() if issubclass(op, Scan) else op
+    declared = op.reduction() if issubclass(op, Scan) else op
     taken = getattr(declared, "dtypes", None)
     return [name for name, element in DTYPES.items() if taken is None or element.kind in taken]
 

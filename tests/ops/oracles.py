@@ -151,7 +151,7 @@ def check_reduction(op: type[Reduction], x: Array, axes: tuple[int, ...], got: S
 
 def check_scan(op: type[Scan], x: Array, attrs: dict[str, Any], got: Array, what: str) -> None:
     """As `check_reduction`; bitwise too where the order is NumPy's."""
-    fold, element = op.fold(), dtype(x.dtype)
+    fold, element = op.reduction(), dtype(x.dtype)
     in_order = op.order(tensor_type(element, x.shape), attrs["axis"]) == SERIAL and not element.is_complex
     if in_order or fold.exact(element) or fold.empty is False:
         (expected,) = op.evaluate([_promoted(fold, x)], attrs)

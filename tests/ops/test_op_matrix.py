@@ -90,7 +90,7 @@ SCAN_SHAPES = [SHAPE, (70, 67), (1, 1), (6, 35), (0, 3), (3, 0)]
 @pytest.mark.parametrize("op", SCANS, ids=lambda op: op.name)
 def test_scan(op: type[Scan]) -> None:
     """Bitwise where the order does not matter, else within what any order of n roundings can lose."""
-    fold, cases = op.fold(), scan_cases(op)
+    fold, cases = op.reduction(), scan_cases(op)
     with Program(op.name) as program:
         for name, axis, exclusive in cases:
             x = program.input(values(name, SHAPE, 0, (-2, 2), False), PACKED)

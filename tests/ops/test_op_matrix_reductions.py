@@ -61,7 +61,7 @@ def users(given: dict[str, Any], layout: str, rank: int) -> dict[str, Any]:
 
 
 def reduction_of(op: Fold) -> type[Reduction]:
-    return op.fold() if issubclass(op, Scan) else op
+    return op.reduction() if issubclass(op, Scan) else op
 
 
 def left_out(op: Fold, case: Case) -> str:

@@ -15,7 +15,7 @@ from txc.dialects.registry import OPS, OpError, Reduction
 from txc.dialects.scalar.language import Value
 from txc.dialects.types import DTYPES, dtype, tensor_type
 
-States = tuple[Value, ...]
+Accumulators = tuple[Value, ...]
 #: But for the one whose body is a parameter (`test_custom_folds.py`).
 SINGLE = [n for n, o in OPS.items() if issubclass(o, Reduction) and o.results == 1 and n != "fold"]
 
@@ -31,20 +31,20 @@ def fold(op: type[Reduction], x: np.ndarray, groups: int) -> list[np.ndarray]:
     b = NumpyScalarBuilder()
     element = dtype(x.dtype)
 
-    def start() -> States:
-        return tuple(b.constant(v, d) for v, d in zip(op.identity(element), op.states(element)))
+    def start() -> Accumulators:
+        return tuple(b.constant(v, d) for v, d in zip(op.identity(element), op.accumulators(element)))
 
-    def run(numbers: Sequence[int], states: States) -> States:
+    def run(numbers: Sequence[int], accumulators: Accumulators) -> Accumulators:
         for k in numbers:
-            value = op.element(b, b.value(x[k]), b.constant(k, DTYPES["i64"]))
-            states = op.combine(b, states, value)
-        return states
+            value = op.map_element(b, b.value(x[k]), b.constant(k, DTYPES["i64"]))
+            accumulators = op.combine(b, accumulators, value)
+        return accumulators
 
     parts = [run(range(g, len(x), groups), start()) for g in range(groups)]
     total = parts[0]
     for part in parts[1:]:
         total = op.combine(b, total, part)
-    return [v.ref for v in op.finish(b, total, element)]
+    return [v.ref for v in op.finalize(b, total, element)]
 
 
 def samples(name: str, element: str, nan: bool) -> np.ndarray:
@@ -92,10 +92,10 @@ def test_the_identity_changes_nothing(name: str, element: str):
     # The one-instruction extremes promise nothing for NaN.
     values += [np.nan] if DTYPES[element].is_float and not name.endswith("_fast") else []
     x = b.value(np.array(values).astype(DTYPES[element].numpy))
-    states = op.element(b, x, b.constant(3, DTYPES["i64"]))
-    identity = tuple(b.constant(v, d) for v, d in zip(op.identity(DTYPES[element]), op.states(DTYPES[element])))
-    for merged in (op.combine(b, states, identity), op.combine(b, identity, states)):
-        for before, after in zip(states, merged):
+    accumulators = op.map_element(b, x, b.constant(3, DTYPES["i64"]))
+    identity = tuple(b.constant(v, d) for v, d in zip(op.identity(DTYPES[element]), op.accumulators(DTYPES[element])))
+    for merged in (op.combine(b, accumulators, identity), op.combine(b, identity, accumulators)):
+        for before, after in zip(accumulators, merged):
             same = (before.ref == after.ref) & (np.signbit(before.ref + 0.0) == np.signbit(after.ref + 0.0))
             assert (same | (before.ref != before.ref) & (after.ref != after.ref)).all(), name
 

@@ -315,7 +315,7 @@ class _Copy:
         assert node.op is not None
         if issubclass(node.op, Structural) and node.op.error is not None:
             failed = node.op.failed(apply, *(Tensor(known[v]) for v in node.results))
-            (anywhere,) = _folded("any", failed)
+            (anywhere,) = _reduced("any", failed)
             found = self.word(anywhere, 0, Check(*node.op.error))
             return found if word is None else self.first(word, found)
         if issubclass(node.op, Map):
@@ -352,7 +352,7 @@ class _Copy:
         value, holds = (known[v] for v in node.operands)
         known[node.results[0]] = value
         fails = apply("logical_not", Tensor(holds))
-        (anywhere,) = _folded("any", fails) if fails.ndim else (fails,)
+        (anywhere,) = _reduced("any", fails) if fails.ndim else (fails,)
         place = apply("cwise_min", Tensor(value), MOST) if node.attrs["error"] == ROOM else 0
         found = self.word(anywhere, place, Check(node.attrs["error"], node.attrs["text"]))
         return found if word is None else self.first(word, found)
@@ -416,14 +416,14 @@ def _extremes(index: Tensor) -> Sequence[Tensor]:
         return index, index
     if not index.element.is_signed:
         index = cast(index, _I64)
-    return [*_folded("minimum", index), *_folded("maximum", index)]
+    return [*_reduced("minimum", index), *_reduced("maximum", index)]
 
 
-def _folded(name: str, x: Tensor) -> list[Tensor]:
+def _reduced(name: str, x: Tensor) -> list[Tensor]:
     """A reduction of all elements."""
-    fold = OPS[name]
-    attrs = fold.bind([x.value.type], {"dims": tuple(range(x.ndim))})
-    return [Tensor(v) for v in emit(fold, [x.value], attrs)]
+    reduction = OPS[name]
+    attrs = reduction.bind([x.value.type], {"dims": tuple(range(x.ndim))})
+    return [Tensor(v) for v in emit(reduction, [x.value], attrs)]
 
 
 #: Ops whose results have every element of their operand where they have any.

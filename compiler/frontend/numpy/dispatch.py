@@ -72,11 +72,11 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
         x, axis, *rest = (*inputs, given.pop("axis", 0)) if len(inputs) == 1 else inputs
         return strong((reduce if method == "reduce" else scan)(found, x, axis, *rest, **given))
-    if method == "reduceat" and name is not None and (fold := reduction_for(f)) is not None:
+    if method == "reduceat" and name is not None and (reduction := reduction_for(f)) is not None:
         from .functions.statistics.segments import reduceat  # as few do
 
         given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
-        return reduceat(name, fold, *inputs, **given)
+        return reduceat(name, reduction, *inputs, **given)
     if method == "outer":
         a, b = (as_tensor(x) for x in inputs)
         for _ in range(b.ndim):

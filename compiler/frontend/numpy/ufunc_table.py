@@ -52,17 +52,17 @@ def is_numpys(f: np.ufunc) -> bool:
 
 def reduction_for(f: np.ufunc) -> str | None:
     """The reduction that ``f.reduce`` means; None where there is none."""
-    folds = [op for op in OPS.values() if issubclass(op, Reduction)]
+    reductions = [op for op in OPS.values() if issubclass(op, Reduction)]
     meant = find_op_for(f)
-    merged = [op for op in folds if getattr(op, "by", None) == meant]
-    exact = (op.name for op in merged or folds if op.numpy == f.reduce)
+    merged = [op for op in reductions if getattr(op, "by", None) == meant]
+    exact = (op.name for op in merged or reductions if op.numpy == f.reduce)
     return next(exact, merged[0].name if merged else None)
 
 
 def scan_of(f: np.ufunc) -> str | None:
     """The scan that ``f.accumulate`` means; None where there is none."""
-    fold = reduction_for(f)
-    return next((op.name for op in OPS.values() if issubclass(op, Scan) and op.by == fold), None)
+    reduction = reduction_for(f)
+    return next((op.name for op in OPS.values() if issubclass(op, Scan) and op.by == reduction), None)
 
 
 @functools.cache

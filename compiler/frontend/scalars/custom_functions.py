@@ -163,7 +163,7 @@ def reduce(
     `f` takes what is accumulated and an element, both of the dtype that `x` and `init` have in common, or of `dtype`.
     With ``order="tree"`` the function is associative and `init` its neutral element; the order is that of `sum`.
     """
-    x, init, program = _folding("reduce", x, f, init, dtype)
+    x, init, program = _reduction_operands("reduce", x, f, init, dtype)
     return apply("fold", x, dims=dims, program=program, init=init, order=order)
 
 
@@ -174,11 +174,13 @@ def scan(
 
     `f` and `dtype` are those of `reduce`.
     """
-    x, init, program = _folding("scan", x, f, init, dtype)
+    x, init, program = _reduction_operands("scan", x, f, init, dtype)
     return apply("running", x, axis=axis, program=program, init=init, exclusive=exclusive)
 
 
-def _folding(what: str, x: Tensor, f: Callable[..., Any], init: Any, dtype: Any) -> tuple[Tensor, Any, ScalarProgram]:
+def _reduction_operands(
+    what: str, x: Tensor, f: Callable[..., Any], init: Any, dtype: Any
+) -> tuple[Tensor, Any, ScalarProgram]:
     """The operand and `init` in the type that is accumulated, and `f` for two scalars of it."""
     if not isinstance(init, (bool, int, float, complex, np.generic)):
         raise OpError(f"{what} starts from a number, not from {init!r}", "combine with a tensor afterwards", "TX0734")

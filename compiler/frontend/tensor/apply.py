@@ -181,7 +181,7 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
     elif issubclass(op, Reduction):
         tensors = [cast(tensors[0], accumulator_dtype(op, tensors[0].element))]
     elif issubclass(op, Scan):
-        tensors = [cast(tensors[0], accumulator_dtype(op.fold(), tensors[0].element))]
+        tensors = [cast(tensors[0], accumulator_dtype(op.reduction(), tensors[0].element))]
     elif op.name in ("concatenate", "contract"):
         tensors = _join(op.name, tensors, params)
     attrs = op.bind([t.user_type for t in tensors], params)

@@ -54,7 +54,7 @@ def reduce(
         raise OpError(f"{name} takes its dims as one list, such as {name}([0, 1])", code="TX0241")
     if dtype is not None:
         x = cast(x, element_named(dtype))
-    elif out is not None and name in _FOLDS and (name != "mean" or x.element.is_float or x.element.is_complex):
+    elif out is not None and name in _REDUCTIONS and (name != "mean" or x.element.is_float or x.element.is_complex):
         x = reduced_as(x, out)
         dtype = x.element
     chosen = dims if axis is None else axis
@@ -93,7 +93,7 @@ def reduce(
 
 
 #: What NumPy computes in the dtype of an array for the result.
-_FOLDS = frozenset({"sum", "prod", "maximum", "minimum", "mean", "cumsum", "cumprod"})
+_REDUCTIONS = frozenset({"sum", "prod", "maximum", "minimum", "mean", "cumsum", "cumprod"})
 
 
 def _reduced_into(out: Any, result: Tensor, name: str) -> Any:
@@ -109,7 +109,7 @@ def scan(
         exclusive, dtype = dtype, None
     if dtype is not None:
         x = cast(x, element_named(dtype))
-    elif out is not None and name in _FOLDS:
+    elif out is not None and name in _REDUCTIONS:
         x = reduced_as(x, out)
         dtype = x.element
     if axis is None:

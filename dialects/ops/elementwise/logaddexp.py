@@ -1,4 +1,4 @@
-"""log(e**x + e**y), as a map and as the fold that it is the merge of."""
+"""log(e**x + e**y), as a map and as the reduction that it combines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops made of a user's function of scalars: maps with loops of their own, folds and scans."""
+"""Ops made of a user's function of scalars: maps with loops of their own, reductions and scans."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Fold(Reduction):
         return _fold_of(cls, attrs["program"], attrs["init"], attrs["order"] == "tree")
 
     @classmethod
-    def states(cls, element: DType) -> tuple[DType, ...]:
+    def accumulators(cls, element: DType) -> tuple[DType, ...]:
         return (element.part,) * 2 if element.is_complex else (element.computes_in,)
 
     @classmethod
@@ -83,8 +83,8 @@ class Fold(Reduction):
         return (cls.init.real, cls.init.imag) if element.is_complex else (cls.init,)
 
     @classmethod
-    def element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
-        return (x.re, x.im) if isinstance(x, ComplexValue) else super().element(b, x, k)
+    def map_element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
+        return (x.re, x.im) if isinstance(x, ComplexValue) else super().map_element(b, x, k)
 
     @classmethod
     def combine(cls, b: ScalarBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -92,8 +92,8 @@ class Fold(Reduction):
         return (merged.re, merged.im) if isinstance(merged, ComplexValue) else (merged,)
 
     @classmethod
-    def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
-        return super().finish(b, (_number(b, states),), element)
+    def finalize(cls, b: ScalarBuilder, accumulators: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
+        return super().finalize(b, (_number(b, accumulators),), element)
 
     @classmethod
     def exact(cls, element: DType) -> bool:
@@ -128,7 +128,7 @@ class Running(Scan):
         return _scan_of(cls, attrs["program"], attrs["init"])
 
     @classmethod
-    def fold(cls) -> type[Reduction]:
+    def reduction(cls) -> type[Reduction]:
         return cls.bound
 
     @classmethod
@@ -141,8 +141,8 @@ class Running(Scan):
         return super().infer(operands, attrs)
 
 
-def _number(b: ScalarBuilder, states: tuple[Value, ...]) -> Value:
-    return b.complex_of(*states) if len(states) == 2 else states[0]
+def _number(b: ScalarBuilder, accumulators: tuple[Value, ...]) -> Value:
+    return b.complex_of(*accumulators) if len(accumulators) == 2 else accumulators[0]
 
 
 def _check(operand: TensorType, program: ScalarProgram) -> None:

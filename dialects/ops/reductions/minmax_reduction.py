@@ -21,7 +21,7 @@ class Minmax(Reduction):
     empty = False
 
     @classmethod
-    def states(cls, element: DType) -> tuple[DType, ...]:
+    def accumulators(cls, element: DType) -> tuple[DType, ...]:
         return (element.computes_in, element.computes_in)
 
     @classmethod
@@ -32,7 +32,7 @@ class Minmax(Reduction):
         return (int(info.max), int(info.min))
 
     @classmethod
-    def element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
+    def map_element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
         wide = b.cast(x, x.dtype.computes_in)
         return (wide, wide)
 

@@ -1,4 +1,4 @@
-"""Folds along dims: sums, products, extremes, logic, and where the extremes are."""
+"""Reductions along dims: sums, products, extremes, logic, and where the extremes are."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def highest(element: DType) -> float | int | bool:
 
 
 class MonoidReduction(Reduction):
-    """A reduction with one state, merged by the map op `by`."""
+    """A reduction with one accumulator, merged by the map op `by`."""
 
     by: ClassVar[str]
 
     @classmethod
-    def states(cls, element: DType) -> tuple[DType, ...]:
-        return (element.part,) * 2 if element.is_complex else super().states(element)
+    def accumulators(cls, element: DType) -> tuple[DType, ...]:
+        return (element.part,) * 2 if element.is_complex else super().accumulators(element)
 
     @classmethod
-    def element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
-        return (x.re, x.im) if isinstance(x, ComplexValue) else super().element(b, x, k)
+    def map_element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
+        return (x.re, x.im) if isinstance(x, ComplexValue) else super().map_element(b, x, k)
 
     @classmethod
     def combine(cls, b: ScalarBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -51,13 +51,13 @@ class MonoidReduction(Reduction):
         return (merged.re, merged.im) if isinstance(merged, ComplexValue) else (merged,)
 
     @classmethod
-    def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
-        return super().finish(b, (whole(b, states),), element)
+    def finalize(cls, b: ScalarBuilder, accumulators: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
+        return super().finalize(b, (whole(b, accumulators),), element)
 
 
-def whole(b: ScalarBuilder, states: tuple[Value, ...]) -> Value:
-    """The number that the one state, or the two of a complex number, hold."""
-    return b.complex_of(*states) if len(states) == 2 else states[0]
+def whole(b: ScalarBuilder, accumulators: tuple[Value, ...]) -> Value:
+    """The number that the one accumulator, or the two of a complex number, hold."""
+    return b.complex_of(*accumulators) if len(accumulators) == 2 else accumulators[0]
 
 
 @op
@@ -74,7 +74,7 @@ class Sum(MonoidReduction):
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
         if element.is_complex:
             return (0.0, 0.0)
-        # Of floats NumPy's too: a fold that starts from +0.0 never reaches -0.0, which alone it would change.
+        # Of floats NumPy's too: a reduction that starts from +0.0 never reaches -0.0, which alone it would change.
         return (0.0,) if element.is_float else (0,)
 
 
@@ -166,8 +166,8 @@ class _OfNumbers(_Extreme):
     extreme: ClassVar[np.ufunc]
 
     @classmethod
-    def element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
-        (wide,) = super().element(b, x, k)
+    def map_element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
+        (wide,) = super().map_element(b, x, k)
         if not x.dtype.is_float:
             return (wide,)
         by = find_op(cls.by)
@@ -261,8 +261,8 @@ class Any_(MonoidReduction):
 class _Where(Reduction):
     """The element number (i64, row-major along the reduced dims) of an extreme: the first NaN, else the first extreme.
 
-    The states are a value and its number.  Of two states the one whose value lies beyond the other's stays, NaN beyond
-    all; of equals the lower number.  That is a total order, so the merge is exact in any order.
+    The accumulators are a value and its number.  Of two accumulators the one whose value lies beyond the other's stays,
+    NaN beyond all; of equals the lower number.  That is a total order, so the merge is exact in any order.
     """
 
     dtypes = NUMBERS | {"bool"}
@@ -271,22 +271,22 @@ class _Where(Reduction):
     largest: ClassVar[bool]
 
     @classmethod
-    def states(cls, element: DType) -> tuple[DType, ...]:
+    def accumulators(cls, element: DType) -> tuple[DType, ...]:
         return (DTYPES["u8"] if element.kind == "bool" else element.computes_in, I64)
 
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
-        state = cls.states(element)[0]
-        return (lowest(state) if cls.largest else highest(state), highest(I64))
+        accumulator = cls.accumulators(element)[0]
+        return (lowest(accumulator) if cls.largest else highest(accumulator), highest(I64))
 
     @classmethod
-    def element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
-        return b.cast(x, cls.states(x.dtype)[0]), k
+    def map_element(cls, b: ScalarBuilder, x: Value, k: Value) -> tuple[Value, ...]:
+        return b.cast(x, cls.accumulators(x.dtype)[0]), k
 
     @classmethod
     def combine(cls, b: ScalarBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
         (old, at), (new, new_at) = older, newer
-        # Of equals the newer one is taken where it comes first in memory, which a fold in order never asks.
+        # Of equals the newer one is taken where it comes first in memory, which a reduction in order never asks.
         take = cls._beyond(new, old) | ((new_at < at) & ~cls._beyond(old, new))
         return b.select(take, new, old), b.select(take, new_at, at)
 
@@ -297,8 +297,8 @@ class _Where(Reduction):
         return ~(x <= y if cls.largest else x >= y) & y.equals(y)
 
     @classmethod
-    def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
-        return (states[1],)
+    def finalize(cls, b: ScalarBuilder, accumulators: tuple[Value, ...], element: DType) -> tuple[Value, ...]:
+        return (accumulators[1],)
 
     @classmethod
     def result_dtypes(cls, element: DType) -> tuple[DType, ...]:

@@ -1,4 +1,4 @@
-"""Scans: running sums, products, extremes and logic along an axis, one for each reduction with one state."""
+"""Scans: running sums, products, extremes and logic along an axis, one for each reduction with one accumulator."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ class Cumsum(Scan):
     @classmethod
     def identity(cls, element: DType) -> tuple[float | int | bool, ...]:
         # What -0.0 is added to does not change, -0.0 included; 0.0 + -0.0 is 0.0.
-        return tuple(-0.0 if state.is_float else 0 for state in cls.fold().states(element))
+        return tuple(-0.0 if accumulator.is_float else 0 for accumulator in cls.reduction().accumulators(element))
 
     @classmethod
-    def finish(cls, b: ScalarBuilder, states: tuple[Value, ...], element: DType, exclusive: bool) -> tuple[Value, ...]:
+    def finalize(
+        cls, b: ScalarBuilder, accumulators: tuple[Value, ...], element: DType, exclusive: bool
+    ) -> tuple[Value, ...]:
         if exclusive and element.part.is_float:
-            states = tuple(state + 0.0 for state in states)  # the sum of no elements is 0.0
-        return super().finish(b, states, element, exclusive)
+            accumulators = tuple(accumulator + 0.0 for accumulator in accumulators)  # the sum of no elements is 0.0
+        return super().finalize(b, accumulators, element, exclusive)
 
 
 @op

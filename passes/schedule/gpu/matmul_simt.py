@@ -66,7 +66,7 @@ SMALL_TILE, LARGE_TILE = Tile(16, 16, (4, 4)), Tile(16, 16, (8, 8))
 def schedule_gpu_contraction(writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, block: Block) -> None:
     """Grids for a contraction."""
     small, large = (SimtMatmulTile(writer, nest, factors, tile) for tile in (SMALL_TILE, LARGE_TILE))
-    if scalar_dtype(large.state).bits > 32:
+    if scalar_dtype(large.accumulator).bits > 32:
         _write_grid(small, block)
     else:
         if_positive(block, large.m * large.n - LARGE, lambda b: _write_grid(large, b), lambda b: _write_grid(small, b))
@@ -97,7 +97,7 @@ class SimtMatmulTile:
         self.k = extents[-1]
         assert nest.order is not None
         self.depth = nest.order.data.block
-        self.state: Attribute = nest.combiner.block.args[0].type
+        self.accumulator: Attribute = nest.combiner.block.args[0].type
 
     @staticmethod
     def bytes_of(tile: Tile, nest: kernel.GenericOp) -> int:
@@ -109,7 +109,7 @@ class SimtMatmulTile:
         made: list[loop.AllocOp] = []
         for size, place in zip((self.tile.rows, self.tile.columns), (0, _bytes_of_piece(self.tile.rows, self.nest))):
             dims = (dim(2), dim(K_TILE), dim(size + PAD))
-            info = BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims))
+            info = BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims))
             made.append(loop.AllocOp(info, place, "shared"))
         block.add_ops(made)
         self.left, self.right = made
@@ -154,7 +154,7 @@ class SimtMatmulTile:
         """The order's blocks of K, one added after another; all of K where the order is free."""
         if not self.depth or (self.k.const is not None and self.k.const <= self.depth):
             return self._block_of_k(block, dim(0), self.k)
-        first, body = self.writer.new_iv(), Block(arg_types=[self.state])
+        first, body = self.writer.new_iv(), Block(arg_types=[self.accumulator])
         sums = self._block_of_k(body, first, minimum(self.k, first + self.depth))
         body.add_op(loop.YieldOp(*self.writer.combine(self.nest, [body.args[0], sums], body)))
         made = loop.ForOp(str(first), 0, self.k, body, step=self.depth, inits=[self._identity(block)])
@@ -165,14 +165,14 @@ class SimtMatmulTile:
         """The sum from `first` on: whole pieces, then the elements of the last one."""
         start, k = self.writer.new_iv(), self.writer.new_iv()
         whole = first + (stop - first) // K_TILE * K_TILE
-        body = Block(arg_types=[self.state])
+        body = Block(arg_types=[self.accumulator])
         coming = self._load_tile(body, start + K_TILE)
         total: SSAValue = body.args[0]
         for i in range(K_TILE):
             total = self._step(body, total, start, dim(i))
         body.add_ops([*coming, loop.BarrierOp(), loop.YieldOp(total)])
         pieces = loop.ForOp(str(start), first, whole, body, step=K_TILE, inits=[self._identity(block)])
-        rest = Block(arg_types=[self.state])
+        rest = Block(arg_types=[self.accumulator])
         rest.add_op(loop.YieldOp(self._step(rest, rest.args[0], whole, k - whole)))
         last = loop.ForOp(str(k), whole, stop, rest, inits=[pieces.outs[0]])
         block.add_ops([pieces, last])
@@ -186,7 +186,7 @@ class SimtMatmulTile:
         block.add_ops([a, b])
         assert self.nest.order is not None
         if self.nest.order.data.product:
-            code, dtype = BodyBuilder(block, self.nest.order.data.product == "fma"), scalar_dtype(self.state)
+            code, dtype = BodyBuilder(block, self.nest.order.data.product == "fma"), scalar_dtype(self.accumulator)
             x, y, z = (code.wrap(v, dtype) for v in (a.result, b.result, total))
             return code.ssa(code.fma(x, y, z))
         product_ = arith.MuliOp(a.result, b.result)

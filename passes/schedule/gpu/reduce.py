@@ -86,8 +86,8 @@ class _Reduction:
 
     def _row(self, body: Block, result: Dim, length: Dim) -> None:
         point = self._point(body, result)
-        states = reduce_loop(self.writer, self.nest, body, point, dim(0), length, 1, cooperative=True)
-        self.writer.epilogue(self.nest, states, point, body)
+        accumulators = reduce_loop(self.writer, self.nest, body, point, dim(0), length, 1, cooperative=True)
+        self.writer.epilogue(self.nest, accumulators, point, body)
 
     def _rows_of_blocks(self, block: Block) -> None:
         result, body = self.writer.new_iv(), Block()
@@ -107,8 +107,8 @@ class _Reduction:
     def _columns(self, block: Block) -> None:
         def one(body: Block, result: Dim) -> None:
             point = self._point(body, result)
-            states = reduce_loop(self.writer, self.nest, body, point, dim(0), self.length, 1)
-            self.writer.epilogue(self.nest, states, point, body)
+            accumulators = reduce_loop(self.writer, self.nest, body, point, dim(0), self.length, 1)
+            self.writer.epilogue(self.nest, accumulators, point, body)
 
         self._thread_per_result(block, self.results, one)
 
@@ -128,20 +128,22 @@ class _Reduction:
         # What neighbouring threads leave and take is side by side.
         strides = (dim(1), self.results) if self.across else packed_strides(dims)
         partials: list[SSAValue] = []
-        for state in accumulator_types(self.nest):
-            info = BufferInfo(scalar_dtype(state), dims, strides)
+        for accumulator in accumulator_types(self.nest):
+            info = BufferInfo(scalar_dtype(accumulator), dims, strides)
             partials.append(self.writer.allocate(block, info))
 
         def one(body: Block, result: Dim, number: Dim) -> None:
             point = self._point(body, result)
             lower = number * piece
             upper = minimum(self.length, lower + piece)
-            states = reduce_loop(self.writer, self.nest, body, point, lower, upper, 1, cooperative=not self.across)
-            body.add_ops([loop.StoreOp(v, buffer, [result, number]) for v, buffer in zip(states, partials)])
+            accumulators = reduce_loop(
+                self.writer, self.nest, body, point, lower, upper, 1, cooperative=not self.across
+            )
+            body.add_ops([loop.StoreOp(v, buffer, [result, number]) for v, buffer in zip(accumulators, partials)])
 
         def last(body: Block, result: Dim, cooperative: bool) -> None:
-            states = combine_partials(self.writer, self.nest, body, partials, [result], pieces, cooperative)
-            self.writer.epilogue(self.nest, states, self._point(body, result), body)
+            accumulators = combine_partials(self.writer, self.nest, body, partials, [result], pieces, cooperative)
+            self.writer.epilogue(self.nest, accumulators, self._point(body, result), body)
 
         if self.across:
             # Neighbouring threads have neighbouring results.

@@ -185,12 +185,12 @@ class RowKernel:
             here = point(place)
             self.writer.store(nest, self.writer.body(nest, here, body), here, body)
 
-        def folded(body: Block, place: Dim) -> None:
+        def finals(body: Block, place: Dim) -> None:
             here = point(place)
             length = nest.extents.data[-1]
             upper = length if most is None else minimum(length, most)
-            states = reduce_loop(self.writer, nest, body, here, dim(0), upper, 1, cooperative=True)
-            self.writer.epilogue(nest, states, here, body)
+            accumulators = reduce_loop(self.writer, nest, body, here, dim(0), upper, 1, cooperative=True)
+            self.writer.epilogue(nest, accumulators, here, body)
 
         if not nest.is_reduction:
             if inner:
@@ -199,11 +199,11 @@ class RowKernel:
                 element(block, dim(0))
         elif inner:
             place, body = self.writer.new_iv(), Block()
-            folded(body, place)
+            finals(body, place)
             body.add_op(loop.YieldOp())
             block.add_op(loop.ForOp(str(place), 0, product(inner), body))
         else:
-            folded(block, dim(0))
+            finals(block, dim(0))
 
     def _spread(
         self, block: Block, extent: Dim, threads: int, copies: int, store: Callable[[Block, Dim], None]

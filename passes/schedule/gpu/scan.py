@@ -84,8 +84,8 @@ class _Scan:
 
         def total(piece: _Piece, place: Sequence[Dim]) -> None:
             one = Block()
-            states = piece.within(one, piece.count - 1)
-            one.add_ops([loop.StoreOp(v, buffer, place) for v, buffer in zip(states, starts)])
+            accumulators = piece.within(one, piece.count - 1)
+            one.add_ops([loop.StoreOp(v, buffer, place) for v, buffer in zip(accumulators, starts)])
             piece.body.add_op(thread_loop(writer.new_iv(), 0, 1, one))
 
         def finish(piece: _Piece, place: Sequence[Dim]) -> None:
@@ -139,17 +139,17 @@ class _Scan:
         before: Sequence[SSAValue],
         count: Dim,
     ) -> list[SSAValue]:
-        """Merge `count` states in order, one thread's work; `before` gets what each is merged with.
+        """Merge `count` accumulators in order, one thread's work; `before` gets what each is merged with.
 
-        Gives the states behind the last one, where `count` is a multiple of `LOADS_IN_FLIGHT`.
+        Gives the accumulators behind the last one, where `count` is a multiple of `LOADS_IN_FLIGHT`.
         """
         position, body = self.writer.new_iv(), Block(arg_types=self.types)
         newer = [load(minimum(position + i, count - 1), body) for i in range(LOADS_IN_FLIGHT)]
-        states = list(body.args)
+        accumulators = list(body.args)
         for i, merged in enumerate(newer):
-            body.add_ops([loop.StoreOp(v, buffer, [position + i, dim(0)]) for v, buffer in zip(states, before)])
-            states = self.writer.combine(self.nest, [*states, *merged], body)
-        body.add_op(loop.YieldOp(*states))
+            body.add_ops([loop.StoreOp(v, buffer, [position + i, dim(0)]) for v, buffer in zip(accumulators, before)])
+            accumulators = self.writer.combine(self.nest, [*accumulators, *merged], body)
+        body.add_op(loop.YieldOp(*accumulators))
         made = loop.ForOp(str(position), 0, count, body, step=LOADS_IN_FLIGHT, inits=inits)
         block.add_op(made)
         return list(made.outs)
@@ -162,11 +162,11 @@ class SharedAllocator:
         self.block, self.size = block, dim(0)
 
     def of(self, types: Sequence[Attribute], rows: int, width: int = 1) -> list[SSAValue]:
-        """An array for each state; wide rows are an element longer, so that a column lies in different banks."""
+        """An array for each accumulator; wide rows are an element longer, so that a column lies in different banks."""
         found: list[SSAValue] = []
         stride = width + 1 if width > 1 else 1
-        for state in types:
-            info = BufferInfo(scalar_dtype(state), (dim(rows), dim(width)), (dim(stride), dim(1)))
+        for accumulator in types:
+            info = BufferInfo(scalar_dtype(accumulator), (dim(rows), dim(width)), (dim(stride), dim(1)))
             made = loop.AllocOp(info, self.size, "shared")
             self.block.add_op(made)
             found.append(made.result)
@@ -210,13 +210,15 @@ class _Piece:
         """Each run scanned by doubling, as the order says."""
         scan, run, body = self.scan_, self.scan_.writer.new_iv(), Block()
         identity = scan.writer.identity(scan.nest, body)
-        states = [_loaded(self.runs, [run, dim(lane)], body) for lane in range(scan.lanes)]
+        accumulators = [_loaded(self.runs, [run, dim(lane)], body) for lane in range(scan.lanes)]
         step = 1
         while step < scan.lanes:
-            older = [*[identity] * step, *states[:-step]]
-            states = [scan.writer.combine(scan.nest, [*o, *n], body) for o, n in zip(older, states, strict=True)]
+            older = [*[identity] * step, *accumulators[:-step]]
+            accumulators = [
+                scan.writer.combine(scan.nest, [*o, *n], body) for o, n in zip(older, accumulators, strict=True)
+            ]
             step *= 2
-        for lane, merged in enumerate(states):
+        for lane, merged in enumerate(accumulators):
             body.add_ops([loop.StoreOp(v, buffer, [run, dim(lane)]) for v, buffer in zip(merged, self.runs)])
         return thread_loop(run, 0, self.n_runs, body)
 
@@ -229,7 +231,7 @@ class _Piece:
         return thread_loop(scan.writer.new_iv(), 0, 1, body)
 
     def within(self, block: Block, place: Dim) -> list[SSAValue]:
-        """The states of the piece's elements up to one of them."""
+        """The accumulators of the piece's elements up to one of them."""
         run, lane = (
             materialize_dim(self.scan_.writer, block, e) for e in (place // self.scan_.lanes, place % self.scan_.lanes)
         )
@@ -237,7 +239,8 @@ class _Piece:
         return self.scan_.writer.combine(self.scan_.nest, [*older, *newer], block)
 
     def finish(self, inits: Sequence[SSAValue]) -> None:
-        """Store what is made of the states at each element; the row's states before the piece are `inits`."""
+        """Store what is made of the accumulators at each element; the row's accumulators before the piece are
+        `inits`."""
         writer, nest = self.scan_.writer, self.scan_.nest
         exclusive = nest.scan is not None and nest.scan.data == "exclusive"
         if exclusive:
@@ -245,8 +248,8 @@ class _Piece:
             writer.epilogue(nest, list(inits), self._point(self.first), start)
             self.body.add_op(thread_loop(writer.new_iv(), 0, minimum(self.count, 1), start))
         place, body = writer.new_iv(), Block()
-        states = writer.combine(nest, [*inits, *self.within(body, place - 1 if exclusive else place)], body)
-        writer.epilogue(nest, states, self._point(self.first + place), body)
+        accumulators = writer.combine(nest, [*inits, *self.within(body, place - 1 if exclusive else place)], body)
+        writer.epilogue(nest, accumulators, self._point(self.first + place), body)
         self.body.add_op(thread_loop(place, 1 if exclusive else 0, self.count, body))
 
 

@@ -65,7 +65,7 @@ class CpuMatmul(PackedOperands):
         elif not self._contiguous(1, self.factors.right):
             self._packing(block)
         else:
-            held = int(self.writer.costs.machine.l3_bytes) * 4 // scalar_dtype(self.state).bits
+            held = int(self.writer.costs.machine.l3_bytes) * 4 // scalar_dtype(self.accumulator).bits
             # One row uses nothing twice, so that it does not wait for panels however large the operand is.
             excess = maximum(self.m - self.gemv_rows, minimum(self.m - 1, self.n * self.k - held))
             if_positive(block, excess, self._packing, self._in_place)
@@ -129,7 +129,7 @@ class CpuMatmul(PackedOperands):
         body.add_op(loop.YieldOp(*values))
         made = loop.ReduceOp(
             str(kk), 0, upper, body, self.writer.combiner_block(self.nest), order=self.nest.order.data,
-            identity=list(self.nest.identity.data), types=[self.state],
+            identity=list(self.nest.identity.data), types=[self.accumulator],
         )  # fmt: skip
         block.add_op(made)
         return made.outs[0]
@@ -246,7 +246,7 @@ class CpuMatmul(PackedOperands):
         The threads join twice for all of them.  What is packed is read again for each block of rows, which should find
         it where it was packed.
         """
-        panel = self.depth * self.panel * scalar_dtype(self.state).bits // 8
+        panel = self.depth * self.panel * scalar_dtype(self.accumulator).bits // 8
         panels = int(self.writer.costs.machine.l2_bytes) // 2 // panel
         return minimum(BLOCKS_AT_ONCE, maximum(1, dim(panels) // maximum(1, self.panels)))
 
@@ -255,7 +255,7 @@ class CpuMatmul(PackedOperands):
         last = self.nest.epilogue.block.first_op
         out = self.nest.outs[0]
         trivial = isinstance(last, kernel.YieldOp) and len(self.nest.outs) == 1
-        if trivial and buffer_info(out).dtype is scalar_dtype(self.state) and len(self.nest.maps_out()) == 1:
+        if trivial and buffer_info(out).dtype is scalar_dtype(self.accumulator) and len(self.nest.maps_out()) == 1:
             return out
         return self._allocate(block, (rows, self.n))
 
@@ -399,13 +399,13 @@ class CpuMatmul(PackedOperands):
         """``sums += total``; the first block starts from the identity, whatever the memory held."""
         before = loop.LoadOp(sums, index, [number - 1])
         block.add_op(before)
-        b, element = BodyBuilder(block), scalar_dtype(self.state)
+        b, element = BodyBuilder(block), scalar_dtype(self.accumulator)
         assert self.nest.identity is not None
         identity, older = self.nest.identity.data[0], b.wrap(before.result, element)
         # Loads that a guard leaves out are +0, as most identities are: choosing would take a branch, and registers.
         assert isinstance(identity, FloatAttr | IntegerAttr)
         if str(identity.value.data) not in ("0", "0.0"):  # -0.0 is another
-            made = arith.ConstantOp.create(result_types=[self.state], properties={"value": identity})
+            made = arith.ConstantOp.create(result_types=[self.accumulator], properties={"value": identity})
             block.add_op(made)
             older = b.select(b.index(number) > 0, older, b.wrap(made.result, element))
         block.add_op(loop.StoreOp((older + b.wrap(total, element)).ref, sums, index))
@@ -433,7 +433,9 @@ class CpuMatmul(PackedOperands):
         i, j, once = (self.writer.new_iv() for _ in range(3))
         body = Block()
         assert self.nest.identity is not None
-        identity = arith.ConstantOp.create(result_types=[self.state], properties={"value": self.nest.identity.data[0]})
+        identity = arith.ConstantOp.create(
+            result_types=[self.accumulator], properties={"value": self.nest.identity.data[0]}
+        )
         body.add_op(identity)
         self.writer.epilogue(self.nest, [identity.result], self._point(i, j, dim(0)), body)
         body.add_op(loop.YieldOp())

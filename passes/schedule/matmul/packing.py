@@ -68,20 +68,20 @@ class PackedOperands:
         self.k = extents[-1]
         assert nest.order is not None
         self.depth = nest.order.data.block or DEPTH
-        self.state: Attribute = nest.combiner.block.args[0].type
-        self.width = _lanes(scalar_dtype(self.state).bits, self.n, lanes)
+        self.accumulator: Attribute = nest.combiner.block.args[0].type
+        self.width = _lanes(scalar_dtype(self.accumulator).bits, self.n, lanes)
         tile = register_tile(self.m, self.n, self.width, int(writer.costs.machine.vector_registers))
         self.rows, self.copies = tile.rows, tile.vectors
         self.panel = self.width * self.copies
         self.row_tiles = self._tiles_held(writer.costs.machine.l2_bytes, self.depth)
         self.panels = (self.n + (self.panel - 1)) // self.panel
-        panel = self.depth * self.panel * scalar_dtype(self.state).bits // 8
+        panel = self.depth * self.panel * scalar_dtype(self.accumulator).bits // 8
         self.panels_held = max(1, int(writer.costs.machine.l2_bytes * L2_SHARE) // panel)
         self.run = self._run()
 
     def _tiles_held(self, cache: float, depth: int) -> int:
         """Tiles of packed rows, of so many places of K, that half of a cache holds."""
-        return max(1, int(cache) // 2 // (depth * self.rows * scalar_dtype(self.state).bits // 8))
+        return max(1, int(cache) // 2 // (depth * self.rows * scalar_dtype(self.accumulator).bits // 8))
 
     def fit_lhs_in_l1(self) -> None:
         """Where the second cache holds all panels of a block of K, packed rows need no more than the first one: panels
@@ -115,7 +115,7 @@ class PackedOperands:
 
     def _allocate(self, block: Block, dims: tuple[Dim, ...]) -> SSAValue:
         """Memory for a temporary: a worker's own where it is alone."""
-        info = BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims))
+        info = BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims))
         return self.writer.allocate(block, info, "thread" if self.alone else "arena")
 
     def _point(self, m: Dim, n: Dim, k: Dim) -> dict[Sym, Dim]:
@@ -146,7 +146,9 @@ class PackedOperands:
     def _pack_own(self, block: Block, number: Dim, panels: tuple[Dim, Dim]) -> SSAValue:
         """Panels from a first to a last one of the block `number` of K, in the worker's own memory."""
         dims = (dim(1), minimum(self.panels, self.panels_held), minimum(self.k, self.depth), dim(self.panel))
-        packed = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
+        packed = self.writer.allocate(
+            block, BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims)), "thread"
+        )
         self._pack_panels(block, packed, (dim(0), panels[0]), number, panels)
         return packed
 
@@ -223,7 +225,9 @@ class PackedOperands:
         """The block `number` of K of the `height` rows from `start`, in the worker's own memory."""
         tile = (self.depth + PADDING, self.rows) if self.run is None else (self.rows, self.depth)
         dims = (dim(self.row_tiles), *map(dim, tile))
-        memory = self.writer.allocate(block, BufferInfo(scalar_dtype(self.state), dims, packed_strides(dims)), "thread")
+        memory = self.writer.allocate(
+            block, BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims)), "thread"
+        )
         packed = PackedLhs(memory, across=self.run is None)
         if self.run is None:
             self._pack_across(block, packed, start, height, number)

@@ -53,8 +53,8 @@ class ColumnTile:
 
         def sweeps(lower: Dim, upper: Dim, count: int) -> loop.ForOp:
             body = Block()
-            states = unrolled_reduce(writer, nest, body, self.point, row, count, _load(body, partials, place))
-            _store(body, states, partials, place)
+            accumulators = unrolled_reduce(writer, nest, body, self.point, row, count, _load(body, partials, place))
+            _store(body, accumulators, partials, place)
             steps = Block([self.across(body, unroll), loop.YieldOp()])
             return loop.ForOp(str(row), lower, upper, steps, step=count)
 
@@ -87,9 +87,9 @@ class ColumnTile:
         block.add_op(loop.ForOp(str(lane), 0, lanes, inner))
         gather = Block()
         gather.add_op(loop.YieldOp(*_load(gather, values, [position, self.column - start])))
-        states = self._reduced(body, position, dim(lanes), gather, Order("tree", 1, 1))
-        store(states, body)
-        block.add_op(self.across(body, writer.costs.unroll_factor(len(states), 0)))
+        accumulators = self._reduced(body, position, dim(lanes), gather, Order("tree", 1, 1))
+        store(accumulators, body)
+        block.add_op(self.across(body, writer.costs.unroll_factor(len(accumulators), 0)))
 
     def _some_lanes(self, block: Block, first: Dim, last: Dim, count: int) -> list[SSAValue]:
         """What so many lanes come to, as far apart as can be, which are therefore the first to be combined."""
@@ -113,7 +113,7 @@ class ColumnTile:
         return self._reduced(block, step, (last - first + (stride - 1)) // stride, body, order)
 
     def _reduced(self, block: Block, iterator: Dim, count: Dim, body: Block, order: Order) -> list[SSAValue]:
-        """What a body yields, folded with the nest's states in an order."""
+        """What a body yields, folded with the nest's accumulators in an order."""
         assert self.nest.identity is not None
         made = loop.ReduceOp(
             str(iterator), 0, count, body, self.writer.combiner_block(self.nest), order=order,

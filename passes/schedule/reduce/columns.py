@@ -53,8 +53,8 @@ class ColumnReduction:
     def write(self, block: Block) -> None:
         """The folds: blocks of elements by bands of results, then the blocks' values of each result."""
         nest, writer, order = self.nest, self.writer, order_of(self.nest)
-        extent, per_accumulator_lane, states = nest.extents.data[-1], order.lanes > 1, accumulator_types(nest)
-        lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in states)
+        extent, per_accumulator_lane, accumulators = nest.extents.data[-1], order.lanes > 1, accumulator_types(nest)
+        lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in accumulators)
         most = writer.costs.l2_column_tile(lane_bytes) if per_accumulator_lane else writer.costs.column_tile
         size = (order.block or most) if per_accumulator_lane else self._block
         blocks, outer, columns = (extent + (size - 1)) // size, self.outer, self.columns
@@ -67,7 +67,7 @@ class ColumnReduction:
         done_at_once = per_accumulator_lane and blocks.const == 1
         partials = [
             writer.allocate(block, BufferInfo(scalar_dtype(t), (*outer, columns, blocks), (*around, step, plane)))
-            for t in states
+            for t in accumulators
             if not done_at_once
         ]
 

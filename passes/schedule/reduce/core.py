@@ -51,7 +51,7 @@ def order_of(nest: kernel.GenericOp) -> Order:
 
 
 def accumulator_types(nest: kernel.GenericOp) -> list[Attribute]:
-    """The types of the states that a nest folds."""
+    """The types of the accumulators that a nest folds."""
     args = nest.combiner.block.args
     return [a.type for a in list(args)[: len(args) // 2]]
 
@@ -101,7 +101,7 @@ def reduce_loop(
     width: int,
     cooperative: bool = False,
 ) -> list[SSAValue]:
-    """One `loop.reduce` of the nest's body over part of its reduced iterator; its states."""
+    """One `loop.reduce` of the nest's body over part of its reduced iterator; its accumulators."""
     iterator, body = writer.new_iv(), Block()
     yielded = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): iterator}, body)
     body.add_op(loop.YieldOp(*yielded))
@@ -139,21 +139,21 @@ def unrolled_reduce(
     point: Point,
     first: Dim,
     count: int,
-    states: list[SSAValue],
+    accumulators: list[SSAValue],
 ) -> list[SSAValue]:
-    """`states` with `count` elements from the `first` on folded in, without a loop."""
+    """`accumulators` with `count` elements from the `first` on folded in, without a loop."""
     assert nest.order is not None
     product = nest.order.data.product
     b = BodyBuilder(block, has_fma=product == "fma")
     for number in range(count):
         element = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): first + number}, block)
         if product:
-            dtype = scalar_dtype(states[0].type)
-            x, y, total = (b.wrap(v, dtype) for v in (*element, *states))
-            states = [b.fma(x, y, total).ref]
+            dtype = scalar_dtype(accumulators[0].type)
+            x, y, total = (b.wrap(v, dtype) for v in (*element, *accumulators))
+            accumulators = [b.fma(x, y, total).ref]
         else:
-            states = writer.combine(nest, [*states, *element], block)
-    return states
+            accumulators = writer.combine(nest, [*accumulators, *element], block)
+    return accumulators
 
 
 def combine_partials(

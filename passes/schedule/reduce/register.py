@@ -67,16 +67,16 @@ class RegisterReduction:
         width = 1 if self.across else choose_lanes(self.lanes, element_accesses(nest, self.access_list), 1)[0]
         jam = 1
         if self.across and not self.most and (count := unroll_length(nest)):
-            states = unrolled_reduce(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
+            accumulators = unrolled_reduce(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
         elif not self.across and (self.groups or self.done) and (runs := segments_of(nest, self.lanes)):
-            states = reduce_segments(writer, nest, body, point, runs, self.lanes)
+            accumulators = reduce_segments(writer, nest, body, point, runs, self.lanes)
         else:
             extent = nest.extents.data[-1]
             extent = minimum(extent, self.most) if self.most else extent
-            states = reduce_loop(writer, nest, body, point, dim(0), extent, width)
+            accumulators = reduce_loop(writer, nest, body, point, dim(0), extent, width)
             if not self.across and not self.lanes.unroll:
                 jam = _unroll_and_jam(writer, nest, self.access_list, self.groups, width)
-        writer.epilogue(nest, states, point, body)
+        writer.epilogue(nest, accumulators, point, body)
         self.around(block, iterators, body, nest.extents.data[-1], jam=jam)
 
     def around(self, block: Block, iterators: list[Dim], body: Block, work: Dim, most: int = 0, jam: int = 1) -> None:
@@ -107,7 +107,7 @@ class RegisterReduction:
 def side_by_side(
     writer: LoopWriter, nest: kernel.GenericOp, access_list: list[Access], group: FusedAxis, width: int
 ) -> int:
-    """Registers of neighbouring results that fold together; each state takes registers of its own.
+    """Registers of neighbouring results that fold together; each accumulator takes registers of its own.
 
     What is contiguous along the fold comes as tiles, each of which needs all registers.
     """
@@ -118,9 +118,9 @@ def side_by_side(
     steps = unroll_length(nest)
     if steps:
         return max(1, min(writer.costs.results_in_flight // width, _max_jam(nest, steps)))
-    states = len(accumulator_types(nest))
+    accumulators = len(accumulator_types(nest))
     shared = any(varies(w, k) and not varies(w, inner) for w in operands)
-    return writer.costs.accumulators(body_cost(nest) * states, width, states, shared)
+    return writer.costs.accumulators(body_cost(nest) * accumulators, width, accumulators, shared)
 
 
 def _unroll_and_jam(

@@ -139,8 +139,8 @@ def _two_stage(
     size = BLOCK if by_runs and order_of(nest).kind == "free" else _block_of(writer, nest)
     blocks = (extent + (size - 1)) // size
     partials = []
-    for state in accumulator_types(nest):
-        info = BufferInfo(scalar_dtype(state), (blocks,), (dim(1),))
+    for accumulator in accumulator_types(nest):
+        info = BufferInfo(scalar_dtype(accumulator), (blocks,), (dim(1),))
         partials.append(writer.allocate(block, info))
     number = writer.new_iv()
     width = choose_lanes(lanes, element_accesses(nest, access_list), 1)[0]
@@ -148,10 +148,10 @@ def _two_stage(
     def one_block() -> Block:
         inner, part = Block(), (number * size, minimum(extent, number * size + size))
         if runs is not None and by_runs:
-            states = reduce_segment_block(writer, nest, inner, {}, part, runs, lanes)
+            accumulators = reduce_segment_block(writer, nest, inner, {}, part, runs, lanes)
         else:
-            states = reduce_loop(writer, nest, inner, {}, *part, width)
-        for value, buffer in zip(states, partials):
+            accumulators = reduce_loop(writer, nest, inner, {}, *part, width)
+        for value, buffer in zip(accumulators, partials):
             inner.add_op(loop.StoreOp(value, buffer, [number]))
         inner.add_op(loop.YieldOp())
         return inner

@@ -63,8 +63,8 @@ class TransposedOperand:
         if any(isinstance(op, kernel.ReadOp | loop.IndexOp) for op in nest.body.block.walk()):
             return None
         merge = nest.combiner.clone().detach_block(0)
-        states = [a.type for a in list(merge.args)[: len(partials)]]
-        finish = Block(arg_types=states)
+        accumulators = [a.type for a in list(merge.args)[: len(partials)]]
+        finish = Block(arg_types=accumulators)
         finish.add_op(kernel.YieldOp(*finish.args))
         place = IndexMap(extents, (row * (self.columns // size) + number,))
         return kernel.GenericOp(

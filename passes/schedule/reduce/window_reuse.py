@@ -65,12 +65,12 @@ class _Place:
 
 
 def choose_window_reuse(
-    nest: kernel.GenericOp, steps: int, row: Sym, column: Sym, registers: int, states: int, most: int, widest: int
+    nest: kernel.GenericOp, steps: int, row: Sym, column: Sym, registers: int, accumulators: int, most: int, widest: int
 ) -> WindowReuse | None:
     """The rows along `row` and vectors along `column` that take least for each result; None where that is one row.
 
-    A fold of so many `steps` has `states` registers for each vector of results.  At most `most` of these are computed
-    together, and `widest` of one row.
+    A fold of so many `steps` has `accumulators` registers for each vector of results.  At most `most` of these are
+    computed together, and `widest` of one row.
     """
     if not any({row, _reduced_iterator(nest)} <= e.symbols() for index in nest.maps_in() for e in index.exprs):
         return None
@@ -79,7 +79,7 @@ def choose_window_reuse(
     for rows in ROWS:
         places = _places([read for read in seen if read.row < rows])
         for vectors in range(1, min(widest, most // rows) + 1):
-            if _held(places, vectors) + rows * vectors * states < registers:
+            if _held(places, vectors) + rows * vectors * accumulators < registers:
                 reads[WindowReuse(rows, vectors)] = sum(p.reads(vectors) for p in places) / (rows * vectors)
 
     def cycles(overlap: WindowReuse) -> float:

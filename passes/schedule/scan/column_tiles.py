@@ -27,7 +27,7 @@ LONGEST_RUN = 256
 
 
 def is_exclusive(nest: kernel.GenericOp) -> bool:
-    """Whether each element of a scan gets the states before it, not those up to it."""
+    """Whether each element of a scan gets the accumulators before it, not those up to it."""
     return nest.scan is not None and nest.scan.data == "exclusive"
 
 
@@ -83,21 +83,21 @@ class _Band:
     lanes: VectorConfig
 
     def starting(self, block: Block) -> list[SSAValue]:
-        """Memory for the states of the band, which start from the identity."""
-        states = self._states(block)
+        """Memory for the accumulators of the band, which start from the identity."""
+        accumulators = self._accumulators(block)
         start = Block()
-        self._store(start, self.writer.identity(self.nest, start), states)
+        self._store(start, self.writer.identity(self.nest, start), accumulators)
         block.add_op(self._across(start))
-        return states
+        return accumulators
 
     def by_steps(self, block: Block) -> None:
         """The steps of the axis in order ``serial``: each of all results."""
         writer, nest, k, body = self.writer, self.nest, self.writer.new_iv(), Block()
-        states = self.starting(block)
+        accumulators = self.starting(block)
         here = self._at(k)
-        older = self._load(body, states)
+        older = self._load(body, accumulators)
         newer = writer.combine(nest, [*older, *writer.body(nest, here, body)], body)
-        self._store(body, newer, states)
+        self._store(body, newer, accumulators)
         writer.epilogue(nest, older if is_exclusive(nest) else newer, here, body)
         steps = Block([self._across(body), loop.YieldOp()])
         block.add_op(loop.ForOp(str(k), 0, nest.extents.data[-1], steps))
@@ -108,7 +108,7 @@ class _Band:
         size, lanes = self.nest.order.data.block, self.nest.order.data.lanes
         writer, extent, first, inner = self.writer, self.nest.extents.data[-1], self.writer.new_iv(), Block()
         latest = self.starting(block)
-        chain, before = self._states(block), self._states(block)
+        chain, before = self._accumulators(block), self._accumulators(block)
         start = Block()
         self._store(start, self._load(start, latest), before)
         self._store(start, writer.identity(self.nest, start), chain)
@@ -131,7 +131,7 @@ class _Band:
     ) -> None:
         """A run from `first` on, of which steps from `last` on are left out; no other follows one that has such.
 
-        The `memory` has the chain of runs, the states before the block, and the latest ones.
+        The `memory` has the chain of runs, the accumulators before the block, and the latest ones.
         """
         writer, nest, (chain, _, latest) = self.writer, self.nest, memory
         assert nest.order is not None
@@ -150,10 +150,10 @@ class _Band:
             older = [neutral] * step + elements[:-step]
             elements = [writer.combine(nest, [*x, *y], body) for x, y in zip(older, elements)]
             step *= 2
-        runs, states, shown = (self._load(body, buffers) for buffers in memory)
+        runs, accumulators, shown = (self._load(body, buffers) for buffers in memory)
         for place, local in zip(places, elements):
             inside = writer.combine(nest, [*runs, *local], body)
-            newer = writer.combine(nest, [*states, *inside], body)
+            newer = writer.combine(nest, [*accumulators, *inside], body)
             values, shown = shown if is_exclusive(nest) else newer, newer
             at(place, lambda here, values=values: writer.epilogue(nest, values, here, body))
         if last is None:
@@ -164,7 +164,7 @@ class _Band:
         """The nest's iterators at a place of the axis."""
         return {**self.point, Sym(f"d{self.nest.n_parallel}"): place}
 
-    def _states(self, block: Block) -> list[SSAValue]:
+    def _accumulators(self, block: Block) -> list[SSAValue]:
         side = dim(self.results[2])
         types = map(scalar_dtype, accumulator_types(self.nest))
         return [self.writer.allocate(block, BufferInfo(t, (side,), (dim(1),)), "thread") for t in types]

@@ -96,7 +96,7 @@ def _scan(
     inits: Sequence[SSAValue],
     stores: bool,
 ) -> list[SSAValue]:
-    """One `loop.scan` over a part of the axis; without `stores` only for the states at its end."""
+    """One `loop.scan` over a part of the axis; without `stores` only for the accumulators at its end."""
     iterator = writer.new_iv()
     here = {**point, Sym(f"d{nest.n_parallel}"): iterator}
     body, finish = Block(), Block(arg_types=accumulator_types(nest))
@@ -162,12 +162,12 @@ def _blocked(writer: LoopWriter, nest: kernel.GenericOp, block: Block) -> None:
     block.add_op(loop.ForOp(str(begin), 0, extent, start, step=scan_chunk))
 
 
-def _line(state: Attribute, length: int) -> BufferInfo:
-    return BufferInfo(scalar_dtype(state), (dim(length),), (dim(1),))
+def _line(accumulator: Attribute, length: int) -> BufferInfo:
+    return BufferInfo(scalar_dtype(accumulator), (dim(length),), (dim(1),))
 
 
 def _chain(writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim]) -> None:
-    """The whole scan at one place of the other iterators, as a loop that carries the states."""
+    """The whole scan at one place of the other iterators, as a loop that carries the accumulators."""
     k = writer.new_iv()
     here = {**point, Sym(f"d{nest.n_parallel}"): k}
     body = Block(arg_types=accumulator_types(nest))

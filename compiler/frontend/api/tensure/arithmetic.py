@@ -6,7 +6,7 @@ The source is the Tensure document, *Arithmetic* and *Comparison*.
 from __future__ import annotations
 
 from .creation import array
-from .elementwise import comparison, folding, unary
+from .elementwise import comparison, unary, variadic
 
 __all__ = [
     "abs", "abs_", "acos", "acos_", "add", "add_", "asin", "asin_", "atan", "atan_", "cos", "cos_", "cosh", "cosh_",
@@ -15,15 +15,15 @@ __all__ = [
     "sinh_", "sqrt", "sqrt_", "sub", "sub_", "tan", "tan_", "tanh", "tanh_",
 ]  # fmt: skip
 
-add, add_ = folding("add", "add", "The sum", none=lambda: array(0))
-sub, sub_ = folding("sub", "sub", "The first operand less the others", none=lambda: array(0), one="negate")
-mul, mul_ = folding("mul", "mul", "The product", none=lambda: array(1))
-div, div_ = folding("div", "div", "The first operand divided by the others", one="reciprocal")
-pow, pow_ = folding(
+add, add_ = variadic("add", "add", "The sum", none=lambda: array(0))
+sub, sub_ = variadic("sub", "sub", "The first operand less the others", none=lambda: array(0), one="negate")
+mul, mul_ = variadic("mul", "mul", "The product", none=lambda: array(1))
+div, div_ = variadic("div", "div", "The first operand divided by the others", one="reciprocal")
+pow, pow_ = variadic(
     "pow", "pow", "The first operand to the power of the second, that to the power of the third, …", scalars=True
 )
-max, max_ = folding("max", "cwise_max_propagate", "The largest, NaN where there is one", scalars=True)
-min, min_ = folding("min", "cwise_min_propagate", "The smallest, NaN where there is one", scalars=True)
+max, max_ = variadic("max", "cwise_max_propagate", "The largest, NaN where there is one", scalars=True)
+min, min_ = variadic("min", "cwise_min_propagate", "The smallest, NaN where there is one", scalars=True)
 
 negate, negate_ = unary("negate", "negate", "The negative")
 abs, abs_ = unary("abs", "abs", "The magnitude")

@@ -17,7 +17,7 @@ from .broadcasting import fitted, matched
 from .call_cache import repeated, repeated_in_place
 from .storage import storage_of, wrapped
 
-__all__ = ["assigned", "comparison", "folding", "unary"]
+__all__ = ["assigned", "comparison", "unary", "variadic"]
 
 Copying = Callable[..., Any]
 
@@ -84,7 +84,7 @@ def unary(name: str, op: str, meaning: str, *, mutates: bool = True) -> tuple[Co
     )
 
 
-def folding(
+def variadic(
     name: str,
     op: str,
     meaning: str,

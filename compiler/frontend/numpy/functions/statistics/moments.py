@@ -68,15 +68,15 @@ def _without_nan(a: Any, neutral: Any) -> tuple[Tensor, Any]:
     return apply("select", nan, cast(as_tensor(neutral), a.element), a), apply("logical_not", nan)
 
 
-def _nan_fold(name: str, neutral: int) -> Any:
-    def fold(
+def _nan_reduction(name: str, neutral: int) -> Any:
+    def reduction(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
         where: Any = True,
     ) -> Any:  # fmt: skip
         a = _without_nan(a, neutral)[0]
         return methods.reduce(name, a, axis, dtype, out, keepdims, initial=initial, where=where)
 
-    return fold
+    return reduction
 
 
 def _nan_scan(name: str, neutral: int) -> Any:
@@ -131,7 +131,7 @@ def _nan_place(name: str, worst: float) -> Any:
 
 
 FUNCTIONS |= {
-    np.nansum: _nan_fold("sum", 0), np.nanprod: _nan_fold("prod", 1),
+    np.nansum: _nan_reduction("sum", 0), np.nanprod: _nan_reduction("prod", 1),
     np.nancumsum: _nan_scan("cumsum", 0), np.nancumprod: _nan_scan("cumprod", 1),
     np.nanvar: _nan_spread(methods.variance), np.nanstd: _nan_spread(methods.deviation),
     np.nanargmax: _nan_place("argmax", -np.inf), np.nanargmin: _nan_place("argmin", np.inf),

@@ -14,14 +14,14 @@ from ..registry import FUNCTIONS, handles
 __all__ = ["count_nonzero", "ptp"]
 
 
-def _folded(name: str) -> Any:
-    def fold(
+def _reduced(name: str) -> Any:
+    def reduction(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
         where: Any = True,
     ) -> Any:  # fmt: skip
         return methods.reduce(name, a, axis, dtype, out, keepdims, initial=initial, where=where)
 
-    return fold
+    return reduction
 
 
 def _averaged(name: str) -> Any:
@@ -57,7 +57,7 @@ def _placed(name: str) -> Any:
 
 
 FUNCTIONS |= {
-    np.sum: _folded("sum"), np.prod: _folded("prod"), np.mean: _averaged("mean"),
+    np.sum: _reduced("sum"), np.prod: _reduced("prod"), np.mean: _averaged("mean"),
     np.max: _extreme("maximum"), np.amax: _extreme("maximum"), np.nanmax: _extreme("nanmax"),
     np.min: _extreme("minimum"), np.amin: _extreme("minimum"), np.nanmin: _extreme("nanmin"),
     np.all: _judged("all"), np.any: _judged("any"), np.argmax: _placed("argmax"), np.argmin: _placed("argmin"),

@@ -1,4 +1,4 @@
-"""``f.reduceat``: folds of runs along an axis that begin at places known while compiling."""
+"""``f.reduceat``: reductions of segments of an axis that begin at places known while compiling."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ...out_arrays import into
 __all__ = ["reduceat"]
 
 
-def reduceat(name: str, fold: str, a: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
-    """Each run goes up to the next place; where that is not behind it, there is its first element alone."""
+def reduceat(name: str, reduction: str, a: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    """Each segment goes up to the next place; where that is not behind it, there is its first element alone."""
     parts = indices if isinstance(indices, (list, tuple)) else [indices]
     if any(isinstance(i, (Tensor, SymInt)) for i in parts):
         raise OpError(
@@ -28,9 +28,9 @@ def reduceat(name: str, fold: str, a: Any, indices: Any, axis: Any = 0, dtype: A
         )
     a = as_tensor(a)
     axis = methods._axis(axis, a.ndim)
-    folding = OPS[fold]
-    assert issubclass(folding, Reduction)
-    element = accumulator_dtype(folding, a.element) if dtype is None else methods.element_named(dtype)
+    op = OPS[reduction]
+    assert issubclass(op, Reduction)
+    element = accumulator_dtype(op, a.element) if dtype is None else methods.element_named(dtype)
     a = cast(a, element)
     size = int(a.shape[axis])
     places = np.asarray(indices, None if np.size(indices) else np.intp)
@@ -38,7 +38,7 @@ def reduceat(name: str, fold: str, a: Any, indices: Any, axis: Any = 0, dtype: A
         raise TypeError(f"np.{name}.reduceat takes a vector of integers")
     for place in places[(places < 0) | (places >= size)]:
         raise IndexError(f"index {place} out-of-bounds in {name}.reduceat [0, {size})")
-    # A run begins as its first element, and each further one is merged into it.
+    # A segment begins as its first element, and each further one is combined with it.
     found = methods.copy(apply("take", a, as_tensor(places), axis=axis, mode=None))
     ends = [*places[1:], size]
     further = [np.arange(start + 1, end) for start, end in zip(places, ends)]
