@@ -17,22 +17,9 @@ from .generic import EmptyOp, GenericOp
 from .scatter import ScatterOp
 
 __all__ = [
-    "BOUND",
-    "KERNEL",
-    "CallOp",
-    "CustomOp",
-    "EmptyOp",
-    "ForOp",
-    "GenericOp",
-    "IfOp",
-    "ReadOp",
-    "RowGroupOp",
-    "ScatterOp",
-    "WhileOp",
-    "YieldOp",
-    "segments",
-    "shape_of",
-]
+    "BOUND", "KERNEL", "CallOp", "CustomOp", "EmptyOp", "ForOp", "GenericOp", "IfOp", "ReadOp", "RowGroupOp",
+    "ScatterOp", "WhileOp", "YieldOp", "segments", "shape_of",
+]  # fmt: skip
 
 KERNEL = Dialect(
     "kernel",

@@ -17,18 +17,9 @@ from ..dims.index_map import IndexMap
 from ..types import DType
 
 __all__ = [
-    "BOUND",
-    "element_type",
-    "is_bound",
-    "iterators_text",
-    "print_access",
-    "print_outputs",
-    "read_accesses",
-    "read_iterators",
-    "read_outputs",
-    "segments",
-    "shape_of",
-]
+    "BOUND", "element_type", "is_bound", "iterators_text", "print_access", "print_outputs", "read_accesses",
+    "read_iterators", "read_outputs", "segments", "shape_of",
+]  # fmt: skip
 
 
 def shape_of(value_type: Attribute) -> tuple[DType, tuple[Dim, ...]]:

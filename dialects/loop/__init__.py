@@ -25,32 +25,9 @@ from .tensor_map import TensorMapOp
 from .threads import BarrierOp, ThreadsOp
 
 __all__ = [
-    "LOOP",
-    "AllocOp",
-    "AmxOp",
-    "AsyncCopyOp",
-    "BarrierOp",
-    "BindOp",
-    "BufferInfo",
-    "BulkCopyOp",
-    "ForOp",
-    "IfOp",
-    "IndexOp",
-    "LoadOp",
-    "MergeOp",
-    "MmaOp",
-    "ParallelOp",
-    "PartitionOp",
-    "PrefetchOp",
-    "ReduceOp",
-    "ScanOp",
-    "ShuffleOp",
-    "StoreOp",
-    "TensorMapOp",
-    "ThreadsOp",
-    "TimestampOp",
-    "WhileOp",
-    "YieldOp",
+    "LOOP", "AllocOp", "AmxOp", "AsyncCopyOp", "BarrierOp", "BindOp", "BufferInfo", "BulkCopyOp", "ForOp", "IfOp",
+    "IndexOp", "LoadOp", "MergeOp", "MmaOp", "ParallelOp", "PartitionOp", "PrefetchOp", "ReduceOp", "ScanOp",
+    "ShuffleOp", "StoreOp", "TensorMapOp", "ThreadsOp", "TimestampOp", "WhileOp", "YieldOp",
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, Region
 from ...dialects import kernel, loop
 from ..locations import copy_loc
 from ..memory.arena import IvRange
-from .body import LoopWriter
+from .body import ScheduleContext
 
 __all__ = ["Scheduler"]
 
@@ -21,7 +21,7 @@ KERNELS = (kernel.GenericOp, kernel.RowGroupOp, kernel.ScatterOp, kernel.CustomO
 class Scheduler:
     """Rewrites a function from stage `buffers` to stage `loops`; a device says what a kernel becomes."""
 
-    writer: LoopWriter
+    context: ScheduleContext
 
     def kernel(self, op: Operation, block: Block) -> None:
         """Append the loops of a kernel."""
@@ -72,9 +72,9 @@ class Scheduler:
 
     def _for(self, op: kernel.ForOp, block: Block) -> None:
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
-        self.writer.ranges.append(IvRange(op.symbol, lower, upper - 1))
+        self.context.ranges.append(IvRange(op.symbol, lower, upper - 1))
         body = self._inner(op.body.block)
-        self.writer.ranges.pop()
+        self.context.ranges.pop()
         if op.only is not None:
             # The rest of the block knows the symbol, too: nothing there speaks of it.
             (number,) = op.inits

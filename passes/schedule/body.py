@@ -28,8 +28,8 @@ from ..memory.arena import IvRange, aligned_bytes
 
 __all__ = [
     "Access",
-    "LoopWriter",
     "Point",
+    "ScheduleContext",
     "accesses",
     "backward_slice",
     "body_cost",
@@ -110,8 +110,8 @@ def _changing(nest: kernel.GenericOp, along: set[Sym]) -> list[Operation]:
 
 
 @dataclass
-class LoopWriter:
-    """Writes into the function being built; `ranges` are the sequential loops around the current place."""
+class ScheduleContext:
+    """The function being built, and what schedules know of it; `ranges` are the sequential loops around them."""
 
     function: func.FuncOp
     counter: itertools.count[int] = field(default_factory=itertools.count)
@@ -501,10 +501,10 @@ def if_positive(block: Block, excess: Dim, where: Callable[[Block], None], other
     return None
 
 
-def materialize_dim(writer: LoopWriter, block: Block, expr: Dim) -> Dim:
+def materialize_dim(context: ScheduleContext, block: Block, expr: Dim) -> Dim:
     """An expression, computed here, as a symbol for the rest of the block: what is built on it stays short."""
     if expr.const is not None or expr.symbol is not None:
         return expr
     made = loop.IndexOp(expr)
     block.add_op(made)
-    return writer.bind(block, made.result)
+    return context.bind(block, made.result)

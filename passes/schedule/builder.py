@@ -11,7 +11,7 @@ from ...dialects import loop
 from ...dialects.dims.dims import Dim
 from ...dialects.scalar.builder import BodyBuilder
 from ...dialects.scalar.language import Value
-from .body import LoopWriter, buffer_info, materialize_dim
+from .body import ScheduleContext, buffer_info, materialize_dim
 
 __all__ = ["LoopBuilder"]
 
@@ -19,12 +19,12 @@ __all__ = ["LoopBuilder"]
 class LoopBuilder:
     """A block being written: scalars through `b`, which appends to it."""
 
-    def __init__(self, writer: LoopWriter, block: Block, has_fma: bool):
-        self.writer, self.block = writer, block
+    def __init__(self, context: ScheduleContext, block: Block, has_fma: bool):
+        self.context, self.block = context, block
         self.b = BodyBuilder(block, has_fma)
 
     def inner(self) -> LoopBuilder:
-        return LoopBuilder(self.writer, Block(), self.b.has_fma)
+        return LoopBuilder(self.context, Block(), self.b.has_fma)
 
     def load(self, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> Value:
         made = loop.LoadOp(buffer, index, guards)
@@ -42,17 +42,17 @@ class LoopBuilder:
 
     def bind(self, value: Value) -> Dim:
         """An i64 as a symbol for the rest of the block."""
-        return self.writer.bind(self.block, value.ref)
+        return self.context.bind(self.block, value.ref)
 
     def materialize_dim(self, expr: Dim) -> Dim:
         """An expression, computed here, as a symbol for the rest of the block."""
-        return materialize_dim(self.writer, self.block, expr)
+        return materialize_dim(self.context, self.block, expr)
 
     @contextmanager
     def for_(
         self, lower: Dim | int, upper: Dim | int, vector: int = 1, unroll: int = 1
     ) -> Iterator[tuple[LoopBuilder, Dim]]:
-        inner, iterator = self.inner(), self.writer.new_iv()
+        inner, iterator = self.inner(), self.context.new_iv()
         yield inner, iterator
         inner.block.add_op(loop.YieldOp())
         self.block.add_op(loop.ForOp(str(iterator), lower, upper, inner.block, vector=vector, unroll=unroll))
@@ -87,7 +87,7 @@ class LoopBuilder:
         step: Callable[[LoopBuilder, Dim, list[Value]], Sequence[Value]],
     ) -> list[Value]:  # fmt: skip
         """A loop that carries some values."""
-        inner, iterator = self.inner(), self.writer.new_iv()
+        inner, iterator = self.inner(), self.context.new_iv()
         carried = [
             inner.b.wrap(inner.block.insert_arg(value.ref.type, k), value.dtype) for k, value in enumerate(first)
         ]

@@ -17,7 +17,7 @@ from xdsl.ir import Block
 from ...dialects import loop
 from ...dialects.dims.dims import Dim, dim, maximum, minimum
 from ...dialects.dims.index_map import product, unravel
-from .body import LoopWriter, materialize_dim
+from .body import ScheduleContext, materialize_dim
 
 __all__ = ["LoopSpec", "balanced_tile", "parallel_loops"]
 
@@ -47,24 +47,26 @@ class LoopSpec:
         return Block([loop.ForOp(str(self.iterator), lower, upper, body, step=self.step, unroll=self.jam)])
 
 
-def balanced_tile(writer: LoopWriter, block: Block, results: Dim, most: int | Dim, others: Dim, least: int = 1) -> Dim:
+def balanced_tile(
+    context: ScheduleContext, block: Block, results: Dim, most: int | Dim, others: Dim, least: int = 1
+) -> Dim:
     """How many of some results go together: at most so many, and fewer where threads would be left without work.
 
     Bands are cut that often by `others` besides.  Each is whole lines of results, but for the last one, all are as long
     as that allows, and no thread is given fewer results than `least`.
     """
-    unit, total, threads = writer.costs.elements_per_line, results * others, writer.threads(block)
+    unit, total, threads = context.costs.elements_per_line, results * others, context.threads(block)
     if least > 1:
-        threads = materialize_dim(writer, block, minimum(threads, total // least))
+        threads = materialize_dim(context, block, minimum(threads, total // least))
     threads = maximum(1, threads)
-    lines = materialize_dim(writer, block, maximum(0, total - 1) // (threads * unit) + 1)
-    tile = materialize_dim(writer, block, minimum(most, lines * unit))
-    bands = materialize_dim(writer, block, maximum(0, results - 1) // tile + 1)
-    return materialize_dim(writer, block, minimum(tile, (maximum(0, results - 1) // (bands * unit) + 1) * unit))
+    lines = materialize_dim(context, block, maximum(0, total - 1) // (threads * unit) + 1)
+    tile = materialize_dim(context, block, minimum(most, lines * unit))
+    bands = materialize_dim(context, block, maximum(0, results - 1) // tile + 1)
+    return materialize_dim(context, block, minimum(tile, (maximum(0, results - 1) // (bands * unit) + 1) * unit))
 
 
 def parallel_loops(
-    writer: LoopWriter,
+    context: ScheduleContext,
     block: Block,
     levels: Sequence[LoopSpec],
     body: Block,
@@ -84,22 +86,22 @@ def parallel_loops(
         (level,) = levels
         number, trips, step = level.iterator, level.extent, level.step
     else:
-        number, step = writer.new_iv(), 1
+        number, step = context.new_iv(), 1
         sizes, pieces = [dim(1) for _ in levels], [level.trips for level in levels]
-        if writer.gpu_threads is None:
+        if context.gpu_threads is None:
             points = product(pieces) * work
             sizes, pieces = _split_tasks(
-                writer, block, levels, minimum(TARGET_TASKS, points // writer.costs.chunk(nanoseconds))
+                context, block, levels, minimum(TARGET_TASKS, points // context.costs.chunk(nanoseconds))
             )
-        body, trips = _task(writer, levels, body, number, sizes, pieces), product(pieces)
+        body, trips = _task(context, levels, body, number, sizes, pieces), product(pieces)
         work = work * product(sizes)
     body.add_op(loop.YieldOp())
-    grain = writer.costs.grain(work, nanoseconds)
+    grain = context.costs.grain(work, nanoseconds)
     return block.add_op(loop.ParallelOp(str(number), 0, trips, body, step=step, grain=grain))
 
 
 def _split_tasks(
-    writer: LoopWriter, block: Block, levels: Sequence[LoopSpec], wanted: Dim
+    context: ScheduleContext, block: Block, levels: Sequence[LoopSpec], wanted: Dim
 ) -> tuple[list[Dim], list[Dim]]:
     """Of each loop the iterations in a piece of it, and how many pieces there are, for about as many tasks as `wanted`.
 
@@ -109,27 +111,27 @@ def _split_tasks(
     sizes: list[Dim] = []
     pieces: list[Dim] = []
     for level in levels:
-        trips = materialize_dim(writer, block, level.trips)
+        trips = materialize_dim(context, block, level.trips)
         if not pieces and level.jam == 1:
             sizes.append(dim(1))
             pieces.append(trips)
             continue
         before = pieces[-1] if pieces else dim(1)
-        wanted = materialize_dim(writer, block, wanted // maximum(1, before) + 1)
+        wanted = materialize_dim(context, block, wanted // maximum(1, before) + 1)
         size = trips // wanted + 1
-        sizes.append(materialize_dim(writer, block, (size + (level.jam - 1)) // level.jam * level.jam))
-        pieces.append(materialize_dim(writer, block, maximum(0, trips - 1) // maximum(1, sizes[-1]) + 1))
+        sizes.append(materialize_dim(context, block, (size + (level.jam - 1)) // level.jam * level.jam))
+        pieces.append(materialize_dim(context, block, maximum(0, trips - 1) // maximum(1, sizes[-1]) + 1))
     return sizes, pieces
 
 
 def _task(
-    writer: LoopWriter, levels: Sequence[LoopSpec], body: Block, number: Dim, sizes: Sequence[Dim],
+    context: ScheduleContext, levels: Sequence[LoopSpec], body: Block, number: Dim, sizes: Sequence[Dim],
     pieces: Sequence[Dim],
 ) -> Block:  # fmt: skip
     """The loops of task `number`."""
     task = Block()
     starts = [
-        materialize_dim(writer, task, place * size * level.step)
+        materialize_dim(context, task, place * size * level.step)
         for level, size, place in zip(levels, sizes, unravel(number, pieces))
     ]
     for level, size, start in reversed(list(zip(levels, sizes, starts))):

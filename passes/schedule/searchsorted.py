@@ -10,7 +10,7 @@ from ...dialects.dims.dims import Dim, dim, minimum
 from ...dialects.dims.index_map import product, unravel
 from ...dialects.scalar.language import Value
 from ...dialects.types import DTYPES
-from .body import LoopWriter, buffer_info
+from .body import ScheduleContext, buffer_info
 from .builder import LoopBuilder
 from .map.schedule import VectorConfig
 from .sort.keys import keys_of
@@ -22,14 +22,14 @@ I64 = DTYPES["i64"]
 SPAN = 1024
 
 
-def schedule_search(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_search(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``searchsorted``: parameter ``side``."""
-    _Search(writer, op, lanes).emit(block)
+    _Search(context, op, lanes).emit(block)
 
 
 class _Search:
-    def __init__(self, writer: LoopWriter, op: kernel.CustomOp, lanes: VectorConfig):
-        self.writer, self.op = writer, op
+    def __init__(self, context: ScheduleContext, op: kernel.CustomOp, lanes: VectorConfig):
+        self.context, self.op = context, op
         self.sorted, self.values = op.ins
         info = buffer_info(self.values)
         self.dims, self.width = info.dims, lanes.width(64)
@@ -37,9 +37,9 @@ class _Search:
         self.keys = keys_of(info.dtype, False, False)
 
     def emit(self, block: Block) -> None:
-        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.context, block, self.op.params["has_fma"])
         steps, count = self._steps(code), product(self.dims)
-        body, start = code.inner(), self.writer.new_iv()
+        body, start = code.inner(), self.context.new_iv()
         with body.for_(start, minimum(count, start + SPAN), self.width) as (c, number):
             self._find(c, list(unravel(number, self.dims)), steps)
         body.block.add_op(loop.YieldOp())
@@ -50,7 +50,7 @@ class _Search:
                 count,
                 body.block,
                 step=SPAN,
-                grain=self.writer.costs.grain(dim(SPAN * 16), self.writer.costs.work_unit_ns),
+                grain=self.context.costs.grain(dim(SPAN * 16), self.context.costs.work_unit_ns),
             )
         )
 
@@ -58,7 +58,7 @@ class _Search:
         """The bits of the number of elements."""
         if self.n.const is not None:
             return dim(self.n.const.bit_length())
-        cell = self.writer.allocate(code.block, BufferInfo(I64, (dim(1),), (dim(1),)))
+        cell = self.context.allocate(code.block, BufferInfo(I64, (dim(1),), (dim(1),)))
         bits = [dim(0)]
         code.store(code.b.constant(0, I64), cell, bits)
         code.while_(

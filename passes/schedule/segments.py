@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation
 from ...dialects import kernel, loop
 from ...dialects.dims.analysis import expand_mods, linear_in, quotients, simplify
 from ...dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
-from .body import LoopWriter, Point, buffer_info
+from .body import Point, ScheduleContext, buffer_info
 
 __all__ = ["Segments", "match_segments"]
 
@@ -30,7 +30,7 @@ class Segments:
 
     def loops(
         self,
-        writer: LoopWriter,
+        context: ScheduleContext,
         point: Point,
         lower: Dim,
         upper: Dim,
@@ -40,12 +40,12 @@ class Segments:
 
         It is called with the place in the run, where the iterator stands there, the part's first place, and its end.
         """
-        number, place, inner = writer.new_iv(), writer.new_iv(), Block()
+        number, place, inner = context.new_iv(), context.new_iv(), Block()
         offset, extent = self.offset.substitute(point), maximum(1, self.extent)
         start = number * self.extent - offset
-        before, writer.extents = writer.extents, {symbol: self.extent for symbol in place.symbols()}
+        before, context.extents = context.extents, {symbol: self.extent for symbol in place.symbols()}
         made = write(place, start + place, maximum(0, lower - start), minimum(self.extent, upper - start))
-        writer.extents = before
+        context.extents = before
         inner.add_ops([*made, loop.YieldOp()])
         return loop.ForOp(str(number), (lower + offset) // extent, (upper + offset + (extent - 1)) // extent, inner)
 

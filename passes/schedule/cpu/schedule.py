@@ -26,7 +26,7 @@ from ...fusion.unit_dims import drop_unit_dims
 from ...locations import copy_loc
 from ...tensor.tensor_cores import narrow_operands
 from ..base import Scheduler
-from ..body import LoopWriter
+from ..body import ScheduleContext
 from ..fft.schedule import schedule_fft
 from ..linalg.hessenberg_qr import schedule_eigenvalues, schedule_eigenvectors
 from ..linalg.lu_cholesky import schedule_cholesky, schedule_elimination
@@ -56,7 +56,7 @@ WIDE_CUSTOM = frozenset({"fft", "sort", "argsort", "sort_with_positions"})
 #: Vectors for which there are estimates of square roots.
 ESTIMATED_BITS = 512
 #: The loop generators that `kernel.custom` names.
-CUSTOM_KERNELS: dict[str, Callable[[LoopWriter, kernel.CustomOp, Block, VectorConfig], None]] = {
+CUSTOM_KERNELS: dict[str, Callable[[ScheduleContext, kernel.CustomOp, Block, VectorConfig], None]] = {
     "fft": schedule_fft,
     "searchsorted": schedule_search,
     "eliminate": schedule_elimination,
@@ -94,9 +94,11 @@ class ScheduleCpuPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             costs = CostModel.of(function)
-            writer = LoopWriter(function, costs=costs, nontemporal=self.nontemporal, fuse_maps=self.fuse_reductions)
+            context = ScheduleContext(
+                function, costs=costs, nontemporal=self.nontemporal, fuse_maps=self.fuse_reductions
+            )
             lanes = VectorConfig(self.vector_bits, self.lanes, self.unroll)
-            CpuSchedule(writer, lanes, self.prefetch, self.inplace_stencils).function(function)
+            CpuSchedule(context, lanes, self.prefetch, self.inplace_stencils).function(function)
 
 
 @dataclass
@@ -122,7 +124,7 @@ class CpuSchedule(Scheduler):
         def row(nest: kernel.GenericOp, inner: Block, done: dict[Sym, Dim]) -> None:
             self._nest(nest, inner, done, True)
 
-        schedule_ring_buffer(self.writer, update, block, row, in_two_passes)
+        schedule_ring_buffer(self.context, update, block, row, in_two_passes)
         self.written.add(update.copy_back)
 
     def _kernel(self, op: Operation, block: Block) -> None:
@@ -130,7 +132,7 @@ class CpuSchedule(Scheduler):
         self._loops(op, block)
         hoist_invariant_loads(block, before)
         if self.prefetch and _has_sequential_access(op):
-            insert_prefetches(block, before, self.writer.costs)
+            insert_prefetches(block, before, self.context.costs)
 
     def _loops(self, op: Operation, block: Block) -> None:
         if enabled() and isinstance(op, (kernel.GenericOp, kernel.RowGroupOp)):
@@ -140,23 +142,23 @@ class CpuSchedule(Scheduler):
         elif isinstance(op, kernel.RowGroupOp):
             schedule = schedule_attention if is_attention(op) else schedule_rows
             schedule(
-                self.writer, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, bool(done))
+                self.context, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, bool(done))
             )
         elif isinstance(op, kernel.ScatterOp):
-            schedule_scatter(self.writer, op, block, self.lanes)
+            schedule_scatter(self.context, op, block, self.lanes)
         elif isinstance(op, kernel.CustomOp):
             lanes = (
-                self.lanes if op.fn.data in WIDE_CUSTOM else self.lanes.at_most(self.writer.costs.half_cache_line_bits)
+                self.lanes if op.fn.data in WIDE_CUSTOM else self.lanes.at_most(self.context.costs.half_cache_line_bits)
             )
-            CUSTOM_KERNELS[op.fn.data](self.writer, op, block, lanes)
+            CUSTOM_KERNELS[op.fn.data](self.context, op, block, lanes)
 
     def _remark(self, op: kernel.GenericOp | kernel.RowGroupOp) -> None:
         """The size of a parallel task."""
-        costs, label = self.writer.costs, kernel_label(op)
+        costs, label = self.context.costs, kernel_label(op)
         nests = op.nests if isinstance(op, kernel.RowGroupOp) else [op]
         point = sum(point_time(nest, costs) for nest in nests)
         even = costs.chunk(point)
-        chunk = self.writer.chunk(op) if isinstance(op, kernel.GenericOp) else even
+        chunk = self.context.chunk(op) if isinstance(op, kernel.GenericOp) else even
         why = "a task takes as long as dispatching it" if chunk == even else "dependent places run on one thread"
         choices = {"per point": point, "dispatch": costs.machine.dispatch_ns}
         remark("threads", label, f"tasks of {chunk} points", why, choices, op)
@@ -167,7 +169,7 @@ class CpuSchedule(Scheduler):
         unit = held.unit(order) if held is not None else None
         if factors is None or held is None or unit is None or not unit.feature:
             raise PassFailedException(f"the order {order} is that of a GPU's matrix units")
-        AmxMatmul(self.writer, nest, factors, held, unit, self.lanes).write(block)
+        AmxMatmul(self.context, nest, factors, held, unit, self.lanes).write(block)
 
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
         before = block.last_op
@@ -178,13 +180,13 @@ class CpuSchedule(Scheduler):
         if not done:
             drop_unit_dims(nest)
         if not nest.is_reduction:
-            schedule_map(self.writer, nest, block, self._lanes(nest, is_transposition(nest, len(done))), done, serial)
+            schedule_map(self.context, nest, block, self._lanes(nest, is_transposition(nest, len(done))), done, serial)
         elif nest.is_scan:
-            schedule_scan(self.writer, nest, block, self._lanes(nest), done, serial)
+            schedule_scan(self.context, nest, block, self._lanes(nest), done, serial)
         elif not done and (factors := match_matmul(nest)) is not None:
-            schedule_contraction(self.writer, nest, factors, block, self.lanes)
+            schedule_contraction(self.context, nest, factors, block, self.lanes)
         else:
-            schedule_reduction(self.writer, nest, block, self._lanes(nest), done, serial)
+            schedule_reduction(self.context, nest, block, self._lanes(nest), done, serial)
         copy_loc(nest, block, before)
 
     def _lanes(self, nest: kernel.GenericOp, turned: bool = False) -> VectorConfig:
@@ -194,12 +196,12 @@ class CpuSchedule(Scheduler):
         Tiles that are `turned` in registers write whole lines by the longest ones; those of short elements would be
         too many instructions.
         """
-        costs, most = self.writer.costs, self.lanes.vector_bits
+        costs, most = self.context.costs, self.lanes.vector_bits
         if nest.order is not None and nest.order.data.product:
             return self.lanes
         work = point_work(nest, costs)
-        if nest in self.writer.fused_maps:
-            work = work.plus(point_work(self.writer.fused_maps[nest], costs))
+        if nest in self.context.fused_maps:
+            work = work.plus(point_work(self.context.fused_maps[nest], costs))
         if not nest.is_reduction and most == ESTIMATED_BITS:
             work = mark_newton_sqrt(nest, mark_reciprocal_division(nest, work, costs), costs)
         turned = turned and work.bits >= MIN_TRANSPOSE_BITS

@@ -94,7 +94,7 @@ class LengthPlan(PrimeRadix):
         if self.n.const is not None:
             self.length, self.flag, self.powers = map(dim, self._known(self.n.const))
             return
-        cells = self.writer.allocate(code.block, BufferInfo(I64, (dim(2),), (dim(1),)))
+        cells = self.context.allocate(code.block, BufferInfo(I64, (dim(2),), (dim(1),)))
         rest, found = [dim(0)], [dim(1)]
         self.flag = code.bind(1 - code.b.cast(self._ask_passes(code, self.n, cells), I64))
         self.powers = self._ask_powers(code, cells)

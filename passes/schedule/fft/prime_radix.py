@@ -55,7 +55,7 @@ class PrimeRadix(StockhamPasses):
         else:
             size = _squares(minimum(self.n, LARGEST) // 2)
         shape = (dim(2), size)
-        self.roots_of_primes = self.writer.allocate(code.block, BufferInfo(self.part, shape, packed_strides(shape)))
+        self.roots_of_primes = self.context.allocate(code.block, BufferInfo(self.part, shape, packed_strides(shape)))
         if self.length.const is not None:
             for p in self.primes:
                 self._fill(code, p)

@@ -49,14 +49,14 @@ class Rader(LengthPlan):
 
     def _make_powers(self, code: LoopBuilder, block: Block) -> None:
         count = self.powers * self.n
-        self.places = self.writer.allocate(block, BufferInfo(I32, (dim(2), self.n), (self.n, dim(1))))
-        self.roots = self.writer.allocate(block, BufferInfo(self.part, (dim(2), self.n), (self.n, dim(1))))
+        self.places = self.context.allocate(block, BufferInfo(I32, (dim(2), self.n), (self.n, dim(1))))
+        self.roots = self.context.allocate(block, BufferInfo(self.part, (dim(2), self.n), (self.n, dim(1))))
         with self._angles(code, count) as (c, k):
             for part, value in enumerate(angle(c.b, k, self.n)):
                 c.store(c.b.cast(value, self.part), self.roots, [dim(part), k])
         if self.v == 1:
             info = BufferInfo(self.part.as_complex, (self.n,), (dim(1),))
-            self.ordered = self.writer.allocate(block, info, "thread")
+            self.ordered = self.context.allocate(block, info, "thread")
         known = self.n.const
         root = self._find_root(code, block) if known is None else dim(primitive_root(known))
 
@@ -69,7 +69,7 @@ class Rader(LengthPlan):
 
     def _find_root(self, code: LoopBuilder, block: Block) -> Dim:
         """The least primitive root, whose powers by ``(p - 1) / q`` are not 1 for any q that divides p - 1."""
-        cells = self.writer.allocate(block, BufferInfo(I64, (dim(5),), (dim(1),)))
+        cells = self.context.allocate(block, BufferInfo(I64, (dim(5),), (dim(1),)))
 
         def get(c: LoopBuilder, cell: int) -> Value:
             return c.load(cells, [dim(cell)])

@@ -23,7 +23,7 @@ from ....dialects.dims.dims import Dim, dim, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product
 from ....dialects.scalar.dft_butterflies import RADICES
 from ....dialects.types import DType
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .bluestein import END, Bluestein, Write
@@ -42,14 +42,14 @@ FILLED = 128
 TOGETHER = 4
 
 
-def schedule_fft(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_fft(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``fft``: parameters ``axis``, ``sign`` (of the exponent) and ``has_fma``."""
-    _Fft(writer, op, lanes).emit(block)
+    _Fft(context, op, lanes).emit(block)
 
 
 class _Fft(Bluestein):
-    def __init__(self, writer: LoopWriter, op: kernel.CustomOp, lanes: VectorConfig):
-        self.writer, self.op = writer, op
+    def __init__(self, context: ScheduleContext, op: kernel.CustomOp, lanes: VectorConfig):
+        self.context, self.op = context, op
         (self.x,), (self.y,) = op.ins, op.outs
         info = buffer_info(self.x)
         self.part: DType = info.dtype.part
@@ -84,7 +84,7 @@ class _Fft(Bluestein):
     # What is known before the loop over transforms
 
     def emit(self, block: Block) -> None:
-        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.context, block, self.op.params["has_fma"])
         longest = self._longest() + (max(ENDS) * self.wide if self.v == 1 else 0)
         self._set_length(code)
         # The last pass of Bluestein's adds to the first residue's results, so no element may come twice: longer vectors
@@ -97,7 +97,7 @@ class _Fft(Bluestein):
         self.side = self.transforms_in_flight * self.v
         self.groups = (self.inner + (self.side - 1)) // self.side
         table = BufferInfo(self.part, (dim(2), longest), packed_strides((dim(2), longest)))
-        self.table = self.writer.allocate(block, table)
+        self.table = self.context.allocate(block, table)
         with self._angles(code, self.length) as (c, k):
             for part, value in enumerate(angle(c.b, k, self.length)):
                 c.store(c.b.cast(value, self.part), self.table, [dim(part), k])
@@ -105,17 +105,17 @@ class _Fft(Bluestein):
         self.direct = dim(0)
         self.kept = 1 + (self.flag - self.powers) * (END - 1) if self.v == 1 else dim(1)
         if self.v == 1:
-            self.turned = self.writer.allocate(block, table)
+            self.turned = self.context.allocate(block, table)
             self._turn(code)
-            self.spread = self.writer.allocate(block, table)
+            self.spread = self.context.allocate(block, table)
             self._spread(code)
         # Side by side, the parts of a place share a cache line, so that places a power of two apart evict nothing.
         data = (dim(2), longest) if self.v == 1 else (longest, dim(2), dim(self.v))
         halves = (dim(self.most), dim(2 if self.flag.const == 0 else 3), *data)
-        self.scratch = self.writer.allocate(block, BufferInfo(self.part, halves, packed_strides(halves)), "thread")
+        self.scratch = self.context.allocate(block, BufferInfo(self.part, halves, packed_strides(halves)), "thread")
         if self.flag.const != 0:
             self._make_filters(code, block, longest, data)
-        self.cells = self.writer.allocate(block, BufferInfo(I64, (dim(4),), (dim(1),)), "thread")
+        self.cells = self.context.allocate(block, BufferInfo(I64, (dim(4),), (dim(1),)), "thread")
         self._transforms(code)
 
     def _turn(self, code: LoopBuilder) -> None:
@@ -166,13 +166,13 @@ class _Fft(Bluestein):
     # One transform after another
 
     def _transforms(self, code: LoopBuilder) -> None:
-        count, body, start = self.outer * self.groups, code.inner(), self.writer.new_iv()
+        count, body, start = self.outer * self.groups, code.inner(), self.context.new_iv()
         # Each piece of Bluestein's transforms makes the filter of its own, so these, not the others, have few pieces.
         step = 1 + self.flag * (maximum(8, minimum(64, count // 8)) - 1)
         with body.for_(start - self.flag, minimum(count, start + step)) as (one, row):
             self._one(one, row, start)
         body.block.add_op(loop.YieldOp())
-        costs = self.writer.costs
+        costs = self.context.costs
         grain = costs.grain(self.n * self.side * 4 * step, costs.work_unit_ns)
         code.block.add_op(loop.ParallelOp(str(start), 0, count, body.block, step=step, grain=grain))
 

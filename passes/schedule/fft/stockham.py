@@ -18,7 +18,7 @@ from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.scalar.dft_butterflies import RADICES, Pair, butterfly, turn
 from ....dialects.scalar.language import ComplexValue, Value
 from ....dialects.types import DTYPES, DType
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 
 __all__ = ["ENDS", "I64", "LEAST", "MIN_ROW_LENGTH", "StockhamPasses", "angle", "fits", "next_radix", "times", "within"]
@@ -84,7 +84,7 @@ class StockhamPasses:
     radix: Dim
     x: SSAValue
     y: SSAValue
-    writer: LoopWriter
+    context: ScheduleContext
     part: DType
     n: Dim
     #: The vectors of transforms that come and go together.
@@ -423,7 +423,7 @@ class StockhamPasses:
     @property
     def _line(self) -> int:
         """The results that a cache line holds."""
-        return max(1, int(self.writer.costs.machine.cache_line) // buffer_info(self.y).dtype.bytes)
+        return max(1, int(self.context.costs.machine.cache_line) // buffer_info(self.y).dtype.bytes)
 
     def _fetch_results(self, code: LoopBuilder, row: Dim) -> None:
         """Ask for the lines of a row's results, so that they come while passes go on in scratch memory."""

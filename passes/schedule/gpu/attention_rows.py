@@ -17,7 +17,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import LoopWriter, buffer_info, materialize_dim
+from ..body import ScheduleContext, buffer_info, materialize_dim
 from ..matmul.match import MatmulOperands, match_matmul
 from ..rows.staging import crossing_values, in_place_rows, is_row_buffer, redirect_operands, row_matmul_operands
 from .builder import grid_loop
@@ -42,8 +42,8 @@ def holds_contraction(rows: kernel.RowGroupOp) -> bool:
 class ContractionRows:
     """The schedule of rows, some of whose nests are contractions along them (`rows.group_rows`)."""
 
-    def __init__(self, writer: LoopWriter, rows: kernel.RowGroupOp, grid: LaunchShape):
-        self.writer, self.grid, self.shared = writer, grid, rows.n_shared
+    def __init__(self, context: ScheduleContext, rows: kernel.RowGroupOp, grid: LaunchShape):
+        self.context, self.grid, self.shared = context, grid, rows.n_shared
         self.extents = rows.nests[0].extents.data[: self.shared]
         #: The contractions' tiles; runs are these by themselves, and the nests between them.
         self.tiles: dict[kernel.GenericOp, Tile] = {}
@@ -66,13 +66,13 @@ class ContractionRows:
     @property
     def excess(self) -> Dim:
         """Positive where panels are the faster way and have room."""
-        most = int(self.writer.costs.machine.shared_memory)
+        most = int(self.context.costs.machine.shared_memory)
         return minimum(most + 1 - self._bytes, self._saved)
 
     @property
     def _saved(self) -> Dim:
         """What panels save of what the nests take apart, by the cost model."""
-        costs, count = self.writer.costs, product(self.extents)
+        costs, count = self.context.costs, product(self.extents)
         saved = costs.gpu_launch_cost(len(self.runs) - 1)
         for value in self.handed:
             uses = sum(any(value in nest.operands for nest in run) for run in self.runs)
@@ -100,10 +100,10 @@ class ContractionRows:
 
     def write(self, block: Block) -> None:
         """The grid."""
-        writer, number, body = self.writer, self.writer.new_iv(), Block()
+        context, number, body = self.context, self.context.new_iv(), Block()
         tiles = (self.extents[-1] + (ROWS - 1)) // ROWS
-        first = materialize_dim(writer, body, number % tiles * ROWS)
-        outer = [materialize_dim(writer, body, p) for p in unravel(number // tiles, self.extents[:-1])]
+        first = materialize_dim(context, body, number % tiles * ROWS)
+        outer = [materialize_dim(context, body, p) for p in unravel(number // tiles, self.extents[:-1])]
         done = {Sym(f"d{i}"): place for i, place in enumerate(outer)}
         memory = self._memory(body)
         last = Sym(f"d{self.shared - 1}")
@@ -142,7 +142,7 @@ class ContractionRows:
         assert factors is not None
         right = tuple(range(self.shared, nest.n_parallel))
         factors = MatmulOperands(factors.values, tuple(range(last)), (last,), right)
-        made, column, body = SimtMatmulTile(self.writer, nest, factors, tile), self.writer.new_iv(), Block()
+        made, column, body = SimtMatmulTile(self.context, nest, factors, tile), self.context.new_iv(), Block()
         made.allocate(block)
         made.write(body, done, first, column)
         body.add_ops([loop.BarrierOp(), loop.YieldOp()])
@@ -150,10 +150,10 @@ class ContractionRows:
 
     def _rows(self, nests: Sequence[kernel.GenericOp], block: Block, done: dict[Sym, Dim], first: Dim) -> None:
         """Nests within the rows from `first` on, a warp for each."""
-        row, body = self.writer.new_iv(), Block()
+        row, body = self.context.new_iv(), Block()
         kept = {v for nest in nests for v in nest.outs if is_number(v, nest, nests, self.shared)}
         point = done | {Sym(f"d{self.shared - 1}"): row}
-        RowKernel(self.writer, nests, self.grid, kept, {}).write(body, point, WARP)
+        RowKernel(self.context, nests, self.grid, kept, {}).write(body, point, WARP)
         body.add_op(loop.YieldOp())
         upper = minimum(self.extents[-1], first + ROWS)
         block.add_op(loop.ParallelOp(str(row), first, upper, body, kind="gpu_warp"))

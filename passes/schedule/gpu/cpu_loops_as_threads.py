@@ -17,7 +17,7 @@ from ....dialects.dims.dims import Dim, dim, minimum
 from ....dialects.kernel.access import is_bound
 from ...locations import copy_loc
 from ...memory.arena import IvRange
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from .builder import runs_on_host
 
 __all__ = ["WITH_MEMORY", "map_cpu_loops_to_threads"]
@@ -26,14 +26,14 @@ __all__ = ["WITH_MEMORY", "map_cpu_loops_to_threads"]
 THREADS, WITH_MEMORY = 64, 2048
 
 
-def map_cpu_loops_to_threads(writer: LoopWriter, loops: Block, block: Block) -> None:
+def map_cpu_loops_to_threads(context: ScheduleContext, loops: Block, block: Block) -> None:
     """Append what the loops of a CPU do, as kernels; `loops` is left without ops."""
-    _Threads(writer).host(list(loops.ops), block)
+    _Threads(context).host(list(loops.ops), block)
 
 
 class _Threads:
-    def __init__(self, writer: LoopWriter):
-        self.writer = writer
+    def __init__(self, context: ScheduleContext):
+        self.context = context
         self._later: list[Operation] = []
 
     def host(self, ops: Iterable[Operation], block: Block) -> None:
@@ -63,14 +63,14 @@ class _Threads:
         if isinstance(op, loop.AllocOp) and op.scope.data == "thread":
             return
         if isinstance(op, loop.ForOp):
-            self.writer.ranges.append(IvRange(op.symbol, op.lower.data, op.upper.data - 1))
+            self.context.ranges.append(IvRange(op.symbol, op.lower.data, op.upper.data - 1))
         for region in op.regions:
             inner = Block()
             self.host(list(region.block.ops), inner)
             region.detach_block(region.block)
             region.add_block(inner)
         if isinstance(op, loop.ForOp):
-            self.writer.ranges.pop()
+            self.context.ranges.pop()
         block.add_op(op)
 
     def _one_thread(self, run: list[Operation], block: Block) -> None:
@@ -91,7 +91,7 @@ class _Threads:
                 if outside:
                     self._hand_out(value, op, inner, block)
         if inner.ops.first is not None:
-            number = self.writer.new_iv()
+            number = self.context.new_iv()
             inner.add_op(loop.YieldOp())
             self._serial(inner)
             self._privatise(inner, block, number, dim(1))
@@ -101,7 +101,7 @@ class _Threads:
 
     def _hand_out(self, value: SSAValue, op: Operation, inner: Block, block: Block) -> None:
         """Let what comes behind a kernel use a value that it computes: by memory."""
-        cell = self.writer.allocate(block, BufferInfo(scalar_dtype(value.type), (dim(1),), (dim(1),)))
+        cell = self.context.allocate(block, BufferInfo(scalar_dtype(value.type), (dim(1),), (dim(1),)))
         inner.add_op(loop.StoreOp(value, cell, [dim(0)]))
         again = loop.LoadOp(cell, [dim(0)])
         self._later.append(again)
@@ -109,7 +109,7 @@ class _Threads:
 
     def _nest(self, body: Block, count: Dim, iterator: Dim, threads: int) -> loop.ParallelOp:
         """`count` threads, each with a number; memory of workers inside becomes a column for each."""
-        start = self.writer.new_iv()
+        start = self.context.new_iv()
         inner = loop.ParallelOp(str(iterator), start, minimum(count, start + threads), body, kind="gpu_thread")
         around = Block([inner, loop.YieldOp()])
         return loop.ParallelOp(str(start), 0, count, around, step=threads, kind="gpu_block", threads=threads)
@@ -121,7 +121,7 @@ class _Threads:
         trips = (upper - lower + (step - 1)) // step
         body = op.regions[0].detach_block(0)
         op.detach()
-        number, name = self.writer.new_iv(), op.iv.data
+        number, name = self.context.new_iv(), op.iv.data
         private = any(_is_private(v) for inner in body.walk() for v in inner.operands)
         slots = self._slots(trips, upper - lower) if private else trips
         self._serial(body)
@@ -148,7 +148,7 @@ class _Threads:
                 if old not in made:
                     info = buffer_info(old)
                     strides = (*(s * slots for s in info.strides), dim(1))
-                    made[old] = self.writer.allocate(block, BufferInfo(info.dtype, (*info.dims, slots), strides))
+                    made[old] = self.context.allocate(block, BufferInfo(info.dtype, (*info.dims, slots), strides))
                 op.operands[op.operands.index(old) if isinstance(op, loop.LoadOp) else 1] = made[old]
                 op.attributes["index"] = dims_attr((*op.index.data, number))
 

@@ -18,7 +18,7 @@ from ....dialects.dims.analysis import expand_mods, linear_in, simplify
 from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.dims.index_map import product, unravel
 from ...cost.work import operations_and_chain
-from ..body import LoopWriter, accesses, buffer_info, if_positive, materialize_dim
+from ..body import ScheduleContext, accesses, buffer_info, if_positive, materialize_dim
 from ..map.schedule import FusedAxis, collapse_axes, point_of, unit_stride_score
 from .builder import grid_loop, thread_loop, vector_loop
 from .transpose import match_transposed, schedule_gpu_tiles
@@ -52,19 +52,19 @@ def _cost(nest: kernel.GenericOp) -> float:
     return operations_and_chain(nest.body.block.ops)[0]
 
 
-def schedule_gpu_map(writer: LoopWriter, nest: kernel.GenericOp, block: Block, grid: LaunchShape) -> None:
+def schedule_gpu_map(context: ScheduleContext, nest: kernel.GenericOp, block: Block, grid: LaunchShape) -> None:
     """Grids for an elementwise nest."""
-    schedule = _Map(writer, nest, grid)
+    schedule = _Map(context, nest, grid)
     turned = match_transposed(nest, schedule.outer, schedule.inner)
     if turned is None:
         schedule.write(block)
     else:
-        schedule_gpu_tiles(writer, nest, block, schedule.outer, schedule.inner, turned)
+        schedule_gpu_tiles(context, nest, block, schedule.outer, schedule.inner, turned)
 
 
 class _Map:
-    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, grid: LaunchShape):
-        self.writer, self.nest = writer, nest
+    def __init__(self, context: ScheduleContext, nest: kernel.GenericOp, grid: LaunchShape):
+        self.context, self.nest = context, nest
         access_list = accesses(nest)
         groups = collapse_axes(nest, access_list, 0, nest.n_parallel) or [FusedAxis((), ())]
         self.grid = grid if nest.n_parallel else LaunchShape(1, 1)
@@ -84,7 +84,7 @@ class _Map:
 
     def _store(self, body: Block, groups: Sequence[FusedAxis], places: Sequence[Dim]) -> None:
         point = point_of([g for g in groups if g.symbols], places)
-        self.writer.store(self.nest, self.writer.body(self.nest, point, body), point, body)
+        self.context.store(self.nest, self.context.body(self.nest, point, body), point, body)
 
     def _rows(self, block: Block) -> None:
         """Blocks of runs of the inner iterators, one row after another; in vectors where all rows are aligned."""
@@ -100,7 +100,7 @@ class _Map:
             )
 
     def _runs(self, block: Block, width: int, aligned: Sequence[Dim]) -> None:
-        extent, number, body = self.inner.extent, self.writer.new_iv(), Block()
+        extent, number, body = self.inner.extent, self.context.new_iv(), Block()
         run = self.grid.threads * width * self.copies
         if not self.outer:
             self._run(body, number, extent, width, [])
@@ -108,8 +108,8 @@ class _Map:
             return
         runs = (extent + (run - 1)) // run
         row, start = (
-            materialize_dim(self.writer, body, number // runs),
-            materialize_dim(self.writer, body, number % runs),
+            materialize_dim(self.context, body, number // runs),
+            materialize_dim(self.context, body, number % runs),
         )
         places = unravel(row, [g.extent for g in self.outer])
         self._run(body, start * run, extent, width, places if len(places) == 1 else self._bound(body, places))
@@ -120,7 +120,7 @@ class _Map:
         """Elements of all rows counted through, the place of each computed."""
         groups = [*self.outer, self.inner]
         extents = [g.extent for g in groups]
-        number, body, extent = self.writer.new_iv(), Block(), product(extents)
+        number, body, extent = self.context.new_iv(), Block(), product(extents)
 
         def store(inner: Block, place: Dim) -> None:
             self._store(inner, groups, unravel(place, extents))
@@ -130,7 +130,7 @@ class _Map:
         block.add_op(grid_loop(number, extent, body, self.grid.threads, step=run))
 
     def _bound(self, block: Block, places: Sequence[Dim]) -> list[Dim]:
-        return [materialize_dim(self.writer, block, p) for p in places]
+        return [materialize_dim(self.context, block, p) for p in places]
 
     def _run(self, block: Block, start: Dim, extent: Dim, width: int, outer: Sequence[Dim]) -> None:
         """A run of one row, `outer` places of the other iterators."""
@@ -142,14 +142,14 @@ class _Map:
         threads, copies = self.grid.threads, self.copies
 
         def whole(inner: Block) -> None:
-            thread, copy, lane = (self.writer.new_iv() for _ in range(3))
+            thread, copy, lane = (self.context.new_iv() for _ in range(3))
             element = Block()
             store(element, start + copy * (threads * width) + thread * width + lane)
             each = vector_loop(copy, vector_loop(lane, element, vector=width), unroll=copies)
             inner.add_op(thread_loop(thread, 0, threads, each))
 
         def rest(inner: Block) -> None:
-            place, element = self.writer.new_iv(), Block()
+            place, element = self.context.new_iv(), Block()
             store(element, place)
             inner.add_op(thread_loop(place, start, extent, element))
 

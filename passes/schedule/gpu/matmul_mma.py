@@ -22,7 +22,7 @@ from ....dialects.matrix_units import MatrixUnit, Piece
 from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.types import DTYPES
 from ...tensor.tensor_cores import NarrowOperands
-from ..body import LoopWriter, accesses, buffer_info, if_positive, materialize_dim
+from ..body import ScheduleContext, accesses, buffer_info, if_positive, materialize_dim
 from ..map.schedule import FusedAxis
 from ..matmul.match import MatmulOperands
 from .builder import grid_loop, thread_loop, vector_loop
@@ -89,10 +89,10 @@ class MmaMatmul:
     """
 
     def __init__(
-        self, writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, held: NarrowOperands,
+        self, context: ScheduleContext, nest: kernel.GenericOp, factors: MatmulOperands, held: NarrowOperands,
         unit: MatrixUnit, warpgroup: bool, boxes: bool,
     ):  # fmt: skip
-        self.writer, self.nest, self.factors, self.held, self.unit = writer, nest, factors, held, unit
+        self.context, self.nest, self.factors, self.held, self.unit = context, nest, factors, held, unit
         self.warpgroup = warpgroup
         extents = nest.extents.data
         self.m, self.n, self.stack = (
@@ -184,14 +184,14 @@ class MmaMatmul:
         self, block: Block, tile: _Tile, zeros: tuple[Dim, ...] | None, boxes: tuple[TmaOperand, TmaOperand] | None
     ) -> None:  # fmt: skip
         """One grid; with vectors where `zeros` says what is aligned."""
-        writer, number, body, unit = self.writer, self.writer.new_iv(), Block(), self.unit
+        context, number, body, unit = self.context, self.context.new_iv(), Block(), self.unit
         rows, columns = tile.rows, tile.columns
         across, down = (self.n + (columns - 1)) // columns, (self.m + (rows - 1)) // rows
-        column = materialize_dim(writer, body, number % across) * columns
-        row = materialize_dim(writer, body, number // across % down) * rows
+        column = materialize_dim(context, body, number % across) * columns
+        row = materialize_dim(context, body, number // across % down) * rows
         places = unravel(number // (across * down), [self.nest.extents.data[i] for i in self.factors.batch])
-        batch = {Sym(f"d{i}"): materialize_dim(writer, body, p) for i, p in zip(self.factors.batch, places)}
-        start, fill, size = writer.new_iv(), Block(), 0
+        batch = {Sym(f"d{i}"): materialize_dim(context, body, p) for i, p in zip(self.factors.batch, places)}
+        start, fill, size = context.new_iv(), Block(), 0
         sides: list[_Operand] = []
         for side, (own, base, extent) in enumerate(((rows, row, self.m), (columns, column, self.n))):
             piece = Piece(unit, own, unit.turns and not self.along[side])
@@ -240,7 +240,7 @@ class MmaMatmul:
             panel, line, granule, element = side.piece.place(beside, first)
             return point, [slot, panel, line, granule, element + offset]
 
-        body, lane = Block(), self.writer.new_iv()
+        body, lane = Block(), self.context.new_iv()
         if source is not None:
             buffer, index = source
             point, place = at(dim(0))
@@ -248,7 +248,7 @@ class MmaMatmul:
             body.add_op(loop.AsyncCopyOp(buffer, exprs, [*guards, there], side.memory, place, width))
         else:
             point, place = at(lane)
-            value = self.writer.operand_value(self.nest, self.held.values[side.number], point, body)
+            value = self.context.operand_value(self.nest, self.held.values[side.number], point, body)
             dtype = DTYPES[self.unit.factors[side.number]]
             code = BodyBuilder(body)
             kept = code.select(code.index(there) >= 0, code.wrap(value, dtype), code.constant(0, dtype))
@@ -261,7 +261,7 @@ class MmaMatmul:
 
         So many of a thread's are lanes at a time, in `flight` together.
         """
-        thread, turn, copy = (self.writer.new_iv() for _ in range(3))
+        thread, turn, copy = (self.context.new_iv() for _ in range(3))
         flight = min(each, flight)
 
         def wrap(body: Block) -> loop.ParallelOp:
@@ -306,15 +306,15 @@ class MmaMatmul:
     ) -> None:  # fmt: skip
         rows, columns = tile.rows, tile.columns
         number, wrap = self._numbered(rows * columns // width // THREADS, IN_FLIGHT)
-        body, lane = Block(), self.writer.new_iv()
+        body, lane = Block(), self.context.new_iv()
         down, across = number // (columns // width), number % (columns // width) * width
         total = loop.LoadOp(sums, [down, across + lane])
         body.add_op(total)
         row, column = base[0] + down, base[1] + across
         point = point_of_contraction(self.nest, self.factors, batch, row, column + lane, dim(0))
-        self.writer.store_guards = (self.m - 1 - row, self.n - 1 - column)
-        self.writer.epilogue(self.nest, [total.result], point, body)
-        self.writer.store_guards = ()
+        self.context.store_guards = (self.m - 1 - row, self.n - 1 - column)
+        self.context.epilogue(self.nest, [total.result], point, body)
+        self.context.store_guards = ()
         block.add_op(wrap(vector_loop(lane, body, vector=width)))
 
 

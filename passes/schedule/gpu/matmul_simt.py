@@ -20,7 +20,7 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.builder import BodyBuilder
-from ..body import LoopWriter, accesses, if_positive, materialize_dim
+from ..body import ScheduleContext, accesses, if_positive, materialize_dim
 from ..matmul.match import MatmulOperands
 from .builder import grid_loop, thread_loop
 
@@ -63,9 +63,11 @@ class Tile:
 SMALL_TILE, LARGE_TILE = Tile(16, 16, (4, 4)), Tile(16, 16, (8, 8))
 
 
-def schedule_gpu_contraction(writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, block: Block) -> None:
+def schedule_gpu_contraction(
+    context: ScheduleContext, nest: kernel.GenericOp, factors: MatmulOperands, block: Block
+) -> None:
     """Grids for a contraction."""
-    small, large = (SimtMatmulTile(writer, nest, factors, tile) for tile in (SMALL_TILE, LARGE_TILE))
+    small, large = (SimtMatmulTile(context, nest, factors, tile) for tile in (SMALL_TILE, LARGE_TILE))
     if scalar_dtype(large.accumulator).bits > 32:
         _write_grid(small, block)
     else:
@@ -74,13 +76,13 @@ def schedule_gpu_contraction(writer: LoopWriter, nest: kernel.GenericOp, factors
 
 def _write_grid(made: SimtMatmulTile, block: Block) -> None:
     """A block for each tile of results."""
-    writer, tile, number, body = made.writer, made.tile, made.writer.new_iv(), Block()
+    context, tile, number, body = made.context, made.tile, made.context.new_iv(), Block()
     across, down = (made.n + (tile.columns - 1)) // tile.columns, (made.m + (tile.rows - 1)) // tile.rows
-    column = materialize_dim(writer, body, number % across)
-    row = materialize_dim(writer, body, number // across % down)
+    column = materialize_dim(context, body, number % across)
+    row = materialize_dim(context, body, number // across % down)
     which = made.factors.batch
     places = unravel(number // (across * down), [made.nest.extents.data[i] for i in which])
-    batch = {Sym(f"d{i}"): materialize_dim(writer, body, p) for i, p in zip(which, places)}
+    batch = {Sym(f"d{i}"): materialize_dim(context, body, p) for i, p in zip(which, places)}
     made.allocate(body)
     made.write(body, batch, row * tile.rows, column * tile.columns)
     stack = product([made.nest.extents.data[i] for i in which])
@@ -90,8 +92,8 @@ def _write_grid(made: SimtMatmulTile, block: Block) -> None:
 class SimtMatmulTile:
     """Writes what the threads of a block do for one tile of a contraction's results."""
 
-    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, tile: Tile):
-        self.writer, self.nest, self.factors, self.tile = writer, nest, factors, tile
+    def __init__(self, context: ScheduleContext, nest: kernel.GenericOp, factors: MatmulOperands, tile: Tile):
+        self.context, self.nest, self.factors, self.tile = context, nest, factors, tile
         extents = nest.extents.data
         self.m, self.n = (product([extents[i] for i in which]) for which in (factors.left, factors.right))
         self.k = extents[-1]
@@ -116,7 +118,7 @@ class SimtMatmulTile:
 
     def write(self, block: Block, batch: dict[Sym, Dim], row: Dim, column: Dim) -> None:
         """The tile from a row and a column on, in the places that `batch` says."""
-        self.batch, self.row, self.column, self.thread = batch, row, column, self.writer.new_iv()
+        self.batch, self.row, self.column, self.thread = batch, row, column, self.context.new_iv()
         block.add_op(thread_loop(self.thread, 0, self.tile.threads, self._thread()))
 
     # What a thread does
@@ -124,16 +126,16 @@ class SimtMatmulTile:
     def _thread(self) -> Block:
         body, tile = Block(), self.tile
         if_positive(body, self.k, self._first, lambda _: None)
-        part_down, down, part_across, across = (self.writer.new_iv() for _ in range(4))
+        part_down, down, part_across, across = (self.context.new_iv() for _ in range(4))
         rows, columns = (min(VECTOR_PART, size) for size in tile.of_thread)
         self.at_row = part_down * (rows * tile.down) + self.thread // tile.across * rows + down
         self.at_column = part_across * (columns * tile.across) + self.thread % tile.across * columns + across
         lanes = Block()
         total = self._sums(lanes)
         row, column = self.row + self.at_row, self.column + self.at_column
-        self.writer.store_guards = (self.m - 1 - row, self.n - 1 - column)
-        self.writer.epilogue(self.nest, [total], self._point(row, column, dim(0)), lanes)
-        self.writer.store_guards = ()
+        self.context.store_guards = (self.m - 1 - row, self.n - 1 - column)
+        self.context.epilogue(self.nest, [total], self._point(row, column, dim(0)), lanes)
+        self.context.store_guards = ()
         for iterator, extent, vector in (
             (across, columns, columns), (part_across, tile.of_thread[1] // columns, 1),
             (down, rows, 1), (part_down, tile.of_thread[0] // rows, 1),
@@ -154,16 +156,16 @@ class SimtMatmulTile:
         """The order's blocks of K, one added after another; all of K where the order is free."""
         if not self.depth or (self.k.const is not None and self.k.const <= self.depth):
             return self._block_of_k(block, dim(0), self.k)
-        first, body = self.writer.new_iv(), Block(arg_types=[self.accumulator])
+        first, body = self.context.new_iv(), Block(arg_types=[self.accumulator])
         sums = self._block_of_k(body, first, minimum(self.k, first + self.depth))
-        body.add_op(loop.YieldOp(*self.writer.combine(self.nest, [body.args[0], sums], body)))
+        body.add_op(loop.YieldOp(*self.context.combine(self.nest, [body.args[0], sums], body)))
         made = loop.ForOp(str(first), 0, self.k, body, step=self.depth, inits=[self._identity(block)])
         block.add_op(made)
         return made.outs[0]
 
     def _block_of_k(self, block: Block, first: Dim, stop: Dim) -> SSAValue:
         """The sum from `first` on: whole pieces, then the elements of the last one."""
-        start, k = self.writer.new_iv(), self.writer.new_iv()
+        start, k = self.context.new_iv(), self.context.new_iv()
         whole = first + (stop - first) // K_TILE * K_TILE
         body = Block(arg_types=[self.accumulator])
         coming = self._load_tile(body, start + K_TILE)
@@ -191,7 +193,7 @@ class SimtMatmulTile:
             return code.ssa(code.fma(x, y, z))
         product_ = arith.MuliOp(a.result, b.result)
         block.add_op(product_)
-        return self.writer.combine(self.nest, [total, product_.result], block)[0]
+        return self.context.combine(self.nest, [total, product_.result], block)[0]
 
     # Pieces of the operands
 
@@ -216,7 +218,7 @@ class SimtMatmulTile:
                 here, depth = minimum(place + beside, extent - 1), minimum(start + k, self.k - 1)
                 left = memory is self.left
                 point = self._point(here if left else dim(0), dim(0) if left else here, depth)
-                loaded = self.writer.operand_value(self.nest, value, point, block)
+                loaded = self.context.operand_value(self.nest, value, point, block)
                 found.append(loop.StoreOp(loaded, memory.result, [start // K_TILE % 2, k, beside], guards))
         return found
 

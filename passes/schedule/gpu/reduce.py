@@ -16,7 +16,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import Access, LoopWriter, accesses, if_positive, materialize_dim
+from ..body import Access, ScheduleContext, accesses, if_positive, materialize_dim
 from ..map.schedule import FusedAxis, collapse_axes, point_of
 from ..reduce.core import accumulator_types, can_vectorize_results, combine_partials, reduce_loop
 from .builder import grid_loop, thread_loop
@@ -39,14 +39,14 @@ def supports(nest: kernel.GenericOp) -> bool:
     return not nest.is_scan and nest.order.data.kind in ("tree", "free")
 
 
-def schedule_gpu_reduction(writer: LoopWriter, nest: kernel.GenericOp, block: Block, grid: LaunchShape) -> None:
+def schedule_gpu_reduction(context: ScheduleContext, nest: kernel.GenericOp, block: Block, grid: LaunchShape) -> None:
     """Grids for a nest that `supports`."""
-    _Reduction(writer, nest, grid).write(block)
+    _Reduction(context, nest, grid).write(block)
 
 
 class _Reduction:
-    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, grid: LaunchShape):
-        self.writer, self.nest, self.grid = writer, nest, grid
+    def __init__(self, context: ScheduleContext, nest: kernel.GenericOp, grid: LaunchShape):
+        self.context, self.nest, self.grid = context, nest, grid
         access_list = accesses(nest)
         self.groups: list[FusedAxis] = collapse_axes(nest, access_list, 0, nest.n_parallel)
         self.extents = [g.extent for g in self.groups]
@@ -73,7 +73,7 @@ class _Reduction:
         """The places of the parallel iterators at a result's number."""
         places: Sequence[Dim] = unravel(result, self.extents)
         if len(places) > 1:
-            places = [materialize_dim(self.writer, block, p) for p in places]
+            places = [materialize_dim(self.context, block, p) for p in places]
         return point_of(self.groups, places)
 
     # A result for a team of threads
@@ -86,16 +86,16 @@ class _Reduction:
 
     def _row(self, body: Block, result: Dim, length: Dim) -> None:
         point = self._point(body, result)
-        accumulators = reduce_loop(self.writer, self.nest, body, point, dim(0), length, 1, cooperative=True)
-        self.writer.epilogue(self.nest, accumulators, point, body)
+        accumulators = reduce_loop(self.context, self.nest, body, point, dim(0), length, 1, cooperative=True)
+        self.context.epilogue(self.nest, accumulators, point, body)
 
     def _rows_of_blocks(self, block: Block) -> None:
-        result, body = self.writer.new_iv(), Block()
+        result, body = self.context.new_iv(), Block()
         self._row(body, result, self.length)
         block.add_op(grid_loop(result, self.results, body, self.grid.threads))
 
     def _rows_of_warps(self, block: Block) -> None:
-        first, result, row = self.writer.new_iv(), self.writer.new_iv(), Block()
+        first, result, row = self.context.new_iv(), self.context.new_iv(), Block()
         self._row(row, result, minimum(self.length, LONG_ROW))
         row.add_op(loop.YieldOp())
         warps = max(1, self.grid.threads // 32)
@@ -107,13 +107,13 @@ class _Reduction:
     def _columns(self, block: Block) -> None:
         def one(body: Block, result: Dim) -> None:
             point = self._point(body, result)
-            accumulators = reduce_loop(self.writer, self.nest, body, point, dim(0), self.length, 1)
-            self.writer.epilogue(self.nest, accumulators, point, body)
+            accumulators = reduce_loop(self.context, self.nest, body, point, dim(0), self.length, 1)
+            self.context.epilogue(self.nest, accumulators, point, body)
 
         self._thread_per_result(block, self.results, one)
 
     def _thread_per_result(self, block: Block, count: Dim, write: Callable[[Block, Dim], None]) -> None:
-        first, number, body = self.writer.new_iv(), self.writer.new_iv(), Block()
+        first, number, body = self.context.new_iv(), self.context.new_iv(), Block()
         write(body, number)
         threads = self.grid.threads
         spread = thread_loop(number, first, minimum(count, first + threads), body)
@@ -130,20 +130,20 @@ class _Reduction:
         partials: list[SSAValue] = []
         for accumulator in accumulator_types(self.nest):
             info = BufferInfo(scalar_dtype(accumulator), dims, strides)
-            partials.append(self.writer.allocate(block, info))
+            partials.append(self.context.allocate(block, info))
 
         def one(body: Block, result: Dim, number: Dim) -> None:
             point = self._point(body, result)
             lower = number * piece
             upper = minimum(self.length, lower + piece)
             accumulators = reduce_loop(
-                self.writer, self.nest, body, point, lower, upper, 1, cooperative=not self.across
+                self.context, self.nest, body, point, lower, upper, 1, cooperative=not self.across
             )
             body.add_ops([loop.StoreOp(v, buffer, [result, number]) for v, buffer in zip(accumulators, partials)])
 
         def last(body: Block, result: Dim, cooperative: bool) -> None:
-            accumulators = combine_partials(self.writer, self.nest, body, partials, [result], pieces, cooperative)
-            self.writer.epilogue(self.nest, accumulators, self._point(body, result), body)
+            accumulators = combine_partials(self.context, self.nest, body, partials, [result], pieces, cooperative)
+            self.context.epilogue(self.nest, accumulators, self._point(body, result), body)
 
         if self.across:
             # Neighbouring threads have neighbouring results.
@@ -151,14 +151,14 @@ class _Reduction:
                 block,
                 self.results * pieces,
                 lambda body, n: one(
-                    body, *(materialize_dim(self.writer, body, e) for e in (n % self.results, n // self.results))
+                    body, *(materialize_dim(self.context, body, e) for e in (n % self.results, n // self.results))
                 ),
             )
             self._thread_per_result(block, self.results, lambda body, result: last(body, result, False))
             return
-        number, body = self.writer.new_iv(), Block()
-        one(body, *(materialize_dim(self.writer, body, e) for e in (number // pieces, number % pieces)))
+        number, body = self.context.new_iv(), Block()
+        one(body, *(materialize_dim(self.context, body, e) for e in (number // pieces, number % pieces)))
         block.add_op(grid_loop(number, self.results * pieces, body, self.grid.threads))
-        result, body = self.writer.new_iv(), Block()
+        result, body = self.context.new_iv(), Block()
         last(body, result, True)
         block.add_op(grid_loop(result, self.results, body, self.grid.threads))

@@ -15,7 +15,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product, unravel
-from ..body import LoopWriter, buffer_info, if_positive, materialize_dim
+from ..body import ScheduleContext, buffer_info, if_positive, materialize_dim
 from ..reduce.core import reduce_loop
 from ..rows.staging import in_place_rows, stage_shared_rows
 from .builder import grid_loop, thread_loop, vector_loop
@@ -36,10 +36,10 @@ def supports_rows(nests: Sequence[kernel.GenericOp]) -> bool:
     return all(not nest.is_reduction or supports(nest) for nest in nests)
 
 
-def schedule_gpu_rows(writer: LoopWriter, rows: kernel.RowGroupOp, block: Block, grid: LaunchShape) -> None:
+def schedule_gpu_rows(context: ScheduleContext, rows: kernel.RowGroupOp, block: Block, grid: LaunchShape) -> None:
     """Grids for rows that `supports_rows`."""
-    plain = _Rows(writer, rows.nests, rows.n_shared, grid)
-    once = _Rows(writer, stage_shared_rows(rows.nests, rows.n_shared), rows.n_shared, grid)
+    plain = _Rows(context, rows.nests, rows.n_shared, grid)
+    once = _Rows(context, stage_shared_rows(rows.nests, rows.n_shared), rows.n_shared, grid)
     warps, size = grid.threads // WARP, once.row_bytes
 
     def of_blocks(inner: Block) -> None:
@@ -52,8 +52,8 @@ def schedule_gpu_rows(writer: LoopWriter, rows: kernel.RowGroupOp, block: Block,
 
 
 class _Rows:
-    def __init__(self, writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, grid: LaunchShape):
-        self.writer, self.nests, self.shared, self.grid = writer, nests, shared, grid
+    def __init__(self, context: ScheduleContext, nests: Sequence[kernel.GenericOp], shared: int, grid: LaunchShape):
+        self.context, self.nests, self.shared, self.grid = context, nests, shared, grid
         self.extents = self.nests[0].extents.data[: self.shared]
         self.count = product(self.extents)
         self.length = dim(1)
@@ -75,7 +75,7 @@ class _Rows:
 
     def in_warps(self, block: Block) -> None:
         warps = self.grid.threads // WARP
-        first, row, body, around = self.writer.new_iv(), self.writer.new_iv(), Block(), Block()
+        first, row, body, around = self.context.new_iv(), self.context.new_iv(), Block(), Block()
         shared = self._shared_memory(around, warps, [row - first])
         self._row(body, row, WARP)
         body.add_op(loop.YieldOp())
@@ -84,17 +84,20 @@ class _Rows:
         block.add_op(grid_loop(first, self.count, around, warps * WARP, step=warps, shared=shared))
 
     def in_blocks(self, block: Block) -> None:
-        row, body = self.writer.new_iv(), Block()
+        row, body = self.context.new_iv(), Block()
         shared = self._shared_memory(body, 1, [dim(0)])
         self._row(body, row, self.grid.threads)
         block.add_op(grid_loop(row, self.count, body, self.grid.threads, shared=shared))
 
     def spill_rows(self, block: Block) -> None:
         """Blocks that take one row after another, with a row of a temporary for each."""
-        number, row, body = self.writer.new_iv(), self.writer.new_iv(), Block()
+        number, row, body = self.context.new_iv(), self.context.new_iv(), Block()
         blocks = minimum(self.count, BLOCKS)
         for value in self.rows:
-            self.writer.subviews[value] = (self.writer.allocate(block, _several(buffer_info(value), blocks)), (number,))
+            self.context.subviews[value] = (
+                self.context.allocate(block, _several(buffer_info(value), blocks)),
+                (number,),
+            )
         self._take_places()
         self._row(body, row, self.grid.threads)
         body.add_ops([loop.BarrierOp(), loop.YieldOp()])
@@ -108,7 +111,7 @@ class _Rows:
             info = _several(buffer_info(value), dim(copies))
             made = loop.AllocOp(info, offset, "shared")
             block.add_op(made)
-            self.writer.subviews[value] = (made.result, tuple(place))
+            self.context.subviews[value] = (made.result, tuple(place))
             offset = offset + _bytes(info)
         self._take_places()
         return offset
@@ -117,17 +120,17 @@ class _Rows:
         for value, first in self.instead.items():
             while first in self.instead:
                 first = self.instead[first]
-            self.writer.subviews[value] = self.writer.subviews[first]
+            self.context.subviews[value] = self.context.subviews[first]
 
     def _row(self, block: Block, row: Dim, threads: int) -> None:
-        writer = self.writer
+        context = self.context
         places: Sequence[Dim] = unravel(row, self.extents)
         if len(places) > 1:
-            places = [materialize_dim(writer, block, p) for p in places]
+            places = [materialize_dim(context, block, p) for p in places]
         done = {Sym(f"d{i}"): place for i, place in enumerate(places)}
-        nests = RowKernel(writer, self.nests, self.grid, self.kept, self.instead)
+        nests = RowKernel(context, self.nests, self.grid, self.kept, self.instead)
         nests.write(block, done, threads, LONG_ROW if threads == WARP else None)
-        writer.subviews = {v: p for v, p in writer.subviews.items() if v not in self.rows and v not in self.instead}
+        context.subviews = {v: p for v, p in context.subviews.items() if v not in self.rows and v not in self.instead}
 
 
 def is_number(value: SSAValue, nest: kernel.GenericOp, nests: Sequence[kernel.GenericOp], shared: int) -> bool:
@@ -149,17 +152,17 @@ class RowKernel:
     """
 
     def __init__(
-        self, writer: LoopWriter, nests: Sequence[kernel.GenericOp], grid: LaunchShape, kept: set[SSAValue],
+        self, context: ScheduleContext, nests: Sequence[kernel.GenericOp], grid: LaunchShape, kept: set[SSAValue],
         instead: Mapping[SSAValue, SSAValue],
     ):  # fmt: skip
-        self.writer, self.nests, self.grid, self.kept, self.instead = writer, nests, grid, kept, instead
+        self.context, self.nests, self.grid, self.kept, self.instead = context, nests, grid, kept, instead
         made = {v for nest in nests for v in nest.outs}
         self.handed = {v for nest in nests for v in nest.ins if v in made and v not in kept}
 
     def write(self, block: Block, done: dict[Sym, Dim], threads: int, most: int | None = None) -> None:
         """The row at the places of the shared iterators that are `done`; folds are of `most` elements at most."""
-        writer = self.writer
-        writer.scalar_buffers, writer.scalar_values = self.kept, {}
+        context = self.context
+        context.scalar_buffers, context.scalar_values = self.kept, {}
         read: set[SSAValue] = set()
         for nest in self.nests:
             if any(self.instead.get(v, v) in read for v in nest.outs):
@@ -170,7 +173,7 @@ class RowKernel:
             if self.handed & set(nest.outs):
                 block.add_op(loop.BarrierOp())
                 read.clear()
-        writer.scalar_buffers, writer.scalar_values = set(), {}
+        context.scalar_buffers, context.scalar_values = set(), {}
 
     def _nest(
         self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], threads: int, most: int | None
@@ -183,14 +186,14 @@ class RowKernel:
 
         def element(body: Block, place: Dim) -> None:
             here = point(place)
-            self.writer.store(nest, self.writer.body(nest, here, body), here, body)
+            self.context.store(nest, self.context.body(nest, here, body), here, body)
 
         def finals(body: Block, place: Dim) -> None:
             here = point(place)
             length = nest.extents.data[-1]
             upper = length if most is None else minimum(length, most)
-            accumulators = reduce_loop(self.writer, nest, body, here, dim(0), upper, 1, cooperative=True)
-            self.writer.epilogue(nest, accumulators, here, body)
+            accumulators = reduce_loop(self.context, nest, body, here, dim(0), upper, 1, cooperative=True)
+            self.context.epilogue(nest, accumulators, here, body)
 
         if not nest.is_reduction:
             if inner:
@@ -198,7 +201,7 @@ class RowKernel:
             else:
                 element(block, dim(0))
         elif inner:
-            place, body = self.writer.new_iv(), Block()
+            place, body = self.context.new_iv(), Block()
             finals(body, place)
             body.add_op(loop.YieldOp())
             block.add_op(loop.ForOp(str(place), 0, product(inner), body))
@@ -209,16 +212,16 @@ class RowKernel:
         self, block: Block, extent: Dim, threads: int, copies: int, store: Callable[[Block, Dim], None]
     ) -> None:
         """The elements of a row, several a thread at once, a team's width apart."""
-        writer, run = self.writer, threads * copies
-        start, body = writer.new_iv(), Block()
+        context, run = self.context, threads * copies
+        start, body = context.new_iv(), Block()
 
         def whole(inner: Block) -> None:
-            thread, copy, one = writer.new_iv(), writer.new_iv(), Block()
+            thread, copy, one = context.new_iv(), context.new_iv(), Block()
             store(one, start + copy * threads + thread)
             inner.add_op(thread_loop(thread, 0, threads, vector_loop(copy, one, unroll=copies)))
 
         def rest(inner: Block) -> None:
-            place, one = writer.new_iv(), Block()
+            place, one = context.new_iv(), Block()
             store(one, place)
             inner.add_op(thread_loop(place, start, extent, one))
 

@@ -16,7 +16,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import LoopWriter, accesses, if_positive, materialize_dim
+from ..body import ScheduleContext, accesses, if_positive, materialize_dim
 from ..map.schedule import collapse_axes, point_of
 from ..reduce.core import accumulator_types
 from .builder import grid_loop, thread_loop
@@ -38,10 +38,10 @@ def supports_scan(nest: kernel.GenericOp) -> bool:
 
 
 def schedule_gpu_scan(
-    writer: LoopWriter, nest: kernel.GenericOp, block: Block, short_rows: Callable[[Block], None]
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, short_rows: Callable[[Block], None]
 ) -> None:
     """Grids for a nest that `supports_scan`; `short_rows` writes those for rows that are too short to be shared."""
-    scan = _Scan(writer, nest)
+    scan = _Scan(context, nest)
     if scan.groups:
         if_positive(block, scan.length - SHORT_ROW, scan.write, short_rows)
     else:
@@ -49,9 +49,9 @@ def schedule_gpu_scan(
 
 
 class _Scan:
-    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp):
+    def __init__(self, context: ScheduleContext, nest: kernel.GenericOp):
         assert nest.order is not None
-        self.writer, self.nest = writer, nest
+        self.context, self.nest = context, nest
         self.groups = collapse_axes(nest, accesses(nest), 0, nest.n_parallel)
         self.extents = [g.extent for g in self.groups]
         self.results, self.length = product(self.extents), nest.extents.data[-1]
@@ -63,20 +63,20 @@ class _Scan:
 
     def _in_one(self, block: Block) -> None:
         """A block for a row."""
-        result, body = self.writer.new_iv(), Block()
+        result, body = self.context.new_iv(), Block()
         piece = _Piece(self, body, result, dim(0))
         piece.scan()
-        piece.finish(self.writer.identity(self.nest, body))
+        piece.finish(self.context.identity(self.nest, body))
         block.add_op(grid_loop(result, self.results, body, THREADS, shared=piece.memory.size))
 
     def _in_pieces(self, block: Block) -> None:
-        writer, pieces = self.writer, (self.length + (self.size - 1)) // self.size
+        context, pieces = self.context, (self.length + (self.size - 1)) // self.size
         dims = (self.results, pieces)
-        starts = [writer.allocate(block, BufferInfo(scalar_dtype(t), dims, packed_strides(dims))) for t in self.types]
+        starts = [context.allocate(block, BufferInfo(scalar_dtype(t), dims, packed_strides(dims))) for t in self.types]
 
         def grid(write: Callable[[_Piece, Sequence[Dim]], None]) -> None:
-            number, body = writer.new_iv(), Block()
-            place = [materialize_dim(writer, body, e) for e in (number // pieces, number % pieces)]
+            number, body = context.new_iv(), Block()
+            place = [materialize_dim(context, body, e) for e in (number // pieces, number % pieces)]
             piece = _Piece(self, body, *place)
             piece.scan()
             write(piece, place)
@@ -86,7 +86,7 @@ class _Scan:
             one = Block()
             accumulators = piece.within(one, piece.count - 1)
             one.add_ops([loop.StoreOp(v, buffer, place) for v, buffer in zip(accumulators, starts)])
-            piece.body.add_op(thread_loop(writer.new_iv(), 0, 1, one))
+            piece.body.add_op(thread_loop(context.new_iv(), 0, 1, one))
 
         def finish(piece: _Piece, place: Sequence[Dim]) -> None:
             loads = [loop.LoadOp(buffer, place) for buffer in starts]
@@ -99,17 +99,17 @@ class _Scan:
 
     def _chain_of_pieces(self, block: Block, starts: Sequence[SSAValue], pieces: Dim) -> None:
         """The pieces' totals become what each of them starts from: a block for a row, which takes `size` at once."""
-        writer, room = self.writer, self.size
-        result, first, body = writer.new_iv(), writer.new_iv(), Block()
+        context, room = self.context, self.size
+        result, first, body = context.new_iv(), context.new_iv(), Block()
         memory = SharedAllocator(body)
         totals, before, carried = (memory.of(self.types, n) for n in (room, room, 1))
         start = Block()
-        for value, cell in zip(writer.identity(self.nest, start), carried):
+        for value, cell in zip(context.identity(self.nest, start), carried):
             start.add_op(loop.StoreOp(value, cell, _FIRST))
-        body.add_op(thread_loop(writer.new_iv(), 0, 1, start))
+        body.add_op(thread_loop(context.new_iv(), 0, 1, start))
 
         def copies(targets: Sequence[SSAValue], sources: Sequence[SSAValue], here: bool) -> loop.ParallelOp:
-            place, one = writer.new_iv(), Block()
+            place, one = context.new_iv(), Block()
             near, far = [place, dim(0)], [result, first + place]
             for target, source in zip(targets, sources):
                 load = loop.LoadOp(source, far if here else near)
@@ -126,7 +126,7 @@ class _Scan:
         chain.add_ops([loop.StoreOp(v, cell, _FIRST) for v, cell in zip(ends, carried)])
         each = Block()
         each.add_ops([copies(totals, starts, True), loop.BarrierOp()])
-        each.add_ops([thread_loop(writer.new_iv(), 0, 1, chain), loop.BarrierOp()])
+        each.add_ops([thread_loop(context.new_iv(), 0, 1, chain), loop.BarrierOp()])
         each.add_ops([copies(starts, before, False), loop.BarrierOp(), loop.YieldOp()])
         body.add_op(loop.ForOp(str(first), 0, pieces, each, step=room))
         block.add_op(grid_loop(result, self.results, body, THREADS, shared=memory.size))
@@ -143,12 +143,12 @@ class _Scan:
 
         Gives the accumulators behind the last one, where `count` is a multiple of `LOADS_IN_FLIGHT`.
         """
-        position, body = self.writer.new_iv(), Block(arg_types=self.types)
+        position, body = self.context.new_iv(), Block(arg_types=self.types)
         newer = [load(minimum(position + i, count - 1), body) for i in range(LOADS_IN_FLIGHT)]
         accumulators = list(body.args)
         for i, merged in enumerate(newer):
             body.add_ops([loop.StoreOp(v, buffer, [position + i, dim(0)]) for v, buffer in zip(accumulators, before)])
-            accumulators = self.writer.combine(self.nest, [*accumulators, *merged], body)
+            accumulators = self.context.combine(self.nest, [*accumulators, *merged], body)
         body.add_op(loop.YieldOp(*accumulators))
         made = loop.ForOp(str(position), 0, count, body, step=LOADS_IN_FLIGHT, inits=inits)
         block.add_op(made)
@@ -178,9 +178,9 @@ class _Piece:
     """A block's elements of a row, in block memory: runs of lanes, and what comes before each run."""
 
     def __init__(self, scan: _Scan, body: Block, result: Dim, number: Dim):
-        self.scan_, self.body, writer = scan, body, scan.writer
+        self.scan_, self.body, context = scan, body, scan.context
         places: Sequence[Dim] = unravel(result, scan.extents)
-        self.places = [materialize_dim(writer, body, p) for p in places] if len(places) > 1 else places
+        self.places = [materialize_dim(context, body, p) for p in places] if len(places) > 1 else places
         self.first = number * scan.size
         self.count = minimum(scan.size, scan.length - self.first)
         self.n_runs = (self.count + (scan.lanes - 1)) // scan.lanes
@@ -199,23 +199,23 @@ class _Piece:
         return {**point_of(self.scan_.groups, self.places), along: place}
 
     def _elements(self) -> loop.ParallelOp:
-        scan, place, body = self.scan_, self.scan_.writer.new_iv(), Block()
+        scan, place, body = self.scan_, self.scan_.context.new_iv(), Block()
         here = self._point(minimum(self.first + place, scan.length - 1))
         where = [place // scan.lanes, place % scan.lanes]
-        for value, buffer in zip(scan.writer.body(scan.nest, here, body), self.runs):
+        for value, buffer in zip(scan.context.body(scan.nest, here, body), self.runs):
             body.add_op(loop.StoreOp(value, buffer, where))
         return thread_loop(place, 0, self.n_runs * scan.lanes, body)
 
     def _doubled(self) -> loop.ParallelOp:
         """Each run scanned by doubling, as the order says."""
-        scan, run, body = self.scan_, self.scan_.writer.new_iv(), Block()
-        identity = scan.writer.identity(scan.nest, body)
+        scan, run, body = self.scan_, self.scan_.context.new_iv(), Block()
+        identity = scan.context.identity(scan.nest, body)
         accumulators = [_loaded(self.runs, [run, dim(lane)], body) for lane in range(scan.lanes)]
         step = 1
         while step < scan.lanes:
             older = [*[identity] * step, *accumulators[:-step]]
             accumulators = [
-                scan.writer.combine(scan.nest, [*o, *n], body) for o, n in zip(older, accumulators, strict=True)
+                scan.context.combine(scan.nest, [*o, *n], body) for o, n in zip(older, accumulators, strict=True)
             ]
             step *= 2
         for lane, merged in enumerate(accumulators):
@@ -225,31 +225,31 @@ class _Piece:
     def _chained(self) -> loop.ParallelOp:
         scan, body = self.scan_, Block()
         scan.chain(
-            body, scan.writer.identity(scan.nest, body),
+            body, scan.context.identity(scan.nest, body),
             lambda run, into: _loaded(self.runs, [run, dim(scan.lanes - 1)], into), self.before, self.n_runs,
         )  # fmt: skip
-        return thread_loop(scan.writer.new_iv(), 0, 1, body)
+        return thread_loop(scan.context.new_iv(), 0, 1, body)
 
     def within(self, block: Block, place: Dim) -> list[SSAValue]:
         """The accumulators of the piece's elements up to one of them."""
         run, lane = (
-            materialize_dim(self.scan_.writer, block, e) for e in (place // self.scan_.lanes, place % self.scan_.lanes)
+            materialize_dim(self.scan_.context, block, e) for e in (place // self.scan_.lanes, place % self.scan_.lanes)
         )
         older, newer = _loaded(self.before, [run, dim(0)], block), _loaded(self.runs, [run, lane], block)
-        return self.scan_.writer.combine(self.scan_.nest, [*older, *newer], block)
+        return self.scan_.context.combine(self.scan_.nest, [*older, *newer], block)
 
     def finish(self, inits: Sequence[SSAValue]) -> None:
         """Store what is made of the accumulators at each element; the row's accumulators before the piece are
         `inits`."""
-        writer, nest = self.scan_.writer, self.scan_.nest
+        context, nest = self.scan_.context, self.scan_.nest
         exclusive = nest.scan is not None and nest.scan.data == "exclusive"
         if exclusive:
             start = Block()
-            writer.epilogue(nest, list(inits), self._point(self.first), start)
-            self.body.add_op(thread_loop(writer.new_iv(), 0, minimum(self.count, 1), start))
-        place, body = writer.new_iv(), Block()
-        accumulators = writer.combine(nest, [*inits, *self.within(body, place - 1 if exclusive else place)], body)
-        writer.epilogue(nest, accumulators, self._point(self.first + place), body)
+            context.epilogue(nest, list(inits), self._point(self.first), start)
+            self.body.add_op(thread_loop(context.new_iv(), 0, minimum(self.count, 1), start))
+        place, body = context.new_iv(), Block()
+        accumulators = context.combine(nest, [*inits, *self.within(body, place - 1 if exclusive else place)], body)
+        context.epilogue(nest, accumulators, self._point(self.first + place), body)
         self.body.add_op(thread_loop(place, 1 if exclusive else 0, self.count, body))
 
 

@@ -24,7 +24,7 @@ from ...cost.remarks import collect, remark
 from ...locations import copy_loc
 from ...tensor.tensor_cores import narrow_operands
 from ..base import Scheduler
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from ..cpu.schedule import CUSTOM_KERNELS, CpuSchedule
 from ..map.schedule import VectorConfig
 from ..matmul.match import match_matmul
@@ -64,7 +64,7 @@ class ScheduleGpuPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             GpuSchedule(
-                LoopWriter(function, costs=CostModel.of(function), nontemporal=False, gpu_threads=WITH_MEMORY),
+                ScheduleContext(function, costs=CostModel.of(function), nontemporal=False, gpu_threads=WITH_MEMORY),
                 LaunchShape(self.threads, self.unroll),
                 self.warpgroups,
                 self.tma,
@@ -85,26 +85,26 @@ class GpuSchedule(Scheduler):
 
     def _schedule_of(self, op: Operation) -> tuple[str, str, Callable[[Block], None]]:
         """How a kernel is scheduled, in a word, why, and what writes it."""
-        writer, grid = self.writer, self.grid
+        context, grid = self.context, self.grid
         if isinstance(op, kernel.GenericOp) and not op.is_reduction:
-            return "map", "elements are independent", lambda block: schedule_gpu_map(writer, op, block, grid)
+            return "map", "elements are independent", lambda block: schedule_gpu_map(context, op, block, grid)
         if isinstance(op, kernel.GenericOp) and (factors := match_matmul(op)) is not None:
             held = narrow_operands(op)
             unit = held.unit(op.order.data) if held is not None and op.order is not None else None
             if held is not None and unit is not None:
                 together = self.warpgroups and unit.warpgroup
-                units = MmaMatmul(writer, op, factors, held, unit, together, self.tma)
+                units = MmaMatmul(context, op, factors, held, unit, together, self.tma)
                 why = f"they sum in the order {_order(op)}"
                 why += f"; {units.operand_transport}" if units.operand_transport else ""
                 return "wgmma" if together else "mma", why, units.write
             return (
                 "contraction", f"sums of products, in the order {_order(op)}",
-                lambda block: schedule_gpu_contraction(writer, op, factors, block),
+                lambda block: schedule_gpu_contraction(context, op, factors, block),
             )  # fmt: skip
         if isinstance(op, kernel.GenericOp) and supports(op):
             return (
                 "reduction", f"threads share the order {_order(op)}",
-                lambda block: schedule_gpu_reduction(writer, op, block, grid),
+                lambda block: schedule_gpu_reduction(context, op, block, grid),
             )  # fmt: skip
         if isinstance(op, kernel.RowGroupOp) and holds_contraction(op):
             why = "rows between contractions stay in shared memory where they fit"
@@ -112,12 +112,12 @@ class GpuSchedule(Scheduler):
         if isinstance(op, kernel.RowGroupOp) and supports_rows(op.nests):
             return (
                 "row group", "rows stay in the registers and shared memory of a block",
-                lambda block: schedule_gpu_rows(writer, op, block, grid),
+                lambda block: schedule_gpu_rows(context, op, block, grid),
             )  # fmt: skip
         if isinstance(op, kernel.GenericOp) and supports_scan(op):
             return (
                 "scan", f"a block for each block of the order {_order(op)}",
-                lambda block: schedule_gpu_scan(writer, op, block, lambda rows: self._as_threads(op, rows)),
+                lambda block: schedule_gpu_scan(context, op, block, lambda rows: self._as_threads(op, rows)),
             )  # fmt: skip
         if isinstance(op, kernel.RowGroupOp) and any(map(supports_scan, op.nests)) and can_fission(op):
             return (
@@ -132,15 +132,15 @@ class GpuSchedule(Scheduler):
 
     def _panels(self, op: kernel.RowGroupOp, block: Block) -> None:
         """Some rows a block through all nests, or contractions and the nests between them one after another."""
-        panels = ContractionRows(self.writer, op, self.grid)
+        panels = ContractionRows(self.context, op, self.grid)
         excess = panels.excess if panels.fits_shared_memory else dim(0)
-        self.writer.if_positive(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner))
+        self.context.if_positive(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner))
 
     def _scans(self, op: kernel.RowGroupOp, block: Block) -> None:
         """Nests one after another, where rows are long enough for that."""
         longest = next(nest.extents.data[-1] for nest in op.nests if supports_scan(nest))
         runs = [[nest] for nest in op.nests]
-        self.writer.if_positive(
+        self.context.if_positive(
             block, longest - SHORT_ROW,
             lambda inner: self._apart(op, runs, inner), lambda inner: self._as_threads(op, inner),
         )  # fmt: skip
@@ -148,14 +148,14 @@ class GpuSchedule(Scheduler):
     def _sort(self, op: kernel.CustomOp, block: Block) -> None:
         """By blocks, where rows are long enough for that."""
         length = buffer_info(op.ins[0]).dims[op.params["axis"]]
-        self.writer.if_positive(
+        self.context.if_positive(
             block, length - SHORT_SORT,
-            lambda inner: schedule_gpu_sort(self.writer, op, inner), lambda inner: self._as_threads(op, inner),
+            lambda inner: schedule_gpu_sort(self.context, op, inner), lambda inner: self._as_threads(op, inner),
         )  # fmt: skip
 
     def _apart(self, op: kernel.RowGroupOp, runs: Sequence[Sequence[kernel.GenericOp]], block: Block) -> None:
         """Runs of the nests of rows one after another, with memory between them."""
-        for run in fission(runs, op.n_shared, lambda info: self.writer.allocate(block, info)):
+        for run in fission(runs, op.n_shared, lambda info: self.context.allocate(block, info)):
             made = run[0] if len(run) == 1 else kernel.RowGroupOp(op.n_shared, Block([*run, kernel.YieldOp()]), [])
             before = block.last_op
             self.kernel(made, block)
@@ -164,8 +164,8 @@ class GpuSchedule(Scheduler):
     def _as_threads(self, op: Operation, block: Block) -> None:
         loops = Block()
         with collect():  # what is said of a CPU's threads does not hold here
-            CpuSchedule(self.writer, AS_THREADS).kernel(op, loops)
-        map_cpu_loops_to_threads(self.writer, loops, block)
+            CpuSchedule(self.context, AS_THREADS).kernel(op, loops)
+        map_cpu_loops_to_threads(self.context, loops, block)
 
     def other(self, op: Operation, block: Block) -> None:
         if isinstance(op, loop.AllocOp) and op.scope.data == "thread":

@@ -18,7 +18,7 @@ from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, dim, maximum, minimum, packed_strides
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from ..sort.base import SortBase
@@ -37,9 +37,9 @@ TILE = 1 << TILE_BITS
 MOST_BITS = 40
 
 
-def schedule_gpu_sort(writer: LoopWriter, op: kernel.CustomOp, block: Block) -> None:
+def schedule_gpu_sort(context: ScheduleContext, op: kernel.CustomOp, block: Block) -> None:
     """Grids for a foreign kernel that sorts."""
-    _Sort(writer, op).emit(block)
+    _Sort(context, op).emit(block)
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ class _Copies:
 
 
 class _Sort(SortBase):
-    def __init__(self, writer: LoopWriter, op: kernel.CustomOp):
+    def __init__(self, context: ScheduleContext, op: kernel.CustomOp):
         element = buffer_info(op.ins[0]).dtype
-        super().__init__(writer, op, VectorConfig(128), keys_of(element, op.params["descending"], False))
+        super().__init__(context, op, VectorConfig(128), keys_of(element, op.params["descending"], False))
         self.types = [*(key.dtype for key in self.keys), I64]
         self.tiles = (self.n + (TILE - 1)) // TILE
 
     def emit(self, block: Block) -> None:
-        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.context, block, self.op.params["has_fma"])
         copies = _Copies([self.allocate(code, t, 2, self.rows, self.n, shared=True) for t in self.types])
         self._sort_tiles(code, copies)
         passes = _bits(self.tiles, MOST_BITS - TILE_BITS)
@@ -74,7 +74,7 @@ class _Sort(SortBase):
 
     def _grid(self, code: LoopBuilder, write: Callable[[LoopBuilder, Dim, Dim], None]) -> None:
         """A thread for each element of each row."""
-        first, number, inner = self.writer.new_iv(), self.writer.new_iv(), code.inner()
+        first, number, inner = self.context.new_iv(), self.context.new_iv(), code.inner()
         row, i = (inner.bind(inner.b.index(e)) for e in (number // self.n, number % self.n))
         write(inner, row, i)
         count = self.rows * self.n
@@ -84,7 +84,7 @@ class _Sort(SortBase):
     # Tiles
 
     def _sort_tiles(self, code: LoopBuilder, copies: _Copies) -> None:
-        number, inner = self.writer.new_iv(), code.inner()
+        number, inner = self.context.new_iv(), code.inner()
         row, tile = (inner.bind(inner.b.index(e)) for e in (number // self.tiles, number % self.tiles))
         memory, offset = [], 0
         for element in self.types:
@@ -104,7 +104,7 @@ class _Sort(SortBase):
 
     def _each(self, code: LoopBuilder, count: Dim, write: Callable[[LoopBuilder, Dim], None]) -> None:
         """So many places, shared by the threads of a block, which then wait for each other."""
-        place, inner = self.writer.new_iv(), code.inner()
+        place, inner = self.context.new_iv(), code.inner()
         write(inner, place)
         code.block.add_ops([thread_loop(place, 0, count, inner.block), loop.BarrierOp()])
 

@@ -16,7 +16,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import LoopWriter, accesses, buffer_info, if_positive, materialize_dim
+from ..body import ScheduleContext, accesses, buffer_info, if_positive, materialize_dim
 from ..map.schedule import FusedAxis, point_of
 from .builder import grid_loop, thread_loop, vector_loop
 
@@ -59,7 +59,7 @@ def match_transposed(nest: kernel.GenericOp, outer: Sequence[FusedAxis], inner: 
 
 
 def schedule_gpu_tiles(
-    writer: LoopWriter,
+    context: ScheduleContext,
     nest: kernel.GenericOp,
     block: Block,
     outer: Sequence[FusedAxis],
@@ -69,15 +69,15 @@ def schedule_gpu_tiles(
     """Grids of tiles of an elementwise nest."""
     across = outer[turned.across]
     others = [g for i, g in enumerate(outer) if i != turned.across]
-    number, body = writer.new_iv(), Block()
+    number, body = context.new_iv(), Block()
     along_tiles, across_tiles = ((g.extent + (TILE - 1)) // TILE for g in (inner, across))
-    column = materialize_dim(writer, body, number % along_tiles) * TILE
-    row = materialize_dim(writer, body, number // along_tiles % across_tiles) * TILE
+    column = materialize_dim(context, body, number % along_tiles) * TILE
+    row = materialize_dim(context, body, number // along_tiles % across_tiles) * TILE
     rest = unravel(number // (along_tiles * across_tiles), [g.extent for g in others])
-    places = [materialize_dim(writer, body, p) for p in rest] if others else []
+    places = [materialize_dim(context, body, p) for p in rest] if others else []
     tiles, size = _tiles(nest, turned, body)
 
-    tile = _Tile(writer, nest, tiles, column, row, inner, across, others, places)
+    tile = _Tile(context, nest, tiles, column, row, inner, across, others, places)
     within = minimum(inner.extent - column, across.extent - row) - (TILE - 1)
     if_positive(body, within, lambda b: tile.write(b, whole=True), lambda b: tile.write(b, whole=False))
     count = product([g.extent for g in others]) * along_tiles * across_tiles
@@ -88,7 +88,7 @@ def schedule_gpu_tiles(
 class _Tile:
     """One tile, from `column` of the inner group and `row` of the one across on, at `places` of the others."""
 
-    writer: LoopWriter
+    context: ScheduleContext
     nest: kernel.GenericOp
     tiles: dict[int, SSAValue]
     column: Dim
@@ -108,29 +108,29 @@ class _Tile:
         return point_of([*self.others, self.inner, self.across], [*self.places, along, beside])
 
     def _load(self, block: Block, whole: bool) -> None:
-        thread, copy, body = self.writer.new_iv(), self.writer.new_iv(), Block()
+        thread, copy, body = self.context.new_iv(), self.context.new_iv(), Block()
         high, low = copy * ROWS + thread // TILE, thread % TILE
         along, beside = self.column + high, self.row + low
         if not whole:  # what is last comes again: it is there, and nobody asks for it
             along, beside = minimum(along, self.inner.extent - 1), minimum(beside, self.across.extent - 1)
         for i, tile in self.tiles.items():
-            value = self.writer.operand(self.nest, i, self._point(along, beside), body)
+            value = self.context.operand(self.nest, i, self._point(along, beside), body)
             body.add_op(loop.StoreOp(value, tile, [high, low]))
         block.add_op(_phase(thread, copy, body))
 
     def _store(self, block: Block, whole: bool) -> None:
-        writer, nest = self.writer, self.nest
-        thread, copy, body = writer.new_iv(), writer.new_iv(), Block()
+        context, nest = self.context, self.nest
+        thread, copy, body = context.new_iv(), context.new_iv(), Block()
         high, low = copy * ROWS + thread // TILE, thread % TILE
         loads = {i: loop.LoadOp(tile, [low, high]) for i, tile in self.tiles.items()}
         body.add_ops(loads.values())
         along, beside = self.column + low, self.row + high
         if not whole:
-            writer.store_guards = (self.inner.extent - 1 - along, self.across.extent - 1 - beside)
+            context.store_guards = (self.inner.extent - 1 - along, self.across.extent - 1 - beside)
         there = self._point(along, beside)
         given = {i: made.result for i, made in loads.items()}
-        writer.store(nest, writer.body(nest, there, body, given), there, body)
-        writer.store_guards = ()
+        context.store(nest, context.body(nest, there, body, given), there, body)
+        context.store_guards = ()
         block.add_op(_phase(thread, copy, body))
 
 

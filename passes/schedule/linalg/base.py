@@ -13,7 +13,7 @@ from ....dialects.dims.dims import Dim, dim, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.language import ComplexValue, ScalarBuilder, Value
 from ....dialects.types import DType
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 
@@ -47,8 +47,8 @@ def magnitude(b: ScalarBuilder, x: Value) -> Value:
 class BatchedLinalg:
     """Base of loop generators whose operands and results are stacks: all dims but the last ones count matrices."""
 
-    def __init__(self, writer: LoopWriter, op: kernel.CustomOp, lanes: VectorConfig):
-        self.writer, self.op = writer, op
+    def __init__(self, context: ScheduleContext, op: kernel.CustomOp, lanes: VectorConfig):
+        self.context, self.op = context, op
         info = buffer_info(op.ins[0])
         self.element: DType = info.dtype
         self.part: DType = info.dtype.part
@@ -56,12 +56,12 @@ class BatchedLinalg:
         self.width = lanes.width(self.part.bits)
 
     def emit(self, block: Block) -> None:
-        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.context, block, self.op.params["has_fma"])
         self.allocate(code)
-        body, number = code.inner(), self.writer.new_iv()
+        body, number = code.inner(), self.context.new_iv()
         self.one(body, [*unravel(number, self.batch)])
         body.block.add_op(loop.YieldOp())
-        costs = self.writer.costs
+        costs = self.context.costs
         grain = costs.grain(self.rows * self.columns * self.columns, costs.work_unit_ns)
         code.block.add_op(loop.ParallelOp(str(number), 0, product(self.batch), body.block, grain=grain))
 
@@ -75,7 +75,7 @@ class BatchedLinalg:
 
     def scratch(self, code: LoopBuilder, element: DType, *dims: Dim | int) -> SSAValue:
         shape = tuple(dim(d) for d in dims)
-        return self.writer.allocate(code.block, BufferInfo(element, shape, packed_strides(shape)), "thread")
+        return self.context.allocate(code.block, BufferInfo(element, shape, packed_strides(shape)), "thread")
 
     def copy(
         self, code: LoopBuilder, source: SSAValue, at: list[Dim], target: SSAValue, to: list[Dim], rows: Dim,

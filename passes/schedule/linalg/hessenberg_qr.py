@@ -17,7 +17,7 @@ from ....dialects import kernel
 from ....dialects.dims.dims import Dim, dim, minimum
 from ....dialects.scalar.language import ComplexValue, ScalarBuilder, Value
 from ....dialects.types import DTYPES
-from ..body import LoopWriter
+from ..body import ScheduleContext
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import BatchedLinalg, conjugate, inside, magnitude, square
@@ -34,14 +34,14 @@ _LAST, _TRIED, _LEFT = ([dim(i)] for i in range(3))
 _UNIT, _NORM = ([dim(i)] for i in range(2))
 
 
-def schedule_eigenvalues(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_eigenvalues(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``eigenvalues``."""
-    _Eigenvalues(writer, op, lanes).emit(block)
+    _Eigenvalues(context, op, lanes).emit(block)
 
 
-def schedule_eigenvectors(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_eigenvectors(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``eigenvectors``: of eigenvalues, and unit vectors as columns."""
-    _Eigenvectors(writer, op, lanes).emit(block)
+    _Eigenvectors(context, op, lanes).emit(block)
 
 
 class Givens(NamedTuple):

@@ -8,7 +8,7 @@ from ....dialects import kernel
 from ....dialects.dims.dims import Dim
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import BatchedLinalg, conjugate, inside, real, square
@@ -18,14 +18,14 @@ __all__ = ["schedule_cholesky", "schedule_elimination"]
 I64 = DTYPES["i64"]
 
 
-def schedule_elimination(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_elimination(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``eliminate``: of a and b the solutions of ``a @ x = b``, the pivots, and the sign of their order."""
-    _Elimination(writer, op, lanes).emit(block)
+    _Elimination(context, op, lanes).emit(block)
 
 
-def schedule_cholesky(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_cholesky(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``cholesky``: the lower factor."""
-    _Cholesky(writer, op, lanes).emit(block)
+    _Cholesky(context, op, lanes).emit(block)
 
 
 class _Elimination(BatchedLinalg):

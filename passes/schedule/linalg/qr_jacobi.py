@@ -11,7 +11,7 @@ from ....dialects import kernel
 from ....dialects.dims.dims import Dim, dim, minimum
 from ....dialects.scalar.language import ComplexValue, Value
 from ....dialects.types import DTYPES
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import BatchedLinalg, conjugate, fma, inside, magnitude, real, square
@@ -27,19 +27,19 @@ SWEEPS = 40
 SMALL = {"f32": 2.0**-25, "f64": 2.0**-54}
 
 
-def schedule_qr(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_qr(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``qr``: parameter ``complete``."""
-    _Qr(writer, op, lanes).emit(block)
+    _Qr(context, op, lanes).emit(block)
 
 
-def schedule_eigh(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_eigh(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``jacobi_eigh``."""
-    _Eigh(writer, op, lanes).emit(block)
+    _Eigh(context, op, lanes).emit(block)
 
 
-def schedule_svd(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_svd(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``jacobi_svd``."""
-    _Svd(writer, op, lanes).emit(block)
+    _Svd(context, op, lanes).emit(block)
 
 
 class _Qr(BatchedLinalg):

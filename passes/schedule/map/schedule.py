@@ -14,7 +14,7 @@ from ....dialects.dims.analysis import linear_in, period
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import product
 from ...cost.work import point_time
-from ..body import Access, LoopWriter, Point, accesses, buffer_info, if_positive
+from ..body import Access, Point, ScheduleContext, accesses, buffer_info, if_positive
 from ..parallelize import LoopSpec, parallel_loops
 from ..segments import match_segments
 
@@ -131,26 +131,31 @@ def choose_lanes(lanes: VectorConfig, access_list: Sequence[Access], copies: int
 
 
 def schedule_map(
-    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, done: dict[Sym, Dim], serial: bool
+    context: ScheduleContext,
+    nest: kernel.GenericOp,
+    block: Block,
+    lanes: VectorConfig,
+    done: dict[Sym, Dim],
+    serial: bool,
 ) -> None:
     """Loops for the iterators of an elementwise nest that `done` has no place for."""
     access_list = accesses(nest)
     order = _order(nest, access_list, len(done))
     if not order:
-        writer.store(nest, writer.body(nest, done, block), done, block)
+        context.store(nest, context.body(nest, done, block), done, block)
         return
     moving = [w for w in access_list if any((s := w.step(d)) is None or s.terms for d in order[-1].symbols)]
     apart = [w for w in moving if (s := w.step(order[-1].symbols[-1])) is not None and s.const not in (0, 1, -1)]
     gathered = len(apart) * lanes.width(max((w.bits for w in moving), default=32))
-    copies = writer.unroll_factor(nest, {*order[-1].symbols}, gathered)
+    copies = context.unroll_factor(nest, {*order[-1].symbols}, gathered)
     width, unroll = choose_lanes(lanes, moving or access_list, copies)
     step = 1
     if not lanes.unroll:
         divided = (*_numbers(nest), *(e for index in nest.maps_in() for e in index.exprs))
         repeats = math.lcm(*(period(e, order[-1].symbols[-1]) for e in divided))
-        unroll = writer.costs.unroll_for_period(unroll, repeats // math.gcd(repeats, width))
+        unroll = context.costs.unroll_for_period(unroll, repeats // math.gcd(repeats, width))
         step = repeats if unroll * width % repeats == 0 else 1
-    iterators = [writer.new_iv() for _ in order]
+    iterators = [context.new_iv() for _ in order]
     point = {**done, **point_of(order, iterators)}
 
     cross, extent = _transposed_axis(access_list, order), order[-1].extent
@@ -158,7 +163,7 @@ def schedule_map(
 
     def written(where: Point = point) -> Block:
         body = Block()
-        writer.store(nest, writer.body(nest, where, body), where, body)
+        context.store(nest, context.body(nest, where, body), where, body)
         body.add_op(loop.YieldOp())
         return body
 
@@ -171,7 +176,7 @@ def schedule_map(
         """
         where = point if at is iterators[-1] else {**point, order[-1].symbols[-1]: at}
         at_line = at_line or serial or width == 1
-        rest = dim(0) if at_line else _alignment_peel(writer, nest, where, iterator, order[-1], lower, upper)
+        rest = dim(0) if at_line else _alignment_peel(context, nest, where, iterator, order[-1], lower, upper)
         made: list[Operation] = []
         for first, end, unrolled in ((lower, lower + rest, 1), (lower + rest, upper, copies)):
             if end is not first:
@@ -182,13 +187,13 @@ def schedule_map(
         """The innermost loop, in up to three: where guards along it hold they are not asked."""
         row = iterators[-1]
         if runs is not None:
-            return [runs.loops(writer, point, lower, upper, lines)]
+            return [runs.loops(context, point, lower, upper, lines)]
         inside = _inside(nest, order[-1], lower, upper)
         if inside is None:
             return lines(row, row, lower, upper, at_line=len(order) == 1)
-        first, last, writer.proven_guards = inside
+        first, last, context.proven_guards = inside
         sure = lines(row, row, first, last, lanes.unroll or 4)
-        writer.proven_guards = frozenset()
+        context.proven_guards = frozenset()
         before, after = (
             loop.ForOp(str(iterators[-1]), a, b, written(), vector=width, unroll=1)
             for a, b in ((lower, first), (last, upper))
@@ -196,8 +201,8 @@ def schedule_map(
         return [before, *sure, after]
 
     if len(order) == 1 and not serial:
-        start, outer, chunk = writer.new_iv(), Block(), writer.chunk(nest)
-        whole = math.lcm(step, writer.costs.results_in_flight)
+        start, outer, chunk = context.new_iv(), Block(), context.chunk(nest)
+        whole = math.lcm(step, context.costs.results_in_flight)
         part = -(-chunk // (TASKS_PER_CHUNK * whole)) * whole
         outer.add_ops([*along(start, minimum(extent, start + part)), loop.YieldOp()])
         block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=part, grain=-(-chunk // part)))
@@ -205,14 +210,14 @@ def schedule_map(
     if cross is not None:
 
         def tiled(block: Block, staged: bool) -> None:
-            _tiled_transpose(writer, block, nest, order, iterators, cross, point, width, serial, staged)
+            _tiled_transpose(context, block, nest, order, iterators, cross, point, width, serial, staged)
 
-        excess = dim(0) if serial else _nontemporal_excess(writer, nest, access_list, order[-1], width)
+        excess = dim(0) if serial else _nontemporal_excess(context, nest, access_list, order[-1], width)
         if_positive(block, excess, lambda b: tiled(b, True), lambda b: tiled(b, False))
         return
     levels = [LoopSpec(i, g.extent) for i, g in zip(iterators[:-1], order)]
     body = Block(along(dim(0), extent))
-    parallel_loops(writer, block, levels, body, extent, point_time(nest, writer.costs), serial)
+    parallel_loops(context, block, levels, body, extent, point_time(nest, context.costs), serial)
 
 
 def is_transposition(nest: kernel.GenericOp, first: int) -> bool:
@@ -259,14 +264,20 @@ def _transposed_axis(access_list: Sequence[Access], order: Sequence[FusedAxis]) 
 
 
 def _alignment_peel(
-    writer: LoopWriter, nest: kernel.GenericOp, where: Point, iterator: Dim, along: FusedAxis, lower: Dim, upper: Dim
+    context: ScheduleContext,
+    nest: kernel.GenericOp,
+    where: Point,
+    iterator: Dim,
+    along: FusedAxis,
+    lower: Dim,
+    upper: Dim,
 ) -> Dim:
     """The elements from `lower` to the first whole line of a result's row, where the rows are to go past the caches.
 
     Where rows are short the lines that they share are most of what there is: none.
     """
-    info, costs = buffer_info(nest.outs[0]), writer.costs
-    if accesses(nest)[-1].step(along.symbols[-1]) is not dim(1) or not writer.may_be_nontemporal(nest):
+    info, costs = buffer_info(nest.outs[0]), context.costs
+    if accesses(nest)[-1].step(along.symbols[-1]) is not dim(1) or not context.may_be_nontemporal(nest):
         return dim(0)
     excess = product(info.dims) * info.dtype.bytes - (costs.nontemporal_threshold - 1)
     line = int(costs.machine.cache_line) // info.dtype.bytes
@@ -279,22 +290,22 @@ def _alignment_peel(
 
 
 def _nontemporal_excess(
-    writer: LoopWriter, nest: kernel.GenericOp, access_list: list[Access], along: FusedAxis, width: int
+    context: ScheduleContext, nest: kernel.GenericOp, access_list: list[Access], along: FusedAxis, width: int
 ) -> Dim:
     """Positive where the result of a transposition goes past the caches, and its rows are whole lines."""
     info = buffer_info(nest.outs[0])
     contiguous = (s := access_list[-1].step(along.symbols[-1])) is not None and s.const == 1
-    if not contiguous or width * info.dtype.bytes < LEAST_STREAMED or not writer.may_be_nontemporal(nest):
+    if not contiguous or width * info.dtype.bytes < LEAST_STREAMED or not context.may_be_nontemporal(nest):
         return dim(0)
-    excess = product(info.dims) * info.dtype.bytes - (writer.costs.nontemporal_threshold - 1)
+    excess = product(info.dims) * info.dtype.bytes - (context.costs.nontemporal_threshold - 1)
     for stride in info.strides:
         if stride.const != 1:
-            excess = minimum(excess, dim(1) - stride % (int(writer.costs.machine.cache_line) // info.dtype.bytes))
+            excess = minimum(excess, dim(1) - stride % (int(context.costs.machine.cache_line) // info.dtype.bytes))
     return excess
 
 
 def _tiled_transpose(
-    writer: LoopWriter,
+    context: ScheduleContext,
     block: Block,
     nest: kernel.GenericOp,
     order: Sequence[FusedAxis],
@@ -312,9 +323,9 @@ def _tiled_transpose(
     which it goes on in whole lines.
     """
     across, along = order[cross], order[-1]
-    start, band = writer.new_iv(), writer.new_iv()
+    start, band = context.new_iv(), context.new_iv()
     info = buffer_info(nest.outs[0])
-    lines = (writer.costs.l1_tile,) * 2 if staged else writer.costs.transpose_tile(info.dtype.bytes)
+    lines = (context.costs.l1_tile,) * 2 if staged else context.costs.transpose_tile(info.dtype.bytes)
     span, length = (max(2 * width, side) for side in lines)
     stop, end = minimum(across.extent, band + span), minimum(along.extent, start + length)
 
@@ -324,22 +335,22 @@ def _tiled_transpose(
         return loop.ForOp(str(iterators[cross]), band, stop, Block([row, loop.YieldOp()]), unroll=side_by_side)
 
     tile, body = Block(), Block()
-    values = writer.body(nest, point, body)
+    values = context.body(nest, point, body)
     if staged:
         held = BufferInfo(info.dtype, (dim(span), dim(length)), (dim(length), dim(1)))
-        stage, place = writer.allocate(tile, held, "thread"), [iterators[cross] - band, iterators[-1] - start]
+        stage, place = context.allocate(tile, held, "thread"), [iterators[cross] - band, iterators[-1] - start]
         body.add_op(loop.StoreOp(values[0], stage, place))
         line = Block()
         read = loop.LoadOp(stage, place)
         line.add_op(read)
-        writer.store(nest, [read.result], point, line)
-        tile.add_ops([in_tile(body, width, 1), in_tile(line, 1, writer.costs.unroll_factor(0, 0))])
+        context.store(nest, [read.result], point, line)
+        tile.add_ops([in_tile(body, width, 1), in_tile(line, 1, context.costs.unroll_factor(0, 0))])
     else:
-        writer.store(nest, values, point, body, in_order=False)
+        context.store(nest, values, point, body, in_order=False)
         tile.add_op(in_tile(body, width, 1))
     tile.add_op(loop.YieldOp())
     row_of_tiles = Block([loop.ForOp(str(start), 0, along.extent, tile, step=length)])
     outer = [LoopSpec(iterators[i], order[i].extent) for i in range(len(order) - 1) if i != cross]
     levels = [*outer, LoopSpec(band, across.extent, span)]
     work = along.extent * minimum(across.extent, span)
-    parallel_loops(writer, block, levels, row_of_tiles, work, point_time(nest, writer.costs), serial)
+    parallel_loops(context, block, levels, row_of_tiles, work, point_time(nest, context.costs), serial)

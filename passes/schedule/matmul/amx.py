@@ -30,7 +30,7 @@ from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ...tensor.tensor_cores import FEW, NarrowOperands
-from ..body import LoopWriter, materialize_dim
+from ..body import ScheduleContext, materialize_dim
 from ..gpu.matmul_simt import along_k, point_of_contraction
 from ..map.schedule import VectorConfig
 from .cpu import schedule_contraction, split_range
@@ -91,10 +91,10 @@ class AmxMatmul:
     work around these loops."""
 
     def __init__(
-        self, writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, held: NarrowOperands,
+        self, context: ScheduleContext, nest: kernel.GenericOp, factors: MatmulOperands, held: NarrowOperands,
         unit: MatrixUnit, lanes: VectorConfig,
     ):  # fmt: skip
-        self.writer, self.nest, self.factors, self.held, self.unit = writer, nest, factors, held, unit
+        self.context, self.nest, self.factors, self.held, self.unit = context, nest, factors, held, unit
         self.lanes = lanes
         self.batch: dict[Sym, Dim] = {}
         self.alone = False
@@ -109,23 +109,23 @@ class AmxMatmul:
     def write(self, block: Block) -> None:
         """All results: by tiles, or where there are few rows or columns, or nothing to add, by chains."""
         enough = minimum(minimum(self.left.extent, self.right.extent) - FEW, self.k)
-        self.writer.if_positive(block, enough, self._by_tiles, self._by_chains)
+        self.context.if_positive(block, enough, self._by_tiles, self._by_chains)
 
     def _by_chains(self, block: Block) -> None:
         self.nest.attributes["order"] = order_attr(CHAIN_FMA)
-        schedule_contraction(self.writer, self.nest, self.factors, block, self.lanes)
+        schedule_contraction(self.context, self.nest, self.factors, block, self.lanes)
 
     def _by_tiles(self, block: Block) -> None:
         if not self.factors.batch:
             self._all(block)
             return
         extents = [self.nest.extents.data[i] for i in self.factors.batch]
-        number, body = self.writer.new_iv(), Block()
-        places = [materialize_dim(self.writer, body, e) for e in unravel(number, extents)]
+        number, body = self.context.new_iv(), Block()
+        places = [materialize_dim(self.context, body, e) for e in unravel(number, extents)]
         self.batch, self.alone = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}, True
         self._all(body)
         body.add_op(loop.YieldOp())
-        work = self.writer.costs.grain(self.left.extent * self.right.extent * maximum(1, self.k), PRODUCT)
+        work = self.context.costs.grain(self.left.extent * self.right.extent * maximum(1, self.k), PRODUCT)
         block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
 
     def _all(self, block: Block) -> None:
@@ -133,11 +133,11 @@ class AmxMatmul:
         panels, rows = self.right.blocks, self.left.blocks
         right = self._packed(block, self.right, panels)
         self._pack(block, self.right, right, dim(0), panels, TOGETHER)
-        held = minimum(maximum(1, rows), self._rows_in(self.writer.costs.machine.l3_bytes))
+        held = minimum(maximum(1, rows), self._rows_in(self.context.costs.machine.l3_bytes))
         left = self._packed(block, self.left, held)
-        band, body = self.writer.new_iv(), Block()
-        first = materialize_dim(self.writer, body, band * held)
-        last = materialize_dim(self.writer, body, minimum(rows, band * held + held))
+        band, body = self.context.new_iv(), Block()
+        first = materialize_dim(self.context, body, band * held)
+        last = materialize_dim(self.context, body, minimum(rows, band * held + held))
         self._pack(body, self.left, left, first, last, 1)
         self._multiply(body, left, right, first, last)
         body.add_op(loop.YieldOp())
@@ -158,7 +158,7 @@ class AmxMatmul:
 
     def _memory(self, block: Block, dims: tuple[Dim, ...], scope: str) -> _Tiles:
         shapes = (*dims, dim(TILE), dim(self.unit.depth)), (*dims, dim(TILE), dim(TILE))
-        elements = self.writer.allocate(block, _info(HALF, shapes[0]), scope)
+        elements = self.context.allocate(block, _info(HALF, shapes[0]), scope)
         assert isinstance(elements.owner, loop.AllocOp)
         again = loop.AllocOp(_info(WORD, shapes[1]), elements.owner.offset.data, scope)
         block.add_op(again)
@@ -166,21 +166,21 @@ class AmxMatmul:
 
     def _pack(self, block: Block, side: _Operand, tiles: _Tiles, first: Dim, last: Dim, together: int) -> None:
         """The blocks `first` to `last` of an operand, to the beginning of its memory."""
-        group, number = self.writer.new_iv(), self.writer.new_iv()
+        group, number = self.context.new_iv(), self.context.new_iv()
         body = Block()
         stage = self._memory(body, (dim(self.unit.pieces),), "thread") if side.turned else None
         whole = self.k // self.unit.depth
         for lower, upper, partial in ((dim(0), whole, False), (whole, self.steps, True)):
             if lower == upper:
                 continue
-            step, tile, inner = self.writer.new_iv(), self.writer.new_iv(), Block()
+            step, tile, inner = self.context.new_iv(), self.context.new_iv(), Block()
             start = number * side.size + tile * TILE
             self._pack_tile(inner, side, tiles, stage, (number - first, step, tile), start, partial)
             made = _loop(tile, dim(0), dim(side.tiles), inner)
             made = _loop(number, group, minimum(last, group + together), _block(made))
             body.add_op(_loop(step, lower, upper, _block(made)))
         body.add_op(loop.YieldOp())
-        work = self.writer.costs.grain(maximum(1, self.k) * side.size * together, PACKING)
+        work = self.context.costs.grain(maximum(1, self.k) * side.size * together, PACKING)
         block.add_op(self._shared(group, first, last, body, work, together))
 
     def _pack_tile(
@@ -201,7 +201,7 @@ class AmxMatmul:
         if stage is None:
             return
         # The word of row r and column c comes from row c and column r.
-        piece, r, c, body = self.writer.new_iv(), self.writer.new_iv(), self.writer.new_iv(), Block()
+        piece, r, c, body = self.context.new_iv(), self.context.new_iv(), self.context.new_iv(), Block()
         word = loop.LoadOp(stage.words, staged(piece, c, r))
         body.add_ops([word, loop.StoreOp(word.result, tiles.words, place(piece, r, c))])
         columns = _block(_loop(c, dim(0), dim(TILE), body, vector=TILE))
@@ -213,7 +213,7 @@ class AmxMatmul:
     ) -> None:
         """Rows of elements that are neighbours along K, from `k` on."""
         depth = self.unit.depth
-        r, along, rows = self.writer.new_iv(), self.writer.new_iv(), Block()
+        r, along, rows = self.context.new_iv(), self.context.new_iv(), Block()
         there = minimum(depth, self.k - k) if partial else dim(depth)
         for lower, upper, beyond in ((dim(0), there, False), (there, dim(depth), True)):
             if lower == upper:
@@ -228,13 +228,13 @@ class AmxMatmul:
         self, block: Block, side: _Operand, tiles: _Tiles, place: _Place, k: Dim, start: Dim, partial: bool
     ) -> None:
         """Rows of words: of neighbours beside K, each with its next one along K, from `k` on."""
-        number = self.writer.new_iv()
+        number = self.context.new_iv()
         pairs = minimum(TILE, (self.k - k) // 2) if partial else dim(TILE)
         halves = minimum(TILE, (self.k - k + 1) // 2) if partial else dim(TILE)
         for lower, upper, there in ((dim(0), pairs, 2), (pairs, halves, 1), (halves, dim(TILE), 0)):
             if lower == upper:
                 continue
-            j, body = self.writer.new_iv(), Block()
+            j, body = self.context.new_iv(), Block()
             low, high = (
                 self._pieces(body, side, start + j, k + number * 2 + i, beyond=i >= there) for i in range(2)
             )  # fmt: skip
@@ -251,7 +251,7 @@ class AmxMatmul:
         row, column = (dim(0), beside) if side.number else (beside, dim(0))
         point = point_of_contraction(self.nest, self.factors, self.batch, row, column, k)
         left = b.wrap(
-            self.writer.operand_value(self.nest, self.held.values[side.number], point, block), self.unit.element
+            self.context.operand_value(self.nest, self.held.values[side.number], point, block), self.unit.element
         )
         if self.unit.pieces == 1:
             return [left]
@@ -265,22 +265,22 @@ class AmxMatmul:
 
     def _multiply(self, block: Block, left: _Tiles, right: _Tiles, first: Dim, last: Dim) -> None:
         """Tasks of a block of the band by a group of panels."""
-        task, body = self.writer.new_iv(), Block()
-        rows, panels = materialize_dim(self.writer, block, last - first), self.right.blocks
+        task, body = self.context.new_iv(), Block()
+        rows, panels = materialize_dim(self.context, block, last - first), self.right.blocks
         blocks, groups = self._tasks(block, rows)
-        upper, lower = split_range(self.writer, body, rows, task // groups, blocks)
-        before, behind = split_range(self.writer, body, panels, task % groups, groups)
+        upper, lower = split_range(self.context, body, rows, task // groups, blocks)
+        before, behind = split_range(self.context, body, panels, task % groups, groups)
         shape = (dim(self.left.size), dim(self.right.size))
-        sums = self.writer.allocate(body, _info(DTYPES[self.unit.sums], shape), "thread")
-        down = materialize_dim(self.writer, body, lower - upper)
-        each = materialize_dim(self.writer, body, (self.steps + (self.left.size - 1)) // self.steps)
+        sums = self.context.allocate(body, _info(DTYPES[self.unit.sums], shape), "thread")
+        down = materialize_dim(self.context, body, lower - upper)
+        each = materialize_dim(self.context, body, (self.steps + (self.left.size - 1)) // self.steps)
 
-        fold, step, inner, beside = self.writer.new_iv(), self.writer.new_iv(), Block(), Block()
+        fold, step, inner, beside = self.context.new_iv(), self.context.new_iv(), Block(), Block()
         # Folds go panel by panel, row by row.
         (row, panel), earlier = (
             (
-                materialize_dim(self.writer, inner, n % down + upper),
-                materialize_dim(self.writer, inner, n // down + before),
+                materialize_dim(self.context, inner, n % down + upper),
+                materialize_dim(self.context, inner, n // down + before),
             )
             for n in (fold, maximum(0, fold - 1))
         )
@@ -306,28 +306,28 @@ class AmxMatmul:
         self._finish(body, sums, (lower - 1, behind - 1), first, dim(0), dim(self.left.size))
         body.add_op(loop.YieldOp())
         products = rows * panels * (self.left.size * self.right.size) * maximum(1, self.k)
-        work = materialize_dim(self.writer, block, products // maximum(1, blocks * groups))
-        block.add_op(self._shared(task, dim(0), blocks * groups, body, self.writer.costs.grain(work, PRODUCT)))
+        work = materialize_dim(self.context, block, products // maximum(1, blocks * groups))
+        block.add_op(self._shared(task, dim(0), blocks * groups, body, self.context.costs.grain(work, PRODUCT)))
 
     def _tasks(self, block: Block, rows: Dim) -> tuple[Dim, Dim]:
         """How many blocks of a band by how many groups of panels the tasks are: blocks that the second cache holds."""
         wanted = 1 if self.alone else TASKS
-        held = materialize_dim(self.writer, block, self._rows_in(CACHE))
-        blocks = materialize_dim(self.writer, block, maximum(1, (rows + (held - 1)) // held))
+        held = materialize_dim(self.context, block, self._rows_in(CACHE))
+        blocks = materialize_dim(self.context, block, maximum(1, (rows + (held - 1)) // held))
         groups = materialize_dim(
-            self.writer, block, maximum(1, minimum(self.right.blocks, (dim(wanted) + (blocks - 1)) // blocks))
+            self.context, block, maximum(1, minimum(self.right.blocks, (dim(wanted) + (blocks - 1)) // blocks))
         )
         enough = (dim(wanted) + (groups - 1)) // groups
-        return materialize_dim(self.writer, block, maximum(1, minimum(rows, maximum(blocks, enough)))), groups
+        return materialize_dim(self.context, block, maximum(1, minimum(rows, maximum(blocks, enough)))), groups
 
     def _finish(self, block: Block, sums: SSAValue, place: tuple[Dim, Dim], first: Dim, start: Dim, end: Dim) -> None:
         """The results of a fold, row by row: those from `start` to `end`."""
         row, column = (place[0] + first) * self.left.size, place[1] * self.right.size
-        r, j, body = self.writer.new_iv(), self.writer.new_iv(), Block()
+        r, j, body = self.context.new_iv(), self.context.new_iv(), Block()
         total = loop.LoadOp(sums, [r, j])
         body.add_op(total)
         point = point_of_contraction(self.nest, self.factors, self.batch, row + r, column + j, dim(0))
-        self.writer.epilogue(self.nest, [total.result], point, body)
+        self.context.epilogue(self.nest, [total.result], point, body)
         columns = minimum(self.right.size, self.right.extent - column)
         made = _loop(j, dim(0), columns, body, vector=TILE, unroll=ACROSS)
         there = minimum(self.left.size, self.left.extent - row)

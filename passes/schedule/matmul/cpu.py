@@ -23,7 +23,7 @@ from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.builder import BodyBuilder
-from ..body import LoopWriter, buffer_info, if_positive, materialize_dim
+from ..body import ScheduleContext, buffer_info, if_positive, materialize_dim
 from ..map.schedule import VectorConfig
 from .match import MatmulOperands
 from .packed_lhs import PackedLhs
@@ -49,10 +49,10 @@ GEMV_ROWS, FEW_ROWS_EACH, ROWS_IN_PLACE = 8, 16, 4
 
 
 def schedule_contraction(
-    writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, block: Block, lanes: VectorConfig
+    context: ScheduleContext, nest: kernel.GenericOp, factors: MatmulOperands, block: Block, lanes: VectorConfig
 ) -> None:
     """Packed panels and register tiles; see the module's text."""
-    CpuMatmul(writer, nest, factors, lanes).write(block)
+    CpuMatmul(context, nest, factors, lanes).write(block)
 
 
 class CpuMatmul(PackedOperands):
@@ -65,7 +65,7 @@ class CpuMatmul(PackedOperands):
         elif not self._contiguous(1, self.factors.right):
             self._packing(block)
         else:
-            held = int(self.writer.costs.machine.l3_bytes) * 4 // scalar_dtype(self.accumulator).bits
+            held = int(self.context.costs.machine.l3_bytes) * 4 // scalar_dtype(self.accumulator).bits
             # One row uses nothing twice, so that it does not wait for panels however large the operand is.
             excess = maximum(self.m - self.gemv_rows, minimum(self.m - 1, self.n * self.k - held))
             if_positive(block, excess, self._packing, self._in_place)
@@ -87,25 +87,25 @@ class CpuMatmul(PackedOperands):
     def each(self, block: Block, write: Callable[[Block], None]) -> None:
         """What `write` adds for a matrix of a stack, for all of them: threads share these."""
         extents = [self.nest.extents.data[i] for i in self.factors.batch]
-        number, body = self.writer.new_iv(), Block()
+        number, body = self.context.new_iv(), Block()
         places = (
-            [materialize_dim(self.writer, body, e) for e in unravel(number, extents)] if len(extents) > 1 else [number]
+            [materialize_dim(self.context, body, e) for e in unravel(number, extents)] if len(extents) > 1 else [number]
         )
         self.batch, self.alone = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}, True
         write(body)
         body.add_op(loop.YieldOp())
-        work = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest)
+        work = self.context.grain(self.m * self.n * maximum(1, self.k), self.nest)
         block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
 
     def _in_place(self, block: Block) -> None:
         """Register tiles whose factors are read where they are, along all of K."""
-        start, tile, r, j, kk = (self.writer.new_iv() for _ in range(5))
+        start, tile, r, j, kk = (self.context.new_iv() for _ in range(5))
         row, point = tile * ROWS_IN_PLACE + r, {}
         body, element = Block(), Block()
         point = self._point(row, j, kk)
-        values = [self.writer.operand_value(self.nest, value, point, element) for value in self.factors.values]
+        values = [self.context.operand_value(self.nest, value, point, element) for value in self.factors.values]
         total = self._sum_products(body, element, values, kk, self.k)
-        self.writer.epilogue(self.nest, [total], point, body)
+        self.context.epilogue(self.nest, [total], point, body)
         body.add_op(loop.YieldOp())
         columns, rows = minimum(self.n, start + self.panel), minimum(self.m - tile * ROWS_IN_PLACE, ROWS_IN_PLACE)
         made = loop.ForOp(str(j), start, columns, body, vector=self.width, unroll=self.copies)
@@ -116,7 +116,7 @@ class CpuMatmul(PackedOperands):
             made = loop.ForOp(str(iterator), 0, upper, inner, unroll=unroll)
         panels = Block()
         panels.add_ops([made, loop.YieldOp()])
-        work = self.writer.grain(self.m * self.panel * maximum(1, self.k), self.nest)
+        work = self.context.grain(self.m * self.panel * maximum(1, self.k), self.nest)
         block.add_op(self.shared(start, self.n, panels, step=self.panel, grain=work))
 
     def _sum_products(self, block: Block, body: Block, values: list[SSAValue], kk: Dim, upper: Dim) -> SSAValue:
@@ -128,7 +128,7 @@ class CpuMatmul(PackedOperands):
             values = [product_.result]
         body.add_op(loop.YieldOp(*values))
         made = loop.ReduceOp(
-            str(kk), 0, upper, body, self.writer.combiner_block(self.nest), order=self.nest.order.data,
+            str(kk), 0, upper, body, self.context.combiner_block(self.nest), order=self.nest.order.data,
             identity=list(self.nest.identity.data), types=[self.accumulator],
         )  # fmt: skip
         block.add_op(made)
@@ -166,8 +166,8 @@ class CpuMatmul(PackedOperands):
 
     def _columns(self, block: Block, blocks: tuple[Dim, Dim], sums: SSAValue | None, left: PackedLhs | None) -> None:
         """The tasks, for some blocks of K."""
-        task, body = self.writer.new_iv(), Block()
-        tiles = materialize_dim(self.writer, block, self.tiles)
+        task, body = self.context.new_iv(), Block()
+        tiles = materialize_dim(self.context, block, self.tiles)
         groups, parts = self._shares(block, tiles)
         self._tiles_by_panels(body, None, blocks, sums, task, (tiles, parts), groups, left)
         block.add_op(self.shared(task, groups * parts, body))
@@ -181,23 +181,23 @@ class CpuMatmul(PackedOperands):
         asks for none.
         """
         fewest = (self.panels + (self.panels_held - 1)) // self.panels_held
-        piece = self.writer.grain(self.m * self.n * maximum(1, self.k), self.nest).const
+        piece = self.context.grain(self.m * self.n * maximum(1, self.k), self.nest).const
         if self.alone or (piece is not None and piece > 1):
-            return materialize_dim(self.writer, block, fewest), dim(1)
-        threads = materialize_dim(self.writer, block, maximum(1, self.writer.threads(block)))
+            return materialize_dim(self.context, block, fewest), dim(1)
+        threads = materialize_dim(self.context, block, maximum(1, self.context.threads(block)))
         # Rows that threads must share where there are fewer panels, and threads beside each other then.
-        least = materialize_dim(self.writer, block, (threads + (self.panels - 1)) // maximum(1, self.panels))
-        across = materialize_dim(self.writer, block, (threads + (least - 1)) // least)
+        least = materialize_dim(self.context, block, (threads + (self.panels - 1)) // maximum(1, self.panels))
+        across = materialize_dim(self.context, block, (threads + (least - 1)) // least)
         # What all threads together take, in elements, with those that wait for the last one.
-        most_columns = materialize_dim(self.writer, block, (self.panels + (across - 1)) // across * self.panel)
+        most_columns = materialize_dim(self.context, block, (self.panels + (across - 1)) // across * self.panel)
         by_columns = most_columns * across * (self.m + PACKED_ROWS * least)
         by_rows = self.n * (self.m + PACKED_ROWS * threads)
         rows = minimum(1, maximum(0, by_columns - by_rows)) if self._contiguous_along_k(0) else dim(1)
-        rows = materialize_dim(self.writer, block, rows)
-        parts = materialize_dim(self.writer, block, maximum(1, minimum(tiles, least + rows * (threads - least))))
-        even = materialize_dim(self.writer, block, across + rows * (1 - across))
+        rows = materialize_dim(self.context, block, rows)
+        parts = materialize_dim(self.context, block, maximum(1, minimum(tiles, least + rows * (threads - least))))
+        even = materialize_dim(self.context, block, across + rows * (1 - across))
         groups = (fewest + (even - 1)) // even * even
-        return materialize_dim(self.writer, block, maximum(1, minimum(groups, self.panels))), parts
+        return materialize_dim(self.context, block, maximum(1, minimum(groups, self.panels))), parts
 
     def _a_stationary(self, block: Block) -> None:
         """The right operand packed by all threads, some blocks of K at a time; then tasks that pack their rows."""
@@ -220,8 +220,8 @@ class CpuMatmul(PackedOperands):
 
     def _by_blocks(self, block: Block, at_once: Dim, write: Callable[[Block, tuple[Dim, Dim]], None]) -> None:
         """What `write` adds for some blocks of K, from a first to a last one, for so many after another."""
-        at_once = materialize_dim(self.writer, block, at_once)
-        group, body = self.writer.new_iv(), Block()
+        at_once = materialize_dim(self.context, block, at_once)
+        group, body = self.context.new_iv(), Block()
         write(body, (group * at_once, minimum(group * at_once + at_once, self._blocks)))
         body.add_op(loop.YieldOp())
         block.add_op(loop.ForOp(str(group), 0, (self._blocks + (at_once - 1)) // at_once, body))
@@ -247,7 +247,7 @@ class CpuMatmul(PackedOperands):
         it where it was packed.
         """
         panel = self.depth * self.panel * scalar_dtype(self.accumulator).bits // 8
-        panels = int(self.writer.costs.machine.l2_bytes) // 2 // panel
+        panels = int(self.context.costs.machine.l2_bytes) // 2 // panel
         return minimum(BLOCKS_AT_ONCE, maximum(1, dim(panels) // maximum(1, self.panels)))
 
     def _sums(self, block: Block, rows: Dim) -> SSAValue:
@@ -267,19 +267,19 @@ class CpuMatmul(PackedOperands):
 
     def _multiply(self, block: Block, packed: SSAValue, first: Dim, last: Dim, sums: SSAValue | None) -> None:
         """Tasks of a block of rows by a group of panels; each goes through the blocks `first` to `last` of K."""
-        task, body = self.writer.new_iv(), Block()
-        tiles, are_shared = materialize_dim(self.writer, block, self.tiles), self._are_shared(block)
+        task, body = self.context.new_iv(), Block()
+        tiles, are_shared = materialize_dim(self.context, block, self.tiles), self._are_shared(block)
         blocks, groups = self._tasks(block, tiles, are_shared)
         self._tiles_by_panels(body, packed, (first, last), sums, task, (tiles, blocks), groups)
-        grain = materialize_dim(self.writer, block, maximum(1, (1 - are_shared) * blocks * groups))
+        grain = materialize_dim(self.context, block, maximum(1, (1 - are_shared) * blocks * groups))
         block.add_op(self.shared(task, blocks * groups, body, grain=grain))
 
     def _are_shared(self, block: Block) -> Dim:
         """1 where the product takes longer than threads take to join for what is packed, and again; else 0."""
         if self.alone:
             return dim(0)
-        joined = MIN_PACK_TASKS * self.writer.chunk(self.nest)
-        return materialize_dim(self.writer, block, minimum(1, self.m * self.n * maximum(1, self.k) // joined))
+        joined = MIN_PACK_TASKS * self.context.chunk(self.nest)
+        return materialize_dim(self.context, block, minimum(1, self.m * self.n * maximum(1, self.k) // joined))
 
     def _tiles_by_panels(
         self,
@@ -293,9 +293,9 @@ class CpuMatmul(PackedOperands):
         left: PackedLhs | None = None,
     ) -> None:
         """A task: a part of the rows (`tiles`: how many, and how many parts of them) by one of the groups of panels."""
-        upper, lower = split_range(self.writer, body, tiles[0], task // groups, tiles[1])
-        panels = split_range(self.writer, body, self.panels, task % groups, groups)
-        rows = materialize_dim(self.writer, body, upper * self.rows), minimum(self.m, lower * self.rows)
+        upper, lower = split_range(self.context, body, tiles[0], task // groups, tiles[1])
+        panels = split_range(self.context, body, self.panels, task % groups, groups)
+        rows = materialize_dim(self.context, body, upper * self.rows), minimum(self.m, lower * self.rows)
         self._rows_by_panels(body, packed, blocks, sums, rows, panels, left)
         body.add_op(loop.YieldOp())
 
@@ -314,7 +314,7 @@ class CpuMatmul(PackedOperands):
         Panel by panel of what is `packed`, tile by tile of rows where panels are the worker's own.  All rows may be
         `ready` in memory; else those that are not read in place are packed here.
         """
-        number, panel, tile, r, j = (self.writer.new_iv() for _ in range(5))
+        number, panel, tile, r, j = (self.context.new_iv() for _ in range(5))
         start, height = rows[0], rows[1] - rows[0]
         column, row = panel * self.panel + j, start + tile * self.rows + r
         tiles = (height + (self.rows - 1)) // self.rows
@@ -335,7 +335,7 @@ class CpuMatmul(PackedOperands):
             body.add_op(loop.PrefetchOp(sums, self._sum_index(row, column, sums)))
         total = self._chain(body, left, packed, (tile, r, row), places, number)
         if sums is None:
-            self.writer.epilogue(self.nest, [total], self._point(row, column, dim(0)), body)
+            self.context.epilogue(self.nest, [total], self._point(row, column, dim(0)), body)
         else:
             self._add(body, sums, total, self._sum_index(row, column, sums), number)
         body.add_op(loop.YieldOp())
@@ -361,15 +361,15 @@ class CpuMatmul(PackedOperands):
         As many rows as the second cache holds, so that panels are read for few blocks of them; panels are shared out
         where that makes too few tasks, and then fewer rows.  Their number is one that few threads share evenly.
         """
-        wanted, even = (materialize_dim(self.writer, block, maximum(1, are_shared * n)) for n in (TASKS, EVEN_TASKS))
-        blocks = materialize_dim(self.writer, block, maximum(1, (tiles + (self.row_tiles - 1)) // self.row_tiles))
+        wanted, even = (materialize_dim(self.context, block, maximum(1, are_shared * n)) for n in (TASKS, EVEN_TASKS))
+        blocks = materialize_dim(self.context, block, maximum(1, (tiles + (self.row_tiles - 1)) // self.row_tiles))
         fewest = 1 if self._contiguous_along_k(0) else PANELS_A_PACKING
         most = maximum(1, self.panels // fewest)
-        groups = materialize_dim(self.writer, block, minimum(most, (wanted + (blocks - 1)) // blocks))
+        groups = materialize_dim(self.context, block, minimum(most, (wanted + (blocks - 1)) // blocks))
         blocks = maximum(blocks, (wanted + (groups - 1)) // groups)
-        multiple = materialize_dim(self.writer, block, (even + (groups - 1)) // groups)
+        multiple = materialize_dim(self.context, block, (even + (groups - 1)) // groups)
         blocks = (blocks + (multiple - 1)) // multiple * multiple
-        return materialize_dim(self.writer, block, maximum(1, minimum(blocks, tiles))), groups
+        return materialize_dim(self.context, block, maximum(1, minimum(blocks, tiles))), groups
 
     def _chain(
         self,
@@ -381,12 +381,12 @@ class CpuMatmul(PackedOperands):
         number: Dim,
     ) -> SSAValue:
         """One element's FMA chain along a block of K; `row`: tile, row of it, row; `column`: block, panel, lane."""
-        kk = self.writer.new_iv()
+        kk = self.context.new_iv()
         body = Block()
         tile, r, i = row
         if left is None:
             point = self._point(i, dim(0), number * self.depth + kk)
-            a = self.writer.operand_value(self.nest, self.factors.values[0], point, body)
+            a = self.context.operand_value(self.nest, self.factors.values[0], point, body)
         else:
             stored = loop.LoadOp(left.memory, left.place(tile, r, kk))
             body.add_op(stored)
@@ -415,11 +415,11 @@ class CpuMatmul(PackedOperands):
 
         Apart from the tile: what a long `finish` keeps in registers would take them from the sums.
         """
-        once, r, j = (self.writer.new_iv() for _ in range(3))
+        once, r, j = (self.context.new_iv() for _ in range(3))
         row, column, body = rows[0] + r, panel * self.panel + j, Block()
         total = loop.LoadOp(sums, self._sum_index(row, column, sums))
         body.add_op(total)
-        self.writer.epilogue(self.nest, [total.result], self._point(row, column, dim(0)), body)
+        self.context.epilogue(self.nest, [total.result], self._point(row, column, dim(0)), body)
         body.add_op(loop.YieldOp())
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
         for iterator, lower, upper in ((r, dim(0), rows[1]), (once, self._blocks - 1, number + 1)):
@@ -430,14 +430,14 @@ class CpuMatmul(PackedOperands):
 
     def _finish_if_empty(self, block: Block, first: Dim, last: Dim) -> None:
         """Where K is 0 there is no last block: finish the identity for ``k`` iterations below one."""
-        i, j, once = (self.writer.new_iv() for _ in range(3))
+        i, j, once = (self.context.new_iv() for _ in range(3))
         body = Block()
         assert self.nest.identity is not None
         identity = arith.ConstantOp.create(
             result_types=[self.accumulator], properties={"value": self.nest.identity.data[0]}
         )
         body.add_op(identity)
-        self.writer.epilogue(self.nest, [identity.result], self._point(i, j, dim(0)), body)
+        self.context.epilogue(self.nest, [identity.result], self._point(i, j, dim(0)), body)
         body.add_op(loop.YieldOp())
         row = Block()
         row.add_ops([loop.ForOp(str(j), 0, self.n, body), loop.YieldOp()])
@@ -446,7 +446,7 @@ class CpuMatmul(PackedOperands):
         block.add_op(loop.ForOp(str(once), self.k, 1, rows))
 
 
-def split_range(writer: LoopWriter, block: Block, count: Dim, place: Dim, parts: Dim) -> tuple[Dim, Dim]:
+def split_range(context: ScheduleContext, block: Block, count: Dim, place: Dim, parts: Dim) -> tuple[Dim, Dim]:
     """The first of `count` things that belong to one of so many parts, which differ by one at most, and the end."""
-    first = materialize_dim(writer, block, place * count // parts)
-    return first, materialize_dim(writer, block, (place * count + count) // parts)
+    first = materialize_dim(context, block, place * count // parts)
+    return first, materialize_dim(context, block, (place * count + count) // parts)

@@ -19,7 +19,7 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.analysis import divisors, expand_mods, linear_in, simplify
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import LoopWriter, accesses, backward_slice, buffer_info, materialize_dim
+from ..body import ScheduleContext, accesses, backward_slice, buffer_info, materialize_dim
 from ..map.schedule import VectorConfig
 from .match import MatmulOperands
 from .packed_lhs import PackedLhs
@@ -57,8 +57,8 @@ class PackedOperands:
     `batch` says where the iterators of both factors stand, `alone` whether threads are at work around these loops.
     """
 
-    def __init__(self, writer: LoopWriter, nest: kernel.GenericOp, factors: MatmulOperands, lanes: VectorConfig):
-        self.writer, self.nest, self.factors = writer, nest, factors
+    def __init__(self, context: ScheduleContext, nest: kernel.GenericOp, factors: MatmulOperands, lanes: VectorConfig):
+        self.context, self.nest, self.factors = context, nest, factors
         self.batch: dict[Sym, Dim] = {}
         self.alone = False
         self.origin = dim(0)  # the row that memory for sums begins with
@@ -70,13 +70,13 @@ class PackedOperands:
         self.depth = nest.order.data.block or DEPTH
         self.accumulator: Attribute = nest.combiner.block.args[0].type
         self.width = _lanes(scalar_dtype(self.accumulator).bits, self.n, lanes)
-        tile = register_tile(self.m, self.n, self.width, int(writer.costs.machine.vector_registers))
+        tile = register_tile(self.m, self.n, self.width, int(context.costs.machine.vector_registers))
         self.rows, self.copies = tile.rows, tile.vectors
         self.panel = self.width * self.copies
-        self.row_tiles = self._tiles_held(writer.costs.machine.l2_bytes, self.depth)
+        self.row_tiles = self._tiles_held(context.costs.machine.l2_bytes, self.depth)
         self.panels = (self.n + (self.panel - 1)) // self.panel
         panel = self.depth * self.panel * scalar_dtype(self.accumulator).bits // 8
-        self.panels_held = max(1, int(writer.costs.machine.l2_bytes * L2_SHARE) // panel)
+        self.panels_held = max(1, int(context.costs.machine.l2_bytes * L2_SHARE) // panel)
         self.run = self._run()
 
     def _tiles_held(self, cache: float, depth: int) -> int:
@@ -89,7 +89,7 @@ class PackedOperands:
         panels = self.panels.const
         if panels is not None and panels <= self.panels_held:
             depth = min(self.depth, max(1, self.k.const or self.depth))
-            self.row_tiles = self._tiles_held(self.writer.costs.machine.l1_bytes, depth)
+            self.row_tiles = self._tiles_held(self.context.costs.machine.l1_bytes, depth)
 
     def shared(
         self, iterator: Dim, upper: Dim, body: Block, step: Dim | int = 1, grain: Dim | int = 1, lower: Dim | int = 0
@@ -116,7 +116,7 @@ class PackedOperands:
     def _allocate(self, block: Block, dims: tuple[Dim, ...]) -> SSAValue:
         """Memory for a temporary: a worker's own where it is alone."""
         info = BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims))
-        return self.writer.allocate(block, info, "thread" if self.alone else "arena")
+        return self.context.allocate(block, info, "thread" if self.alone else "arena")
 
     def _point(self, m: Dim, n: Dim, k: Dim) -> dict[Sym, Dim]:
         extents = self.nest.extents.data
@@ -131,22 +131,22 @@ class PackedOperands:
 
         Threads share the blocks, and in them groups of panels.
         """
-        task, outer = self.writer.new_iv(), Block()
+        task, outer = self.context.new_iv(), Block()
         beside = minimum(PANELS_PACKED, maximum(1, (self.panels + 3) // 4))
-        groups = materialize_dim(self.writer, block, (self.panels + (beside - 1)) // beside)
-        number = materialize_dim(self.writer, outer, first + task // groups)
-        group = materialize_dim(self.writer, outer, task % groups * beside)
+        groups = materialize_dim(self.context, block, (self.panels + (beside - 1)) // beside)
+        number = materialize_dim(self.context, outer, first + task // groups)
+        group = materialize_dim(self.context, outer, task % groups * beside)
         panels = group, minimum(self.panels, group + beside)
         self._pack_panels(outer, packed, (number - first, dim(0)), number, panels)
         outer.add_op(loop.YieldOp())
         elements = minimum(self.k, self.depth) * self.panel * beside
-        grain = self.writer.costs.grain(elements, PACK_COST * self.writer.costs.work_unit_ns)
+        grain = self.context.costs.grain(elements, PACK_COST * self.context.costs.work_unit_ns)
         block.add_op(self.shared(task, (last - first) * groups, outer, grain=grain))
 
     def _pack_own(self, block: Block, number: Dim, panels: tuple[Dim, Dim]) -> SSAValue:
         """Panels from a first to a last one of the block `number` of K, in the worker's own memory."""
         dims = (dim(1), minimum(self.panels, self.panels_held), minimum(self.k, self.depth), dim(self.panel))
-        packed = self.writer.allocate(
+        packed = self.context.allocate(
             block, BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims)), "thread"
         )
         self._pack_panels(block, packed, (dim(0), panels[0]), number, panels)
@@ -161,10 +161,10 @@ class PackedOperands:
         it is contiguous along K instead, as many places of K side by side as lanes, to be transposed in registers.
         `place` is `at` and `origin`.
         """
-        panel, kk, j = (self.writer.new_iv() for _ in range(3))
+        panel, kk, j = (self.context.new_iv() for _ in range(3))
         body, (at, origin) = Block(), place
         point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
-        value = self.writer.operand_value(self.nest, self.factors.values[1], point, body)
+        value = self.context.operand_value(self.nest, self.factors.values[1], point, body)
         body.add_ops([loop.StoreOp(value, packed, [at, panel - origin, kk, j]), loop.YieldOp()])
         columns = minimum(self.n - panel * self.panel, self.panel)
         depth = minimum(self.k - number * self.depth, self.depth)
@@ -208,7 +208,7 @@ class PackedOperands:
         """
         if self._computed_along(self.nest.n_parallel):
             return self.k
-        k, number, place = Sym(f"d{self.nest.n_parallel}"), self.writer.new_iv(), self.writer.new_iv()
+        k, number, place = Sym(f"d{self.nest.n_parallel}"), self.context.new_iv(), self.context.new_iv()
         for argument, value, index in zip(self.nest.body.block.args, self.nest.ins, self.nest.maps_in()):
             if argument is not self.factors.values[0]:
                 continue
@@ -225,7 +225,7 @@ class PackedOperands:
         """The block `number` of K of the `height` rows from `start`, in the worker's own memory."""
         tile = (self.depth + PADDING, self.rows) if self.run is None else (self.rows, self.depth)
         dims = (dim(self.row_tiles), *map(dim, tile))
-        memory = self.writer.allocate(
+        memory = self.context.allocate(
             block, BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims)), "thread"
         )
         packed = PackedLhs(memory, across=self.run is None)
@@ -253,33 +253,33 @@ class PackedOperands:
 
     def _pack_rows(self, block: Block, packed: PackedLhs, blocks: tuple[Dim, Dim]) -> PackedLhs:
         """All rows of the blocks of K from a first to a last one, which threads share by groups of tiles."""
-        task, outer = self.writer.new_iv(), Block()
+        task, outer = self.context.new_iv(), Block()
         beside = minimum(TILES_PACKED, maximum(TILES_PACKED // 2, (self.tiles + 3) // 4))
-        groups = materialize_dim(self.writer, block, (self.tiles + (beside - 1)) // beside)
-        number = materialize_dim(self.writer, outer, blocks[0] + task // groups)
-        first = materialize_dim(self.writer, outer, task % groups * beside)
+        groups = materialize_dim(self.context, block, (self.tiles + (beside - 1)) // beside)
+        number = materialize_dim(self.context, outer, blocks[0] + task // groups)
+        first = materialize_dim(self.context, outer, task % groups * beside)
         start, end = first * self.rows, minimum(self.m, (first + beside) * self.rows)
         self._pack_across(outer, packed.of(number - blocks[0], first), start, end - start, number)
         outer.add_op(loop.YieldOp())
         elements = minimum(self.k, self.depth) * (TILES_PACKED * self.rows)
-        grain = self.writer.costs.grain(elements, self.writer.costs.work_unit_ns)
+        grain = self.context.costs.grain(elements, self.context.costs.work_unit_ns)
         block.add_op(self.shared(task, (blocks[1] - blocks[0]) * groups, outer, grain=grain))
         return packed
 
     def _pack_runs(self, block: Block, packed: PackedLhs, start: Dim, height: Dim, number: Dim, extent: Dim) -> None:
         """``packed[t, r, kk] = left[start + t * rows + r, number * depth + kk]``, by runs of `extent` along K."""
-        row, run, place = (self.writer.new_iv() for _ in range(3))
+        row, run, place = (self.context.new_iv() for _ in range(3))
         first, last = number * self.depth, minimum(self.k, number * self.depth + self.depth)
         body = Block()
-        self.writer.extents = _extents({place: extent})
+        self.context.extents = _extents({place: extent})
         point = self._point(start + row, dim(0), run * extent + place)
-        value = self.writer.operand_value(self.nest, self.factors.values[0], point, body)
-        self.writer.extents = {}
+        value = self.context.operand_value(self.nest, self.factors.values[0], point, body)
+        self.context.extents = {}
         at = packed.place(row // self.rows, row % self.rows, run * extent + place - first)
         body.add_ops([loop.StoreOp(value, packed.memory, at), loop.YieldOp()])
         low, high = maximum(0, first - run * extent), minimum(extent, last - run * extent)
         runs = Block()
-        copies = self.writer.costs.unroll_factor(1, 1)
+        copies = self.context.costs.unroll_factor(1, 1)
         runs.add_ops([loop.ForOp(str(place), low, high, body, vector=self.width, unroll=copies), loop.YieldOp()])
         # The runs that have an element of the block.
         below, above = first // maximum(1, extent), (last + (extent - 1)) // maximum(1, extent)
@@ -295,17 +295,17 @@ class PackedOperands:
         K would make a tile too large for the first cache.  Where it is just an element of memory, places of K of whole
         tiles are copied side by side.
         """
-        run, tiles = self.writer.new_iv(), (height + (self.rows - 1)) // self.rows
+        run, tiles = self.context.new_iv(), (height + (self.rows - 1)) // self.rows
         depth = minimum(self.k - number * self.depth, self.depth)
         places, inner = (run, minimum(depth, run + L1_WAYS)), Block()
         if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
             whole = dim(0)
             if self._contiguous(0, self.factors.left):
-                whole = materialize_dim(self.writer, block, height // self.rows)
+                whole = materialize_dim(self.context, block, height // self.rows)
                 inner.add_op(self._tiles_across(packed, start, number, (dim(0), whole), places, None))
             inner.add_op(self._tiles_across(packed, start, number, (whole, tiles), places, height))
         else:
-            tile, kk, r = (self.writer.new_iv() for _ in range(3))
+            tile, kk, r = (self.context.new_iv() for _ in range(3))
             body = self._element_across(packed, start, number, tile, kk, r)
             rows = loop.ForOp(str(r), 0, minimum(height - tile * self.rows, self.rows), body, unroll=self.rows)
             along = loop.ForOp(str(kk), *places, Block([rows, loop.YieldOp()]))
@@ -323,11 +323,11 @@ class PackedOperands:
         height: Dim | None,
     ) -> Operation:
         """Loops that copy some tiles by vectors across rows: of `height` rows in all, or whole ones (None)."""
-        tile, kk = self.writer.new_iv(), self.writer.new_iv()
+        tile, kk = self.context.new_iv(), self.context.new_iv()
         present = dim(self.rows) if height is None else height - tile * self.rows
         across = Block()
         for first, lanes in _vectors(self.rows, self.width):
-            r = self.writer.new_iv()
+            r = self.context.new_iv()
             body = self._element_across(packed, start, number, tile, kk, r)
             across.add_op(loop.ForOp(str(r), first, minimum(present, first + lanes), body, vector=lanes))
         across.add_op(loop.YieldOp())
@@ -338,7 +338,7 @@ class PackedOperands:
         """A loop's body that packs one element."""
         body = Block()
         point = self._point(start + tile * self.rows + r, dim(0), number * self.depth + kk)
-        value = self.writer.operand_value(self.nest, self.factors.values[0], point, body)
+        value = self.context.operand_value(self.nest, self.factors.values[0], point, body)
         body.add_ops([loop.StoreOp(value, packed.memory, packed.place(tile, r, kk)), loop.YieldOp()])
         return body
 

@@ -19,7 +19,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.order import SERIAL, Order
-from ..body import LoopWriter, Point
+from ..body import Point, ScheduleContext
 from .core import accumulator_types, unrolled_reduce
 
 __all__ = ["ColumnTile"]
@@ -32,7 +32,7 @@ class ColumnTile:
     `results` has the first of them, the one behind the last, and how many there are at most.
     """
 
-    writer: LoopWriter
+    context: ScheduleContext
     nest: kernel.GenericOp
     point: Point
     column: Dim
@@ -48,18 +48,18 @@ class ColumnTile:
         unroll: int,
     ) -> None:
         """Fold the elements from one to another into `partials` at a place, which have the results so far."""
-        writer, nest, row = self.writer, self.nest, self.writer.new_iv()
-        (first, last), rows = elements, writer.costs.rows_per_pass
+        context, nest, row = self.context, self.nest, self.context.new_iv()
+        (first, last), rows = elements, context.costs.rows_per_pass
 
         def sweeps(lower: Dim, upper: Dim, count: int) -> loop.ForOp:
             body = Block()
-            accumulators = unrolled_reduce(writer, nest, body, self.point, row, count, _load(body, partials, place))
+            accumulators = unrolled_reduce(context, nest, body, self.point, row, count, _load(body, partials, place))
             _store(body, accumulators, partials, place)
             steps = Block([self.across(body, unroll), loop.YieldOp()])
             return loop.ForOp(str(row), lower, upper, steps, step=count)
 
         start = Block()
-        _store(start, writer.identity(nest, start), partials, place)
+        _store(start, context.identity(nest, start), partials, place)
         whole = first + (last - first) // rows * rows
         block.add_ops([self.across(start, unroll), sweeps(first, whole, rows), sweeps(whole, last, 1)])
 
@@ -72,24 +72,24 @@ class ColumnTile:
         jam: int,
     ) -> None:
         """Fold the elements from one to another, so many lanes `jam`, and `store` what each result is."""
-        writer, (first, last), (start, _, most) = self.writer, elements, self.results
+        context, (first, last), (start, _, most) = self.context, elements, self.results
         assert self.nest.order is not None
         lanes = self.nest.order.data.lanes // jam
         values = [
-            writer.allocate(block, BufferInfo(scalar_dtype(t), (dim(lanes), dim(most)), (dim(most), dim(1))), "thread")
+            context.allocate(block, BufferInfo(scalar_dtype(t), (dim(lanes), dim(most)), (dim(most), dim(1))), "thread")
             for t in accumulator_types(self.nest)
         ]
-        lane, body = writer.new_iv(), Block()
+        lane, body = context.new_iv(), Block()
         some = self._some_lanes(body, first + lane, last, jam)
         _store(body, some, values, [_bit_reverse(lane, lanes), self.column - start])
         inner = Block([self.across(body, unroll), loop.YieldOp()])
-        position, body = writer.new_iv(), Block()
+        position, body = context.new_iv(), Block()
         block.add_op(loop.ForOp(str(lane), 0, lanes, inner))
         gather = Block()
         gather.add_op(loop.YieldOp(*_load(gather, values, [position, self.column - start])))
         accumulators = self._reduced(body, position, dim(lanes), gather, Order("tree", 1, 1))
         store(accumulators, body)
-        block.add_op(self.across(body, writer.costs.unroll_factor(len(accumulators), 0)))
+        block.add_op(self.across(body, context.costs.unroll_factor(len(accumulators), 0)))
 
     def _some_lanes(self, block: Block, first: Dim, last: Dim, count: int) -> list[SSAValue]:
         """What so many lanes come to, as far apart as can be, which are therefore the first to be combined."""
@@ -99,14 +99,14 @@ class ColumnTile:
         while len(found) > 1:
             half = len(found) // 2
             pairs = zip(found[:half], found[half:])
-            found = [self.writer.combine(self.nest, [*older, *newer], block) for older, newer in pairs]
+            found = [self.context.combine(self.nest, [*older, *newer], block) for older, newer in pairs]
         return found[0]
 
     def _lane(self, block: Block, first: Dim, last: Dim, stride: int) -> list[SSAValue]:
         """The elements of one lane, one after another."""
-        step, body = self.writer.new_iv(), Block()
+        step, body = self.context.new_iv(), Block()
         here = {**self.point, Sym(f"d{self.nest.n_parallel}"): first + step * stride}
-        body.add_op(loop.YieldOp(*self.writer.body(self.nest, here, body)))
+        body.add_op(loop.YieldOp(*self.context.body(self.nest, here, body)))
         assert self.nest.order is not None
         product = self.nest.order.data.product
         order = Order("chain", self.nest.order.data.block, 1, product) if product else SERIAL
@@ -116,7 +116,7 @@ class ColumnTile:
         """What a body yields, folded with the nest's accumulators in an order."""
         assert self.nest.identity is not None
         made = loop.ReduceOp(
-            str(iterator), 0, count, body, self.writer.combiner_block(self.nest), order=order,
+            str(iterator), 0, count, body, self.context.combiner_block(self.nest), order=order,
             identity=list(self.nest.identity.data), types=accumulator_types(self.nest), vector=1,
         )  # fmt: skip
         block.add_op(made)

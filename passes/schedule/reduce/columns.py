@@ -16,7 +16,7 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product
 from ...cost.work import point_time, point_work
-from ..body import LoopWriter, accesses, body_cost, buffer_info, materialize_dim
+from ..body import ScheduleContext, accesses, body_cost, buffer_info, materialize_dim
 from ..map.schedule import VectorConfig, choose_lanes, collapse_axes, point_of
 from ..parallelize import LoopSpec, balanced_tile, parallel_loops
 from .column_tile import ColumnTile
@@ -42,9 +42,9 @@ class ColumnReduction:
     """The results of one nest, band by band; what stages leave for registers goes as `reduction` of the nest do."""
 
     def __init__(self, reduction: RegisterReduction):
-        self.reduction, self.writer, self.nest, self.groups = (
+        self.reduction, self.context, self.nest, self.groups = (
             reduction,
-            reduction.writer,
+            reduction.context,
             reduction.nest,
             reduction.groups,
         )
@@ -52,36 +52,36 @@ class ColumnReduction:
 
     def write(self, block: Block) -> None:
         """The folds: blocks of elements by bands of results, then the blocks' values of each result."""
-        nest, writer, order = self.nest, self.writer, order_of(self.nest)
+        nest, context, order = self.nest, self.context, order_of(self.nest)
         extent, per_accumulator_lane, accumulators = nest.extents.data[-1], order.lanes > 1, accumulator_types(nest)
         lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in accumulators)
-        most = writer.costs.l2_column_tile(lane_bytes) if per_accumulator_lane else writer.costs.column_tile
+        most = context.costs.l2_column_tile(lane_bytes) if per_accumulator_lane else context.costs.column_tile
         size = (order.block or most) if per_accumulator_lane else self._block
         blocks, outer, columns = (extent + (size - 1)) // size, self.outer, self.columns
-        iterators, number, start = [writer.new_iv() for _ in self.groups], writer.new_iv(), writer.new_iv()
+        iterators, number, start = [context.new_iv() for _ in self.groups], context.new_iv(), context.new_iv()
         point, others = point_of(self.groups, iterators), product((*outer, blocks))
         side = balanced_tile(
-            writer, block, columns, most if per_accumulator_lane else self._sweep(block, others), others
+            context, block, columns, most if per_accumulator_lane else self._sweep(block, others), others
         )
         *around, plane, step = packed_strides((*outer, blocks, columns))
         done_at_once = per_accumulator_lane and blocks.const == 1
         partials = [
-            writer.allocate(block, BufferInfo(scalar_dtype(t), (*outer, columns, blocks), (*around, step, plane)))
+            context.allocate(block, BufferInfo(scalar_dtype(t), (*outer, columns, blocks), (*around, step, plane)))
             for t in accumulators
             if not done_at_once
         ]
 
         def store(values: list[SSAValue], inner: Block) -> None:
             if done_at_once:
-                return writer.epilogue(nest, values, point, inner)
+                return context.epilogue(nest, values, point, inner)
             place = [*iterators, number]
             return inner.add_ops([loop.StoreOp(value, buffer, place) for value, buffer in zip(values, partials)])
 
         tile, unroll = self._band(iterators, start, side, most)
         elements, task = (number * size, minimum(extent, number * size + size)), Block()
         if per_accumulator_lane:
-            lanes = _lanes_together(writer, nest)
-            beside = side_by_side(writer, nest, self.reduction.access_list, self.groups[-1], tile.width) // max(
+            lanes = _lanes_together(context, nest)
+            beside = side_by_side(context, nest, self.reduction.access_list, self.groups[-1], tile.width) // max(
                 2, lanes
             )
             tile.per_accumulator_lane(task, elements, store, self.reduction.lanes.unroll or max(1, beside), lanes)
@@ -92,27 +92,27 @@ class ColumnReduction:
             LoopSpec(number, blocks),
             LoopSpec(start, columns, side),
         ]
-        parallel_loops(writer, block, levels, task, size * side, point_time(nest, writer.costs), serial=False)
+        parallel_loops(context, block, levels, task, size * side, point_time(nest, context.costs), serial=False)
         if done_at_once:
             return
         body = Block()
-        writer.epilogue(nest, combine_partials(writer, nest, body, partials, iterators, blocks), point, body)
+        context.epilogue(nest, combine_partials(context, nest, body, partials, iterators, blocks), point, body)
         self.reduction.around(block, iterators, body, blocks, most=1)  # a thousandth of the work: little code
 
     @property
     def _block(self) -> int:
         """Elements of a block of the order, or of what is folded by itself where that is free."""
-        return order_of(self.nest).block or self.writer.costs.column_tile
+        return order_of(self.nest).block or self.context.costs.column_tile
 
     def _band(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[ColumnTile, int]:
         """Results from a first one on, and how many vectors of them are unrolled."""
-        copies = self.writer.costs.unroll_factor(body_cost(self.nest), 1)
+        copies = self.context.costs.unroll_factor(body_cost(self.nest), 1)
         width, unroll = choose_lanes(
             self.reduction.lanes, element_accesses(self.nest, self.reduction.access_list), copies
         )
         results = start, minimum(self.columns, start + side), most
         return ColumnTile(
-            self.writer, self.nest, point_of(self.groups, iterators), iterators[-1], results, width
+            self.context, self.nest, point_of(self.groups, iterators), iterators[-1], results, width
         ), unroll
 
     def _sweep(self, block: Block, others: Dim) -> Dim:
@@ -120,18 +120,18 @@ class ColumnReduction:
 
         As many of them as the first cache holds beside what is read; threads take pages, so that their shares are even.
         """
-        writer, tile = self.writer, self.writer.costs.column_tile
-        threads = writer.threads(block)
+        context, tile = self.context, self.context.costs.column_tile
+        threads = context.threads(block)
         shares = SHARES * threads * minimum(1, threads - 1)
         most = minimum(LONG_BAND * tile, self.columns * others // maximum(1, shares))
-        return materialize_dim(writer, block, maximum(tile, most))
+        return materialize_dim(context, block, maximum(tile, most))
 
 
-def reduce_columns(writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig) -> None:
+def reduce_columns(context: ScheduleContext, nest: kernel.GenericOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for a fold with neighbours in memory that `can_tile_columns`."""
     access_list = accesses(nest)
     groups = collapse_axes(nest, access_list, 0, nest.n_parallel)
-    ColumnReduction(RegisterReduction(writer, nest, lanes, access_list, groups, {}, across=True, serial=False)).write(
+    ColumnReduction(RegisterReduction(context, nest, lanes, access_list, groups, {}, across=True, serial=False)).write(
         block
     )
 
@@ -144,45 +144,45 @@ def can_tile_columns(nest: kernel.GenericOp) -> bool:
     return in_pieces and in_rows and not unroll_length(nest)
 
 
-def profits_from_tiling(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
+def profits_from_tiling(context: ScheduleContext, nest: kernel.GenericOp) -> bool:
     """Whether a fold that reads past the caches is better folded in bands, and can be."""
-    return _waits_for_memory(writer, nest) and can_tile_columns(nest)
+    return _waits_for_memory(context, nest) and can_tile_columns(nest)
 
 
-def _waits_for_memory(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
+def _waits_for_memory(context: ScheduleContext, nest: kernel.GenericOp) -> bool:
     """Whether a fold waits for operands that no cache holds; one of products (here no contraction) reads them once."""
-    work = point_work(nest, writer.costs)
+    work = point_work(nest, context.costs)
     if order_of(nest).product:
         work = replace(work, bytes=float(work.bits // 8))
-    return writer.costs.is_memory_bound(work)
+    return context.costs.is_memory_bound(work)
 
 
-def _lanes_together(writer: LoopWriter, nest: kernel.GenericOp) -> int:
+def _lanes_together(context: ScheduleContext, nest: kernel.GenericOp) -> int:
     """Lanes of the order that are folded together, for bands of results."""
-    return min(order_of(nest).lanes, writer.costs.lanes_per_pass(body_cost(nest)))
+    return min(order_of(nest).lanes, context.costs.lanes_per_pass(body_cost(nest)))
 
 
-def exceeds_l2(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
+def exceeds_l2(context: ScheduleContext, nest: kernel.GenericOp) -> Dim:
     """Positive where operands are past the second cache, and their rows longer and more than registers take at once."""
-    return _beyond(writer, nest, writer.costs.machine.l2_bytes, 1)
+    return _beyond(context, nest, context.costs.machine.l2_bytes, 1)
 
 
-def prefers_tiling(writer: LoopWriter, nest: kernel.GenericOp) -> Dim:
+def prefers_tiling(context: ScheduleContext, nest: kernel.GenericOp) -> Dim:
     """Positive where a fold that can go in bands should.
 
     From a quarter of the second cache on; where lanes go together from the first, as that too is read in long runs.
     """
-    machine, jam = writer.costs.machine, _lanes_together(writer, nest)
-    return _beyond(writer, nest, machine.l2_bytes // 4 if jam == 1 else machine.l1_bytes, jam)
+    machine, jam = context.costs.machine, _lanes_together(context, nest)
+    return _beyond(context, nest, machine.l2_bytes // 4 if jam == 1 else machine.l1_bytes, jam)
 
 
-def _beyond(writer: LoopWriter, nest: kernel.GenericOp, cache: float, jam: int) -> Dim:
+def _beyond(context: ScheduleContext, nest: kernel.GenericOp, cache: float, jam: int) -> Dim:
     """Positive where a cache does not hold the operands, and their rows are longer and more than registers take.
 
     Of an order with lanes, so many of them together, each has some rows, so that what they come to is little beside
     what is read.
     """
-    costs, element = writer.costs, max(buffer_info(v).dtype.bytes for v in nest.ins)
+    costs, element = context.costs, max(buffer_info(v).dtype.bytes for v in nest.ins)
     # Windows of an operand overlap: it is no larger than it is.
     held = reduce(maximum, (product(buffer_info(v).dims) for v in nest.ins))
     size = minimum(product(nest.extents.data), held) * element - int(cache)

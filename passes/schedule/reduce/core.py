@@ -15,7 +15,7 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ....dialects.order import Order
 from ....dialects.scalar.builder import BodyBuilder
-from ..body import Access, LoopWriter, Point, body_cost
+from ..body import Access, Point, ScheduleContext, body_cost
 from ..map.schedule import VectorConfig
 from ..segments import Segments, match_segments
 
@@ -92,7 +92,7 @@ def unroll_length(nest: kernel.GenericOp) -> int:
 
 
 def reduce_loop(
-    writer: LoopWriter,
+    context: ScheduleContext,
     nest: kernel.GenericOp,
     block: Block,
     point: dict[Sym, Dim],
@@ -102,14 +102,14 @@ def reduce_loop(
     cooperative: bool = False,
 ) -> list[SSAValue]:
     """One `loop.reduce` of the nest's body over part of its reduced iterator; its accumulators."""
-    iterator, body = writer.new_iv(), Block()
-    yielded = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): iterator}, body)
+    iterator, body = context.new_iv(), Block()
+    yielded = context.body(nest, {**point, Sym(f"d{nest.n_parallel}"): iterator}, body)
     body.add_op(loop.YieldOp(*yielded))
-    return _reduce(writer, nest, block, iterator, lower, upper, body, width, cooperative)
+    return _reduce(context, nest, block, iterator, lower, upper, body, width, cooperative)
 
 
 def _reduce(
-    writer: LoopWriter,
+    context: ScheduleContext,
     nest: kernel.GenericOp,
     block: Block,
     iterator: Dim,
@@ -125,7 +125,7 @@ def _reduce(
     if order.kind in ("tree", "serial"):
         width = min(width, order.lanes)
     made = loop.ReduceOp(
-        str(iterator), lower, upper, body, writer.combiner_block(nest), order=order, identity=list(nest.identity.data),
+        str(iterator), lower, upper, body, context.combiner_block(nest), order=order, identity=list(nest.identity.data),
         types=types, vector=width, cooperative=cooperative,
     )  # fmt: skip
     block.add_op(made)
@@ -133,7 +133,7 @@ def _reduce(
 
 
 def unrolled_reduce(
-    writer: LoopWriter,
+    context: ScheduleContext,
     nest: kernel.GenericOp,
     block: Block,
     point: Point,
@@ -146,18 +146,18 @@ def unrolled_reduce(
     product = nest.order.data.product
     b = BodyBuilder(block, has_fma=product == "fma")
     for number in range(count):
-        element = writer.body(nest, {**point, Sym(f"d{nest.n_parallel}"): first + number}, block)
+        element = context.body(nest, {**point, Sym(f"d{nest.n_parallel}"): first + number}, block)
         if product:
             dtype = scalar_dtype(accumulators[0].type)
             x, y, total = (b.wrap(v, dtype) for v in (*element, *accumulators))
             accumulators = [b.fma(x, y, total).ref]
         else:
-            accumulators = writer.combine(nest, [*accumulators, *element], block)
+            accumulators = context.combine(nest, [*accumulators, *element], block)
     return accumulators
 
 
 def combine_partials(
-    writer: LoopWriter,
+    context: ScheduleContext,
     nest: kernel.GenericOp,
     block: Block,
     partials: Sequence[SSAValue],
@@ -166,7 +166,7 @@ def combine_partials(
     cooperative: bool = False,
 ) -> list[SSAValue]:
     """The values of an order's blocks, along the last dim of ``partials[place]``, combined as the order says."""
-    position = writer.new_iv()
+    position = context.new_iv()
     gather = Block()
     loads = [loop.LoadOp(buffer, [*place, position]) for buffer in partials]
     gather.add_ops([*loads, loop.YieldOp(*[load.result for load in loads])])
@@ -174,7 +174,7 @@ def combine_partials(
     assert nest.identity is not None
     counter = Order("tree", 1, 1) if order.kind == "tree" else order
     total = loop.ReduceOp(
-        str(position), 0, count, gather, writer.combiner_block(nest), order=counter, identity=list(nest.identity.data),
+        str(position), 0, count, gather, context.combiner_block(nest), order=counter, identity=list(nest.identity.data),
         types=accumulator_types(nest), cooperative=cooperative,
     )  # fmt: skip
     block.add_op(total)
@@ -191,27 +191,32 @@ def segments_of(nest: kernel.GenericOp, lanes: VectorConfig) -> Segments | None:
 
 
 def reduce_segments(
-    writer: LoopWriter, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim], runs: Segments, lanes: VectorConfig
+    context: ScheduleContext,
+    nest: kernel.GenericOp,
+    block: Block,
+    point: dict[Sym, Dim],
+    runs: Segments,
+    lanes: VectorConfig,
 ) -> list[SSAValue]:
     """A whole fold, a block of its order at a time."""
     extent, size = nest.extents.data[-1], order_of(nest).block or BLOCK
     if extent.const is not None and extent.const <= size:
-        return reduce_segment_block(writer, nest, block, point, (dim(0), extent), runs, lanes)
-    blocks, number, body = (extent + (size - 1)) // size, writer.new_iv(), Block()
+        return reduce_segment_block(context, nest, block, point, (dim(0), extent), runs, lanes)
+    blocks, number, body = (extent + (size - 1)) // size, context.new_iv(), Block()
     partials = [
-        writer.allocate(block, BufferInfo(scalar_dtype(t), (blocks,), (dim(1),)), "thread")
+        context.allocate(block, BufferInfo(scalar_dtype(t), (blocks,), (dim(1),)), "thread")
         for t in accumulator_types(nest)
     ]
     part = number * size, minimum(extent, number * size + size)
-    for value, buffer in zip(reduce_segment_block(writer, nest, body, point, part, runs, lanes), partials):
+    for value, buffer in zip(reduce_segment_block(context, nest, body, point, part, runs, lanes), partials):
         body.add_op(loop.StoreOp(value, buffer, [number]))
     body.add_op(loop.YieldOp())
     block.add_op(loop.ForOp(str(number), 0, blocks, body))
-    return combine_partials(writer, nest, block, partials, [], blocks)
+    return combine_partials(context, nest, block, partials, [], blocks)
 
 
 def reduce_segment_block(
-    writer: LoopWriter,
+    context: ScheduleContext,
     nest: kernel.GenericOp,
     block: Block,
     point: dict[Sym, Dim],
@@ -225,19 +230,19 @@ def reduce_segment_block(
     assert last is not None
     kinds = [scalar_dtype(value.type) for value in last.operands]
     size = dim(order_of(nest).block or BLOCK)
-    stages = [writer.allocate(block, BufferInfo(kind, (size,), (dim(1),)), "thread") for kind in kinds]
+    stages = [context.allocate(block, BufferInfo(kind, (size,), (dim(1),)), "thread") for kind in kinds]
     width = lanes.width(max(kind.part.bytes * 8 for kind in kinds))
-    unroll = lanes.unroll or writer.unroll_factor(nest, {runs.symbol})
+    unroll = lanes.unroll or context.unroll_factor(nest, {runs.symbol})
 
     def copy(place: Dim, at: Dim, first: Dim, end: Dim) -> list[loop.ForOp]:
         body = Block()
-        values = writer.body(nest, {**point, runs.symbol: at}, body)
+        values = context.body(nest, {**point, runs.symbol: at}, body)
         body.add_ops([loop.StoreOp(value, stage, [at - lower]) for value, stage in zip(values, stages)])
         body.add_op(loop.YieldOp())
         return [loop.ForOp(str(place), first, end, body, vector=width, unroll=unroll)]
 
-    block.add_op(runs.loops(writer, point, lower, upper, copy))
-    position, loads = writer.new_iv(), Block()
+    block.add_op(runs.loops(context, point, lower, upper, copy))
+    position, loads = context.new_iv(), Block()
     read = [loop.LoadOp(stage, [position]) for stage in stages]
     loads.add_ops([*read, loop.YieldOp(*[load.result for load in read])])
-    return _reduce(writer, nest, block, position, dim(0), upper - lower, loads, width)
+    return _reduce(context, nest, block, position, dim(0), upper - lower, loads, width)

@@ -16,7 +16,7 @@ from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import remark
 from ...cost.work import point_time
-from ..body import Access, LoopWriter, body_cost, materialize_dim
+from ..body import Access, ScheduleContext, body_cost, materialize_dim
 from ..map.schedule import FusedAxis, VectorConfig, choose_lanes, point_of
 from ..parallelize import LoopSpec, parallel_loops
 from .core import (
@@ -48,7 +48,7 @@ class RegisterReduction:
     They run only where a fold has no more elements than `most`, if that is given.
     """
 
-    writer: LoopWriter
+    context: ScheduleContext
     nest: kernel.GenericOp
     lanes: VectorConfig
     access_list: list[Access]
@@ -60,23 +60,23 @@ class RegisterReduction:
 
     def write(self, block: Block) -> None:
         """Each result's fold in registers, from its first element to its last."""
-        nest, writer = self.nest, self.writer
-        iterators = [writer.new_iv() for _ in self.groups]
+        nest, context = self.nest, self.context
+        iterators = [context.new_iv() for _ in self.groups]
         point = {**self.done, **point_of(self.groups, iterators)}
         body = Block()
         width = 1 if self.across else choose_lanes(self.lanes, element_accesses(nest, self.access_list), 1)[0]
         jam = 1
         if self.across and not self.most and (count := unroll_length(nest)):
-            accumulators = unrolled_reduce(writer, nest, body, point, dim(0), count, writer.identity(nest, body))
+            accumulators = unrolled_reduce(context, nest, body, point, dim(0), count, context.identity(nest, body))
         elif not self.across and (self.groups or self.done) and (runs := segments_of(nest, self.lanes)):
-            accumulators = reduce_segments(writer, nest, body, point, runs, self.lanes)
+            accumulators = reduce_segments(context, nest, body, point, runs, self.lanes)
         else:
             extent = nest.extents.data[-1]
             extent = minimum(extent, self.most) if self.most else extent
-            accumulators = reduce_loop(writer, nest, body, point, dim(0), extent, width)
+            accumulators = reduce_loop(context, nest, body, point, dim(0), extent, width)
             if not self.across and not self.lanes.unroll:
-                jam = _unroll_and_jam(writer, nest, self.access_list, self.groups, width)
-        writer.epilogue(nest, accumulators, point, body)
+                jam = _unroll_and_jam(context, nest, self.access_list, self.groups, width)
+        context.epilogue(nest, accumulators, point, body)
         self.around(block, iterators, body, nest.extents.data[-1], jam=jam)
 
     def around(self, block: Block, iterators: list[Dim], body: Block, work: Dim, most: int = 0, jam: int = 1) -> None:
@@ -84,7 +84,7 @@ class RegisterReduction:
 
         `most` vectors of results side by side, if given.
         """
-        nest, writer = self.nest, self.writer
+        nest, context = self.nest, self.context
         levels = [LoopSpec(i, g.extent) for i, g in zip(iterators, self.groups)]
         if levels:
             levels[-1] = replace(levels[-1], jam=jam)
@@ -93,19 +93,19 @@ class RegisterReduction:
             width = choose_lanes(self.lanes, self.access_list, body_cost(nest))[0]
             innermost = levels.pop()
             unroll = self.lanes.unroll or most
-            if not unroll and levels and not self.most and (overlap := _overlap(writer, nest, self.groups, width)):
+            if not unroll and levels and not self.most and (overlap := _overlap(context, nest, self.groups, width)):
                 levels[-1], unroll = replace(levels[-1], jam=overlap.rows), overlap.vectors
-            unroll = unroll or side_by_side(writer, nest, self.access_list, self.groups[-1], width)
+            unroll = unroll or side_by_side(context, nest, self.access_list, self.groups[-1], width)
             if not levels and not self.serial:
-                least = writer.grain(work, nest)
-                return _vector_chunks(writer, block, innermost.extent, innermost.iterator, body, width, unroll, least)
+                least = context.grain(work, nest)
+                return _vector_chunks(context, block, innermost.extent, innermost.iterator, body, width, unroll, least)
             body = Block([loop.ForOp(str(innermost.iterator), 0, innermost.extent, body, vector=width, unroll=unroll)])
             work = work * innermost.extent
-        return parallel_loops(writer, block, levels, body, work, point_time(nest, writer.costs), self.serial)
+        return parallel_loops(context, block, levels, body, work, point_time(nest, context.costs), self.serial)
 
 
 def side_by_side(
-    writer: LoopWriter, nest: kernel.GenericOp, access_list: list[Access], group: FusedAxis, width: int
+    context: ScheduleContext, nest: kernel.GenericOp, access_list: list[Access], group: FusedAxis, width: int
 ) -> int:
     """Registers of neighbouring results that fold together; each accumulator takes registers of its own.
 
@@ -114,17 +114,17 @@ def side_by_side(
     k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
     operands = element_accesses(nest, access_list)
     if any(contiguous(w, k) and strides(w, inner) for w in operands):
-        return writer.costs.transposed_tiles
+        return context.costs.transposed_tiles
     steps = unroll_length(nest)
     if steps:
-        return max(1, min(writer.costs.results_in_flight // width, _max_jam(nest, steps)))
+        return max(1, min(context.costs.results_in_flight // width, _max_jam(nest, steps)))
     accumulators = len(accumulator_types(nest))
     shared = any(varies(w, k) and not varies(w, inner) for w in operands)
-    return writer.costs.accumulators(body_cost(nest) * accumulators, width, accumulators, shared)
+    return context.costs.accumulators(body_cost(nest) * accumulators, width, accumulators, shared)
 
 
 def _unroll_and_jam(
-    writer: LoopWriter, nest: kernel.GenericOp, access_list: list[Access], groups: list[FusedAxis], width: int
+    context: ScheduleContext, nest: kernel.GenericOp, access_list: list[Access], groups: list[FusedAxis], width: int
 ) -> int:
     """Rows that fold side by side along memory: what they share is read once, and their sums do not wait alone.
 
@@ -133,7 +133,7 @@ def _unroll_and_jam(
     order, operands, registers = (
         order_of(nest),
         element_accesses(nest, access_list),
-        int(writer.costs.machine.vector_registers),
+        int(context.costs.machine.vector_registers),
     )
     if not groups or order.kind != "tree" or body_cost(nest) > registers // 8:
         return 1
@@ -147,14 +147,16 @@ def _unroll_and_jam(
     return jam
 
 
-def _overlap(writer: LoopWriter, nest: kernel.GenericOp, groups: Sequence[FusedAxis], width: int) -> WindowReuse | None:
+def _overlap(
+    context: ScheduleContext, nest: kernel.GenericOp, groups: Sequence[FusedAxis], width: int
+) -> WindowReuse | None:
     """The rows and vectors of results that are computed together where what neighbouring rows read overlaps."""
     steps, row, column = unroll_length(nest), groups[-2], groups[-1]
     if not steps or row.symbols[1:]:
         return None
     return choose_window_reuse(
-        nest, steps, row.symbols[-1], column.symbols[-1], int(writer.costs.machine.vector_registers),
-        len(accumulator_types(nest)), _max_jam(nest, steps), max(1, writer.costs.results_in_flight // width),
+        nest, steps, row.symbols[-1], column.symbols[-1], int(context.costs.machine.vector_registers),
+        len(accumulator_types(nest)), _max_jam(nest, steps), max(1, context.costs.results_in_flight // width),
     )  # fmt: skip
 
 
@@ -164,21 +166,21 @@ def _max_jam(nest: kernel.GenericOp, steps: int) -> int:
 
 
 def _vector_chunks(
-    writer: LoopWriter, block: Block, extent: Dim, iterator: Dim, body: Block, width: int, unroll: int, least: Dim
+    context: ScheduleContext, block: Block, extent: Dim, iterator: Dim, body: Block, width: int, unroll: int, least: Dim
 ) -> None:
     """Results side by side in lanes, in chunks of a few cache lines each, of `least` results where that is more.
 
     Threads get as many of them, of whole lines of f32s.
     """
-    most, line = max(width * unroll, writer.costs.results_in_flight), writer.costs.elements_per_line
-    threads = materialize_dim(writer, block, maximum(1, writer.threads(block)))
+    most, line = max(width * unroll, context.costs.results_in_flight), context.costs.elements_per_line
+    threads = materialize_dim(context, block, maximum(1, context.threads(block)))
     chunks = (extent + (most - 1)) // most
-    even = materialize_dim(writer, block, maximum(1, (chunks + (threads - 1)) // threads * threads))
+    even = materialize_dim(context, block, maximum(1, (chunks + (threads - 1)) // threads * threads))
     share = (extent + (even * line - 1)) // (even * line) * line
     several = minimum(1, threads - 1)
     least = (least + (line - 1)) // line * line
     chunk = materialize_dim(
-        writer, block, maximum(least, minimum(most, maximum(line, most + several * (share - most))))
+        context, block, maximum(least, minimum(most, maximum(line, most + several * (share - most))))
     )
     begin = sym(f"{iterator}.b")
     inner = loop.ForOp(str(iterator), begin, minimum(extent, begin + chunk), body, vector=width, unroll=unroll)

@@ -19,7 +19,7 @@ from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import remark
 from ...cost.work import operations_and_chain
-from ..body import Access, LoopWriter, accesses
+from ..body import Access, ScheduleContext, accesses
 from ..map.schedule import VectorConfig, choose_lanes, collapse_axes
 from .columns import ColumnReduction, prefers_tiling, profits_from_tiling, reduce_columns
 from .core import (
@@ -43,20 +43,25 @@ __all__ = ["schedule_reduction"]
 
 
 def schedule_reduction(
-    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, done: dict[Sym, Dim], serial: bool
+    context: ScheduleContext,
+    nest: kernel.GenericOp,
+    block: Block,
+    lanes: VectorConfig,
+    done: dict[Sym, Dim],
+    serial: bool,
 ) -> None:
     """Loops for a reduction nest; `done` has the places of the iterators that enclosing rows run."""
     access_list = accesses(nest)
     groups = collapse_axes(nest, access_list, len(done), nest.n_parallel)
-    if not groups and not serial and not done and _is_long(writer, nest):
-        _two_stage(writer, nest, block, lanes, access_list)
+    if not groups and not serial and not done and _is_long(context, nest):
+        _two_stage(context, nest, block, lanes, access_list)
         return
     across = bool(groups) and _across(nest, access_list, Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1])
-    reduction = RegisterReduction(writer, nest, lanes, access_list, groups, done, across, serial)
-    if across and not serial and not done and profits_from_tiling(writer, nest):
-        writer.if_positive(block, prefers_tiling(writer, nest), ColumnReduction(reduction).write, reduction.write)
+    reduction = RegisterReduction(context, nest, lanes, access_list, groups, done, across, serial)
+    if across and not serial and not done and profits_from_tiling(context, nest):
+        context.if_positive(block, prefers_tiling(context, nest), ColumnReduction(reduction).write, reduction.write)
     elif groups and not across and (tiles := _transposed_short_rows(reduction)) is not None:
-        writer.if_positive(block, _transposed_rows_fit(tiles), tiles.write, reduction.write)
+        context.if_positive(block, _transposed_rows_fit(tiles), tiles.write, reduction.write)
     else:
         reduction.write(block)
 
@@ -91,7 +96,7 @@ def _transposed_short_rows(reduction: RegisterReduction) -> RegisterReduction | 
 
     A tile has as many steps as rows: longer ones of narrow elements would take too long to compile.
     """
-    nest, access_list, costs = reduction.nest, reduction.access_list, reduction.writer.costs
+    nest, access_list, costs = reduction.nest, reduction.access_list, reduction.context.costs
     if not (turned := _transposed_operands(nest, access_list, reduction.groups[-1].symbols[-1])):
         return None
     tiles = replace(
@@ -118,61 +123,61 @@ def _rows_of_tile(tiles: RegisterReduction) -> int:
     return choose_lanes(tiles.lanes, tiles.access_list, 1)[0]
 
 
-def _is_long(writer: LoopWriter, nest: kernel.GenericOp) -> bool:
+def _is_long(context: ScheduleContext, nest: kernel.GenericOp) -> bool:
     extent = nest.extents.data[-1]
     in_pieces = order_of(nest).kind not in ("chain", "serial")
-    return in_pieces and (extent.const is None or extent.const > _block_of(writer, nest))
+    return in_pieces and (extent.const is None or extent.const > _block_of(context, nest))
 
 
-def _block_of(writer: LoopWriter, nest: kernel.GenericOp) -> int:
+def _block_of(context: ScheduleContext, nest: kernel.GenericOp) -> int:
     """Elements of a block: the order's, or, where that is free, a piece of parallel work."""
     order = order_of(nest)
-    return order.block if order.kind == "tree" else writer.chunk(nest)
+    return order.block if order.kind == "tree" else context.chunk(nest)
 
 
 def _two_stage(
-    writer: LoopWriter, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, access_list: list[Access]
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, access_list: list[Access]
 ) -> None:
     """A fold to a scalar in two stages: the order's blocks in parallel, then their values by the binary counter."""
-    extent, runs, panels = nest.extents.data[-1], segments_of(nest, lanes), match_transposed(writer, nest)
+    extent, runs, panels = nest.extents.data[-1], segments_of(nest, lanes), match_transposed(context, nest)
     by_runs = runs is not None and panels is None
-    size = BLOCK if by_runs and order_of(nest).kind == "free" else _block_of(writer, nest)
+    size = BLOCK if by_runs and order_of(nest).kind == "free" else _block_of(context, nest)
     blocks = (extent + (size - 1)) // size
     partials = []
     for accumulator in accumulator_types(nest):
         info = BufferInfo(scalar_dtype(accumulator), (blocks,), (dim(1),))
-        partials.append(writer.allocate(block, info))
-    number = writer.new_iv()
+        partials.append(context.allocate(block, info))
+    number = context.new_iv()
     width = choose_lanes(lanes, element_accesses(nest, access_list), 1)[0]
 
     def one_block() -> Block:
         inner, part = Block(), (number * size, minimum(extent, number * size + size))
         if runs is not None and by_runs:
-            accumulators = reduce_segment_block(writer, nest, inner, {}, part, runs, lanes)
+            accumulators = reduce_segment_block(context, nest, inner, {}, part, runs, lanes)
         else:
-            accumulators = reduce_loop(writer, nest, inner, {}, *part, width)
+            accumulators = reduce_loop(context, nest, inner, {}, *part, width)
         for value, buffer in zip(accumulators, partials):
             inner.add_op(loop.StoreOp(value, buffer, [number]))
         inner.add_op(loop.YieldOp())
         return inner
 
     def in_panels(panels: TransposedOperand, block: Block) -> None:
-        task, each, outer = writer.new_iv(), panels.blocks(size), Block()
+        task, each, outer = context.new_iv(), panels.blocks(size), Block()
         first, last = task * each, minimum(blocks, task * each + each)
         panels.copy(outer, first * size, minimum(extent, last * size), each * size, lanes)
         outer.add_ops([loop.ForOp(str(number), first, last, one_block()), loop.YieldOp()])
         block.add_op(loop.ParallelOp(str(task), 0, (blocks + (each - 1)) // each, outer))
 
     if panels is None:
-        grain = max(1, writer.chunk(nest) // size)
+        grain = max(1, context.chunk(nest) // size)
         block.add_op(loop.ParallelOp(str(number), 0, blocks, one_block(), grain=grain))
     elif order_of(nest).lanes == 1 or (rows := panels.of_whole_blocks(size, partials)) is None:
         in_panels(panels, block)
     else:
-        writer.if_positive(
-            block, panels.has_whole_blocks(size), lambda inner: reduce_columns(writer, rows, inner, lanes),
+        context.if_positive(
+            block, panels.has_whole_blocks(size), lambda inner: reduce_columns(context, rows, inner, lanes),
             lambda inner: in_panels(panels, inner),
         )  # fmt: skip
         rows.drop_all_references()
 
-    writer.epilogue(nest, combine_partials(writer, nest, block, partials, [], blocks), {}, block)
+    context.epilogue(nest, combine_partials(context, nest, block, partials, [], blocks), {}, block)

@@ -16,7 +16,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, map_attr
 from ....dialects.dims.dims import Dim, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap
-from ..body import LoopWriter, buffer_info, materialize_dim
+from ..body import ScheduleContext, buffer_info, materialize_dim
 from ..map.schedule import VectorConfig
 
 __all__ = ["TransposedOperand", "match_transposed", "tile_2d"]
@@ -26,20 +26,20 @@ __all__ = ["TransposedOperand", "match_transposed", "tile_2d"]
 class TransposedOperand:
     """Inputs (by number) of a fold that walk rows of `columns` elements against the grain of memory."""
 
-    writer: LoopWriter
+    context: ScheduleContext
     nest: kernel.GenericOp
     numbers: tuple[int, ...]
     columns: Dim
 
     def blocks(self, size: int) -> Dim:
         """How many blocks of the fold are done at a time: as many rows as a tile has, fewer where they are long."""
-        costs = self.writer.costs
+        costs = self.context.costs
         rows = minimum(costs.l1_tile, dim(int(costs.machine.l2_bytes)) // maximum(1, self.columns) + 8)
         return maximum(1, rows * self.columns // size)
 
     def has_whole_blocks(self, size: int) -> Dim:
         """Positive where rows are whole blocks of the fold, and enough of them to run side by side."""
-        return minimum(1 - self.columns % size, self._rows - self.writer.costs.results_in_flight)
+        return minimum(1 - self.columns % size, self._rows - self.context.costs.results_in_flight)
 
     @property
     def _rows(self) -> Dim:
@@ -75,19 +75,19 @@ class TransposedOperand:
     def copy(self, block: Block, first: Dim, last: Dim, most: Dim, lanes: VectorConfig) -> None:
         """Copy the rows of elements `first` to `last` (at most `most`); from then on the nest reads the copies."""
         at, stop = (
-            materialize_dim(self.writer, block, first // self.columns),
+            materialize_dim(self.context, block, first // self.columns),
             (last + (self.columns - 1)) // self.columns,
         )
         operands, maps = list(self.nest.operands), list(self.nest.maps_in())
         for number in self.numbers:
             source, info = operands[number], buffer_info(operands[number])
             size = (most // self.columns + 2) * self.columns
-            panel = self.writer.allocate(block, BufferInfo(info.dtype, (size,), (dim(1),)), "thread")
-            i, j, body = self.writer.new_iv(), self.writer.new_iv(), Block()
+            panel = self.context.allocate(block, BufferInfo(info.dtype, (size,), (dim(1),)), "thread")
+            i, j, body = self.context.new_iv(), self.context.new_iv(), Block()
             read = loop.LoadOp(source, [at + i, j])
             body.add_ops([read, loop.StoreOp(read.result, panel, [i * self.columns + j]), loop.YieldOp()])
             width = lanes.width(info.dtype.part.bytes * 8)
-            block.add_op(tile_2d(self.writer, i, j, (stop - at, self.columns), body, width))
+            block.add_op(tile_2d(self.context, i, j, (stop - at, self.columns), body, width))
             operands[number] = panel
             (k,) = (sym(f"d{n}") for n in range(maps[number].rank))
             maps[number] = IndexMap(maps[number].extents, (k - at * self.columns,))
@@ -95,9 +95,9 @@ class TransposedOperand:
         self.nest.attributes["in_maps"] = ArrayAttr([map_attr(m) for m in maps])
 
 
-def tile_2d(writer: LoopWriter, i: Dim, j: Dim, sizes: tuple[Dim, Dim], body: Block, width: int) -> Operation:
+def tile_2d(context: ScheduleContext, i: Dim, j: Dim, sizes: tuple[Dim, Dim], body: Block, width: int) -> Operation:
     """Loops over rows and columns by tiles; as many rows side by side as a vector has lanes."""
-    (rows, columns), start, band, span = sizes, writer.new_iv(), writer.new_iv(), writer.costs.l1_tile
+    (rows, columns), start, band, span = sizes, context.new_iv(), context.new_iv(), context.costs.l1_tile
     made = loop.ForOp(str(j), start, minimum(columns, start + span), body, vector=width, unroll=1)
     for iterator, lower, upper, step, unroll in (
         (i, band, minimum(rows, band + span), 1, width), (start, dim(0), columns, span, 1),
@@ -109,7 +109,7 @@ def tile_2d(writer: LoopWriter, i: Dim, j: Dim, sizes: tuple[Dim, Dim], body: Bl
     return made
 
 
-def match_transposed(writer: LoopWriter, nest: kernel.GenericOp) -> TransposedOperand | None:
+def match_transposed(context: ScheduleContext, nest: kernel.GenericOp) -> TransposedOperand | None:
     """The inputs of a fold of one iterator that go along a matrix's rows while its columns are contiguous."""
     found: dict[Dim, list[int]] = {}
     k = sym("d0")
@@ -123,4 +123,4 @@ def match_transposed(writer: LoopWriter, nest: kernel.GenericOp) -> TransposedOp
     if len(found) != 1 or nest.n_epilogue_inputs:
         return None
     ((columns, numbers),) = found.items()
-    return TransposedOperand(writer, nest, tuple(numbers), columns)
+    return TransposedOperand(context, nest, tuple(numbers), columns)

@@ -16,11 +16,11 @@ from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, iterator, minimum, packed_strides
 from ....dialects.dims.index_map import unravel
 from ...locations import copy_loc
-from ..body import LoopWriter, buffer_info, materialize_dim
+from ..body import ScheduleContext, buffer_info, materialize_dim
 from ..map.schedule import VectorConfig
 from ..matmul.cpu import CpuMatmul
 from ..matmul.match import MatmulOperands, match_matmul, match_product
-from .schedule import NestWriter, schedule_rows
+from .schedule import NestScheduler, schedule_rows
 from .staging import can_fission, crossing_values, fission, in_place_rows, redirect_operands, row_matmul_operands
 
 __all__ = ["is_attention", "schedule_attention"]
@@ -33,21 +33,23 @@ def is_attention(rows: kernel.RowGroupOp) -> bool:
 
 
 def schedule_attention(
-    writer: LoopWriter, rows: kernel.RowGroupOp, block: Block, lanes: VectorConfig, write_nest: NestWriter
+    context: ScheduleContext, rows: kernel.RowGroupOp, block: Block, lanes: VectorConfig, write_nest: NestScheduler
 ) -> None:  # fmt: skip
     """Loops for rows that `is_attention`; `write_nest` schedules one nest within one row, serially."""
-    panels = _Panels(writer, rows, lanes, write_nest)
-    writer.if_positive(block, panels.excess, panels.together, panels.apart)
+    panels = _Panels(context, rows, lanes, write_nest)
+    context.if_positive(block, panels.excess, panels.together, panels.apart)
 
 
 class _Panels:
-    def __init__(self, writer: LoopWriter, rows: kernel.RowGroupOp, lanes: VectorConfig, write_nest: NestWriter):
-        self.writer, self.lanes, self.write_nest = writer, lanes, write_nest
+    def __init__(
+        self, context: ScheduleContext, rows: kernel.RowGroupOp, lanes: VectorConfig, write_nest: NestScheduler
+    ):
+        self.context, self.lanes, self.write_nest = context, lanes, write_nest
         self.nests, self.shared = rows.nests, rows.n_shared
         self.runs = [self.nests[:1], self.nests[1:-1], self.nests[-1:]]
         factors = row_matmul_operands(self.nests[0], self.shared)
         assert factors is not None
-        self.first = CpuMatmul(writer, self.nests[0], factors, lanes)
+        self.first = CpuMatmul(context, self.nests[0], factors, lanes)
 
     @property
     def excess(self) -> Dim:
@@ -56,14 +58,14 @@ class _Panels:
 
     def apart(self, block: Block) -> None:
         """The contractions, for few rows, and the rows between them, with whole tensors between these."""
-        for run in fission(self.runs, self.shared, lambda info: self.writer.allocate(block, info)):
+        for run in fission(self.runs, self.shared, lambda info: self.context.allocate(block, info)):
             before, factors = block.last_op, match_matmul(run[0])
             if factors is not None:
-                CpuMatmul(self.writer, run[0], factors, self.lanes).write_gemv(block)
+                CpuMatmul(self.context, run[0], factors, self.lanes).write_gemv(block)
                 copy_loc(run[0], block, before)
             else:
                 rows = kernel.RowGroupOp(self.shared, Block([*run, kernel.YieldOp()]), [])
-                schedule_rows(self.writer, rows, block, self.lanes, self.write_nest)
+                schedule_rows(self.context, rows, block, self.lanes, self.write_nest)
 
     def together(self, block: Block) -> None:
         """Panels of rows, of one matrix after another in a stack."""
@@ -74,8 +76,8 @@ class _Panels:
 
     def _matrix(self, block: Block) -> None:
         """The right operands, packed, and a loop over panels of rows."""
-        start, task = self.writer.new_iv(), Block()
-        stop = materialize_dim(self.writer, task, minimum(self.first.m, start + self._height))
+        start, task = self.context.new_iv(), Block()
+        stop = materialize_dim(self.context, task, minimum(self.first.m, start + self._height))
         memory = self._memory(task)
         made = [redirect_operands(nest, memory, [self._row - start]) for nest in self.nests]
         ends = [self._contraction(made[0]), self._contraction(made[-1])]
@@ -91,17 +93,17 @@ class _Panels:
         values, shape = match_product(nest), self.first.factors
         assert values is not None
         factors = MatmulOperands(values, shape.batch, shape.left, tuple(range(self.shared, nest.n_parallel)))
-        made = CpuMatmul(self.writer, nest, factors, self.lanes)
+        made = CpuMatmul(self.context, nest, factors, self.lanes)
         made.batch, made.alone = self.first.batch, self.first.alone
         return made
 
     def _between(self, nests: Sequence[kernel.GenericOp], block: Block, start: Dim, stop: Dim) -> None:
         """The nests between the contractions, a row after another."""
         around = kernel.RowGroupOp(self.shared, Block([*nests, kernel.YieldOp()]), [])
-        row, body = self.writer.new_iv(), Block()
+        row, body = self.context.new_iv(), Block()
         left = self.first.factors.left
         places = unravel(row, self._extents(left))
-        done = self.first.batch | {Sym(f"d{i}"): materialize_dim(self.writer, body, p) for i, p in zip(left, places)}
+        done = self.first.batch | {Sym(f"d{i}"): materialize_dim(self.context, body, p) for i, p in zip(left, places)}
         for nest in around.nests:
             self.write_nest(nest, body, dict(done))
         body.add_op(loop.YieldOp())
@@ -133,5 +135,5 @@ class _Panels:
                 continue
             info = buffer_info(value)
             dims = (dim(self._height), *info.dims)
-            made[value] = self.writer.allocate(block, BufferInfo(info.dtype, dims, packed_strides(dims)), "thread")
+            made[value] = self.context.allocate(block, BufferInfo(info.dtype, dims, packed_strides(dims)), "thread")
         return made

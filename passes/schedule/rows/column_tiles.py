@@ -19,7 +19,7 @@ from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap, product
 from ...cost.work import point_time
 from ...locations import copy_loc
-from ..body import LoopWriter, accesses, buffer_info, materialize_dim
+from ..body import ScheduleContext, accesses, buffer_info, materialize_dim
 from ..map.schedule import VectorConfig, choose_lanes, collapse_axes, point_of
 from ..parallelize import LoopSpec, parallel_loops
 from ..reduce.core import reduce_loop
@@ -53,43 +53,43 @@ def is_column_major_access(nests: Sequence[kernel.GenericOp], shared: int) -> bo
 
 
 def schedule_column_tiles(
-    writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, block: Block, lanes: VectorConfig
+    context: ScheduleContext, nests: Sequence[kernel.GenericOp], shared: int, block: Block, lanes: VectorConfig
 ) -> None:
     """Loops for rows that `is_column_major_access`: threads share pieces of as many lines as one another, by bands."""
     extents = nests[0].extents.data[:shared]
-    iterators, start = [writer.new_iv() for _ in extents[:-1]], writer.new_iv()
-    rows, share = extents[-1], _share(writer, block, extents)
-    first, task, body = writer.new_iv(), Block(), Block()
+    iterators, start = [context.new_iv() for _ in extents[:-1]], context.new_iv()
+    rows, share = extents[-1], _share(context, block, extents)
+    first, task, body = context.new_iv(), Block(), Block()
     done = {Sym(f"d{i}"): it for i, it in enumerate([*iterators, first])}
-    tile = tile_columns(writer, nests)
-    end = materialize_dim(writer, task, minimum(rows, start + share))
-    _write_band(writer, nests, body, lanes, done, minimum(end, first + tile), tile)
+    tile = tile_columns(context, nests)
+    end = materialize_dim(context, task, minimum(rows, start + share))
+    _write_band(context, nests, body, lanes, done, minimum(end, first + tile), tile)
     body.add_op(loop.YieldOp())
     task.add_op(loop.ForOp(str(first), start, end, body, step=tile))
     work = dim(0)
     for nest in nests:
-        work = work + product(nest.extents.data[shared:]) * writer.costs.weight(point_time(nest, writer.costs))
+        work = work + product(nest.extents.data[shared:]) * context.costs.weight(point_time(nest, context.costs))
     levels = [*(LoopSpec(i, e) for i, e in zip(iterators, extents)), LoopSpec(start, rows, share)]
-    parallel_loops(writer, block, levels, task, work * share, writer.costs.work_unit_ns, serial=False)
+    parallel_loops(context, block, levels, task, work * share, context.costs.work_unit_ns, serial=False)
 
 
-def tile_columns(writer: LoopWriter, nests: Sequence[kernel.GenericOp]) -> int:
+def tile_columns(context: ScheduleContext, nests: Sequence[kernel.GenericOp]) -> int:
     """Rows of a band: four lines of the widest elements."""
     widest = max(buffer_info(v).dtype.part.bytes for nest in nests for v in nest.operands)
-    return 4 * int(writer.costs.machine.cache_line) // widest
+    return 4 * int(context.costs.machine.cache_line) // widest
 
 
-def _share(writer: LoopWriter, block: Block, extents: Sequence[Dim]) -> Dim:
+def _share(context: ScheduleContext, block: Block, extents: Sequence[Dim]) -> Dim:
     """Neighbouring rows that are a piece of parallel work: whole lines, as many pieces for one thread as for others."""
-    line, threads = writer.costs.elements_per_line, maximum(1, writer.threads(block))
+    line, threads = context.costs.elements_per_line, maximum(1, context.threads(block))
     lines = (extents[-1] + (line - 1)) // line
-    own = materialize_dim(writer, block, maximum(0, lines * product(extents[:-1]) - 1) // threads + 1)
-    pieces = materialize_dim(writer, block, (own + (_MOST_LINES - 1)) // _MOST_LINES)
-    return materialize_dim(writer, block, (maximum(0, own - 1) // pieces + 1) * line)
+    own = materialize_dim(context, block, maximum(0, lines * product(extents[:-1]) - 1) // threads + 1)
+    pieces = materialize_dim(context, block, (own + (_MOST_LINES - 1)) // _MOST_LINES)
+    return materialize_dim(context, block, (maximum(0, own - 1) // pieces + 1) * line)
 
 
 def _write_band(
-    writer: LoopWriter,
+    context: ScheduleContext,
     nests: Sequence[kernel.GenericOp],
     block: Block,
     lanes: VectorConfig,
@@ -101,9 +101,9 @@ def _write_band(
     shared = len(done)
     last = Sym(f"d{shared - 1}")
     start = done[last]
-    private = _expand_row_buffers(writer, nests, block, tile)
-    writer.fused_maps = fusable_maps(nests, shared, writer.costs) if writer.fuse_maps else {}
-    fused_into_reductions = {*writer.fused_maps.values()}
+    private = _expand_row_buffers(context, nests, block, tile)
+    context.fused_maps = fusable_maps(nests, shared, context.costs) if context.fuse_maps else {}
+    fused_into_reductions = {*context.fused_maps.values()}
     for nest in nests:
         _place_in_band(nest, private, last, start)
     for nest in nests:
@@ -111,18 +111,20 @@ def _write_band(
             continue
         access_list = accesses(nest)
         width, unroll = choose_lanes(
-            lanes, access_list, writer.unroll_factor(writer.fused_maps.get(nest, nest), {last})
+            lanes, access_list, context.unroll_factor(context.fused_maps.get(nest, nest), {last})
         )
         groups = collapse_axes(nest, access_list, shared, nest.n_parallel)
-        iterators, row = [writer.new_iv() for _ in groups], writer.new_iv()
+        iterators, row = [context.new_iv() for _ in groups], context.new_iv()
         point = {**done, last: row, **point_of(groups, iterators)}
         body = Block()
         if nest.is_reduction:
-            if nest not in writer.fused_maps:
+            if nest not in context.fused_maps:
                 unroll = lanes.unroll or max(1, min(8, tile // width))
-            writer.epilogue(nest, reduce_loop(writer, nest, body, point, dim(0), nest.extents.data[-1], 1), point, body)
+            context.epilogue(
+                nest, reduce_loop(context, nest, body, point, dim(0), nest.extents.data[-1], 1), point, body
+            )
         else:
-            writer.store(nest, writer.body(nest, point, body), point, body)
+            context.store(nest, context.body(nest, point, body), point, body)
         body.add_op(loop.YieldOp())
         made: Operation = loop.ForOp(str(row), start, stop, body, vector=width, unroll=unroll)
         for group, iterator in zip(reversed(groups), reversed(iterators)):
@@ -131,18 +133,18 @@ def _write_band(
             made = loop.ForOp(str(iterator), 0, group.extent, around)
         block.add_op(made)
         copy_loc(nest, block, made.prev_op)
-    writer.fused_maps = {}
+    context.fused_maps = {}
 
 
 def _expand_row_buffers(
-    writer: LoopWriter, nests: Sequence[kernel.GenericOp], block: Block, tile: int
+    context: ScheduleContext, nests: Sequence[kernel.GenericOp], block: Block, tile: int
 ) -> dict[SSAValue, SSAValue]:
     """For each value that lives within a row, memory with a last dim for the rows of a band."""
     made: dict[SSAValue, SSAValue] = {}
     for value in dict.fromkeys(v for nest in nests for v in nest.operands if is_row_buffer(v)):
         info = buffer_info(value)
         wide = BufferInfo(info.dtype, (*info.dims, dim(tile)), (*(s * tile for s in info.strides), dim(1)))
-        made[value] = writer.allocate(block, wide, "thread")
+        made[value] = context.allocate(block, wide, "thread")
     return made
 
 

@@ -18,7 +18,7 @@ from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product
 from ...fusion.interchange import interchange
-from ..body import LoopWriter, accesses, buffer_info
+from ..body import ScheduleContext, accesses, buffer_info
 from ..map.schedule import VectorConfig
 from ..reduce.columns import can_tile_columns, exceeds_l2, reduce_columns
 from .column_tiles import tile_columns
@@ -32,34 +32,34 @@ def group_can_fission(rows: kernel.RowGroupOp) -> bool:
     return can_fission(rows) and all(can_tile_columns(nest) for nest in rows.nests if nest.is_reduction)
 
 
-def too_few_rows(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int, block: Block) -> Dim:
+def too_few_rows(context: ScheduleContext, nests: Sequence[kernel.GenericOp], shared: int, block: Block) -> Dim:
     """Positive where threads would be left without rows: for fewer than a line of them for each."""
-    return writer.threads(block) * writer.costs.elements_per_line - product(nests[0].extents.data[:shared])
+    return context.threads(block) * context.costs.elements_per_line - product(nests[0].extents.data[:shared])
 
 
-def rows_exceed_l2(writer: LoopWriter, nests: Sequence[kernel.GenericOp], shared: int) -> Dim:
+def rows_exceed_l2(context: ScheduleContext, nests: Sequence[kernel.GenericOp], shared: int) -> Dim:
     """Positive where the second cache does not hold what is handed on of a band of rows.
 
     Where these are numbers, where half of it does not hold what folds read of a band, nor all of it all rows.
     """
     cache, handed = (
-        int(writer.costs.machine.l2_bytes),
+        int(context.costs.machine.l2_bytes),
         [buffer_info(v) for v in crossing_values([[nest] for nest in nests])],
     )
     if any(info.dims for info in handed):
         held = reduce(add, (product(info.dims) * info.dtype.bytes for info in handed if info.dims))
-        return held * tile_columns(writer, nests) - cache
+        return held * tile_columns(context, nests) - cache
     reductions = [nest for nest in nests if nest.is_reduction]
-    tile = reduce(maximum, (_workspace(writer, nest, shared, tile_columns(writer, nests)) for nest in reductions))
-    return minimum(tile - cache // 2, exceeds_l2(writer, reductions[0]))
+    tile = reduce(maximum, (_workspace(context, nest, shared, tile_columns(context, nests)) for nest in reductions))
+    return minimum(tile - cache // 2, exceeds_l2(context, reductions[0]))
 
 
-def _workspace(writer: LoopWriter, nest: kernel.GenericOp, shared: int, rows: int) -> Dim:
+def _workspace(context: ScheduleContext, nest: kernel.GenericOp, shared: int, rows: int) -> Dim:
     """What a band of so many rows of a fold takes of a cache, in bytes.
 
     Columns that are whole pages apart begin in the same places of it, so each takes as much room as a page.
     """
-    columns, machine = product(nest.extents.data[shared:]), writer.costs.machine
+    columns, machine = product(nest.extents.data[shared:]), context.costs.machine
     run, apart = 0, dim(0)
     for value, access in zip(nest.ins, accesses(nest)):
         size, step = buffer_info(value).dtype.bytes, access.step(Sym(f"d{shared}"))
@@ -69,7 +69,7 @@ def _workspace(writer: LoopWriter, nest: kernel.GenericOp, shared: int, rows: in
 
 
 def schedule_fissioned(
-    writer: LoopWriter,
+    context: ScheduleContext,
     nests: Sequence[kernel.GenericOp],
     shared: int,
     block: Block,
@@ -78,10 +78,10 @@ def schedule_fissioned(
 ) -> None:
     """Loops for one nest of rows after another."""
     alone = [[nest] for nest in nests]
-    for run in fission(alone, shared, lambda info: writer.allocate(block, info), across=True):
+    for run in fission(alone, shared, lambda info: context.allocate(block, info), across=True):
         (nest,) = run
         if nest.is_reduction and can_tile_columns(nest):
-            reduce_columns(writer, nest, block, lanes)
+            reduce_columns(context, nest, block, lanes)
         elif nest.is_reduction:
             write_nest(nest, block, {})
         else:

@@ -18,7 +18,7 @@ from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap, product
 from ...cost.work import point_time
 from ...fusion.row_fusion import is_column_major
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from ..map.schedule import VectorConfig
 from ..parallelize import LoopSpec, parallel_loops
 from ..reduce.transpose_operand import tile_2d
@@ -30,67 +30,71 @@ from .staging import RowAccess, uses_of_rows
 __all__ = ["schedule_rows"]
 
 #: A nest at the place of a row: nest, block to write to, the places of the shared iterators.
-NestWriter = Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None]
+NestScheduler = Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None]
 
 
 def schedule_rows(
-    writer: LoopWriter, rows: kernel.RowGroupOp, block: Block, lanes: VectorConfig, write_nest: NestWriter
+    context: ScheduleContext, rows: kernel.RowGroupOp, block: Block, lanes: VectorConfig, write_nest: NestScheduler
 ) -> None:
     """Loops for `rows`; `write_nest` schedules one nest within one row, serially, or for all rows."""
     nests, shared = rows.nests, rows.n_shared
 
     def apart(block: Block) -> None:
-        schedule_fissioned(writer, nests, shared, block, lanes, write_nest)
+        schedule_fissioned(context, nests, shared, block, lanes, write_nest)
 
     def in_bands(block: Block) -> None:
-        with writer.workspace_when(1 - long):
-            schedule_column_tiles(writer, nests, shared, block, lanes)
+        with context.workspace_when(1 - long):
+            schedule_column_tiles(context, nests, shared, block, lanes)
 
     if is_column_major_access(nests, shared):
         if group_can_fission(rows):
-            long = rows_exceed_l2(writer, nests, shared)
-            writer.if_positive(block, maximum(long, too_few_rows(writer, nests, shared, block)), apart, in_bands)
+            long = rows_exceed_l2(context, nests, shared)
+            context.if_positive(block, maximum(long, too_few_rows(context, nests, shared, block)), apart, in_bands)
         else:
-            schedule_column_tiles(writer, nests, shared, block, lanes)
+            schedule_column_tiles(context, nests, shared, block, lanes)
     elif is_column_major(nests, shared):
         # What else they read or make lies along them: neither a row nor a band is near in memory.
         apart(block)
     else:
-        _row_by_row(writer, rows, block, lanes, write_nest)
+        _row_by_row(context, rows, block, lanes, write_nest)
 
 
 def _row_by_row(
-    writer: LoopWriter, rows: kernel.RowGroupOp, block: Block, lanes: VectorConfig, write_nest: NestWriter
+    context: ScheduleContext, rows: kernel.RowGroupOp, block: Block, lanes: VectorConfig, write_nest: NestScheduler
 ) -> None:  # fmt: skip
     """Loops around the nests of one row."""
     nests, shared = rows.nests, rows.n_shared
-    iterators = [writer.new_iv() for _ in range(shared)]
+    iterators = [context.new_iv() for _ in range(shared)]
     done = {Sym(f"d{i}"): it for i, it in enumerate(iterators)}
     extents = nests[0].extents.data[:shared]
     body = Block()
     steps = [1] * shared
     if crossing := _transposed_inputs(nests, shared):
-        steps[-1] = writer.costs.results_in_flight
-        _stage_transposed(writer, nests, body, lanes, done, crossing, write_nest)
+        steps[-1] = context.costs.results_in_flight
+        _stage_transposed(context, nests, body, lanes, done, crossing, write_nest)
     else:
-        _write_row(writer, nests, body, done, write_nest)
+        _write_row(context, nests, body, done, write_nest)
     work = dim(0)
     for nest in nests:
-        work = work + product(nest.extents.data[shared:]) * writer.costs.weight(point_time(nest, writer.costs))
+        work = work + product(nest.extents.data[shared:]) * context.costs.weight(point_time(nest, context.costs))
     levels = [LoopSpec(i, e, s) for i, e, s in zip(iterators, extents, steps)]
-    parallel_loops(writer, block, levels, body, work * steps[-1], writer.costs.work_unit_ns, serial=False)
+    parallel_loops(context, block, levels, body, work * steps[-1], context.costs.work_unit_ns, serial=False)
 
 
 def _write_row(
-    writer: LoopWriter, nests: list[kernel.GenericOp], block: Block, done: dict[Sym, Dim], write_nest: NestWriter
+    context: ScheduleContext,
+    nests: list[kernel.GenericOp],
+    block: Block,
+    done: dict[Sym, Dim],
+    write_nest: NestScheduler,
 ) -> None:
     """The nests of one row, one after another; folds make what the map in front of them made for them."""
-    writer.fused_maps = fusable_maps(nests, len(done), writer.costs) if writer.fuse_maps else {}
-    made = {*writer.fused_maps.values()}
+    context.fused_maps = fusable_maps(nests, len(done), context.costs) if context.fuse_maps else {}
+    made = {*context.fused_maps.values()}
     for nest in nests:
         if nest not in made:
             write_nest(nest, block, dict(done))
-    writer.fused_maps = {}
+    context.fused_maps = {}
 
 
 def _transposed_inputs(nests: list[kernel.GenericOp], shared: int) -> dict[SSAValue, RowAccess]:
@@ -110,34 +114,34 @@ def _transposed_inputs(nests: list[kernel.GenericOp], shared: int) -> dict[SSAVa
 
 
 def _stage_transposed(
-    writer: LoopWriter,
+    context: ScheduleContext,
     nests: list[kernel.GenericOp],
     block: Block,
     lanes: VectorConfig,
     done: dict[Sym, Dim],
     crossing: dict[SSAValue, RowAccess],
-    write_nest: NestWriter,
+    write_nest: NestScheduler,
 ) -> None:
     """The nests for some rows from ``done``'s last place on, one row after another, behind copies of what crosses."""
-    last, band = Sym(f"d{len(done) - 1}"), writer.costs.results_in_flight
+    last, band = Sym(f"d{len(done) - 1}"), context.costs.results_in_flight
     start, extents = done[last], nests[0].extents.data
-    stop, row = minimum(extents[len(done) - 1], start + band), writer.new_iv()
+    stop, row = minimum(extents[len(done) - 1], start + band), context.new_iv()
     panels: dict[SSAValue, SSAValue] = {}
     for value, use in crossing.items():
         ((along, length),) = use.extents
         info = buffer_info(value)
         # Rows of a power of two of elements would all begin in the same places of the first cache.
-        wide = length + int(writer.costs.machine.cache_line) // info.dtype.bytes
+        wide = length + int(context.costs.machine.cache_line) // info.dtype.bytes
         copied = BufferInfo(info.dtype, (dim(band), wide), (wide, dim(1)))
-        panels[value] = panel = writer.allocate(block, copied, "thread")
-        i, j, body = writer.new_iv(), writer.new_iv(), Block()
+        panels[value] = panel = context.allocate(block, copied, "thread")
+        i, j, body = context.new_iv(), context.new_iv(), Block()
         read = loop.LoadOp(value, [e.substitute({**done, last: start + i, along: j}) for e in use.exprs])
         body.add_ops([read, loop.StoreOp(read.result, panel, [i, j]), loop.YieldOp()])
-        block.add_op(tile_2d(writer, i, j, (stop - start, length), body, lanes.width(info.dtype.bytes * 8)))
+        block.add_op(tile_2d(context, i, j, (stop - start, length), body, lanes.width(info.dtype.bytes * 8)))
     inside = Block()
     for nest in nests:
         _read_panels(nest, panels, crossing, sym(last.name) - start)
-    _write_row(writer, nests, inside, {**done, last: row}, write_nest)
+    _write_row(context, nests, inside, {**done, last: row}, write_nest)
     inside.add_op(loop.YieldOp())
     block.add_op(loop.ForOp(str(row), start, stop, inside))
 

@@ -15,7 +15,7 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ....dialects.dims.index_map import product
 from ...cost.work import operations_and_chain, point_time
-from ..body import LoopWriter, Point, accesses
+from ..body import Point, ScheduleContext, accesses
 from ..map.schedule import FusedAxis, VectorConfig, choose_lanes, point_of
 from ..parallelize import LoopSpec, balanced_tile, parallel_loops
 from ..reduce.core import accumulator_types
@@ -41,7 +41,7 @@ def fits_unrolled(nest: kernel.GenericOp) -> bool:
 
 
 def scan_columns(
-    writer: LoopWriter,
+    context: ScheduleContext,
     nest: kernel.GenericOp,
     block: Block,
     lanes: VectorConfig,
@@ -51,20 +51,20 @@ def scan_columns(
 ) -> None:
     """Bands along the last group."""
     assert nest.order is not None
-    iterators, start = [writer.new_iv() for _ in groups], writer.new_iv()
-    extent, costs = nest.extents.data[-1], writer.costs
+    iterators, start = [context.new_iv() for _ in groups], context.new_iv()
+    extent, costs = nest.extents.data[-1], context.costs
     most = costs.column_tile
     columns, outer = groups[-1].extent, product([g.extent for g in groups[:-1]])
-    side = most if serial else balanced_tile(writer, block, columns, most, outer, costs.min_shared_columns)
+    side = most if serial else balanced_tile(context, block, columns, most, outer, costs.min_shared_columns)
     point = {**done, **point_of(groups, iterators)}
     results = start, minimum(columns, start + side), most
-    tile, outer = _Band(writer, nest, point, groups[-1], iterators[-1], results, lanes), Block()
+    tile, outer = _Band(context, nest, point, groups[-1], iterators[-1], results, lanes), Block()
     if nest.order.data.kind == "prefix":
         tile.by_runs(outer)
     else:
         tile.by_steps(outer)
     levels = [*(LoopSpec(i, g.extent) for i, g in zip(iterators[:-1], groups)), LoopSpec(start, columns, side)]
-    parallel_loops(writer, block, levels, outer, extent * side, point_time(nest, costs), serial)
+    parallel_loops(context, block, levels, outer, extent * side, point_time(nest, costs), serial)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class _Band:
     It goes along `group`.  `results` has the first of them, the one behind the last, and how many there are at most.
     """
 
-    writer: LoopWriter
+    context: ScheduleContext
     nest: kernel.GenericOp
     point: Point
     group: FusedAxis
@@ -86,19 +86,19 @@ class _Band:
         """Memory for the accumulators of the band, which start from the identity."""
         accumulators = self._accumulators(block)
         start = Block()
-        self._store(start, self.writer.identity(self.nest, start), accumulators)
+        self._store(start, self.context.identity(self.nest, start), accumulators)
         block.add_op(self._across(start))
         return accumulators
 
     def by_steps(self, block: Block) -> None:
         """The steps of the axis in order ``serial``: each of all results."""
-        writer, nest, k, body = self.writer, self.nest, self.writer.new_iv(), Block()
+        context, nest, k, body = self.context, self.nest, self.context.new_iv(), Block()
         accumulators = self.starting(block)
         here = self._at(k)
         older = self._load(body, accumulators)
-        newer = writer.combine(nest, [*older, *writer.body(nest, here, body)], body)
+        newer = context.combine(nest, [*older, *context.body(nest, here, body)], body)
         self._store(body, newer, accumulators)
-        writer.epilogue(nest, older if is_exclusive(nest) else newer, here, body)
+        context.epilogue(nest, older if is_exclusive(nest) else newer, here, body)
         steps = Block([self._across(body), loop.YieldOp()])
         block.add_op(loop.ForOp(str(k), 0, nest.extents.data[-1], steps))
 
@@ -106,16 +106,16 @@ class _Band:
         """The runs of the axis in order ``prefix``, block by block: all steps of one, of all results."""
         assert self.nest.order is not None
         size, lanes = self.nest.order.data.block, self.nest.order.data.lanes
-        writer, extent, first, inner = self.writer, self.nest.extents.data[-1], self.writer.new_iv(), Block()
+        context, extent, first, inner = self.context, self.nest.extents.data[-1], self.context.new_iv(), Block()
         latest = self.starting(block)
         chain, before = self._accumulators(block), self._accumulators(block)
         start = Block()
         self._store(start, self._load(start, latest), before)
-        self._store(start, writer.identity(self.nest, start), chain)
+        self._store(start, context.identity(self.nest, start), chain)
         last = minimum(extent, first + size)
 
         def runs(lower: Dim, upper: Dim, whole: bool) -> loop.ForOp:
-            k, body = writer.new_iv(), Block()
+            k, body = context.new_iv(), Block()
             self._run(body, k, None if whole else last, (chain, before, latest))
             return loop.ForOp(str(k), lower, upper, Block([self._across(body), loop.YieldOp()]), step=lanes)
 
@@ -133,31 +133,31 @@ class _Band:
 
         The `memory` has the chain of runs, the accumulators before the block, and the latest ones.
         """
-        writer, nest, (chain, _, latest) = self.writer, self.nest, memory
+        context, nest, (chain, _, latest) = self.context, self.nest, memory
         assert nest.order is not None
         places = [first + number for number in range(nest.order.data.lanes)]
 
         def at(place: Dim, write: Callable[[Point], None]) -> None:
-            writer.store_guards = () if last is None else (last - 1 - place,)
+            context.store_guards = () if last is None else (last - 1 - place,)
             write(self._at(place))
-            writer.store_guards = ()
+            context.store_guards = ()
 
         elements: list[list[SSAValue]] = []
         for place in places:
-            at(place, lambda here: elements.append(writer.body(nest, here, body)))
-        neutral, step = writer.identity(nest, body), 1
+            at(place, lambda here: elements.append(context.body(nest, here, body)))
+        neutral, step = context.identity(nest, body), 1
         while step < len(places):
             older = [neutral] * step + elements[:-step]
-            elements = [writer.combine(nest, [*x, *y], body) for x, y in zip(older, elements)]
+            elements = [context.combine(nest, [*x, *y], body) for x, y in zip(older, elements)]
             step *= 2
         runs, accumulators, shown = (self._load(body, buffers) for buffers in memory)
         for place, local in zip(places, elements):
-            inside = writer.combine(nest, [*runs, *local], body)
-            newer = writer.combine(nest, [*accumulators, *inside], body)
+            inside = context.combine(nest, [*runs, *local], body)
+            newer = context.combine(nest, [*accumulators, *inside], body)
             values, shown = shown if is_exclusive(nest) else newer, newer
-            at(place, lambda here, values=values: writer.epilogue(nest, values, here, body))
+            at(place, lambda here, values=values: context.epilogue(nest, values, here, body))
         if last is None:
-            self._store(body, writer.combine(nest, [*runs, *elements[-1]], body), chain)
+            self._store(body, context.combine(nest, [*runs, *elements[-1]], body), chain)
             self._store(body, shown, latest)
 
     def _at(self, place: Dim) -> dict[Sym, Dim]:
@@ -167,7 +167,7 @@ class _Band:
     def _accumulators(self, block: Block) -> list[SSAValue]:
         side = dim(self.results[2])
         types = map(scalar_dtype, accumulator_types(self.nest))
-        return [self.writer.allocate(block, BufferInfo(t, (side,), (dim(1),)), "thread") for t in types]
+        return [self.context.allocate(block, BufferInfo(t, (side,), (dim(1),)), "thread") for t in types]
 
     def _load(self, block: Block, buffers: Sequence[SSAValue]) -> list[SSAValue]:
         loads = [loop.LoadOp(buffer, [self.column - self.results[0]]) for buffer in buffers]
@@ -184,7 +184,7 @@ class _Band:
         start, stop, _ = self.results
         assert self.nest.order is not None
         copies = (
-            1 if self.nest.order.data.kind == "prefix" else self.writer.unroll_factor(self.nest, {*self.group.symbols})
+            1 if self.nest.order.data.kind == "prefix" else self.context.unroll_factor(self.nest, {*self.group.symbols})
         )
         width, unroll = choose_lanes(self.lanes, accesses(self.nest), copies)
         return loop.ForOp(str(self.column), start, stop, body, vector=width, unroll=unroll)

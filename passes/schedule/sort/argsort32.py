@@ -60,11 +60,11 @@ class PackedArgsort(NetworkMergeSort):
         if n is not None and n <= MOST:
             write(block)
             return
-        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.context, block, self.op.params["has_fma"])
         code.if_(
             code.b.index(self.n) <= MOST,
             lambda c: write(c.block),
-            lambda c: RadixSort(self.writer, self.op, self.lanes, False).emit_longer(c.block, MOST),
+            lambda c: RadixSort(self.context, self.op, self.lanes, False).emit_longer(c.block, MOST),
         )
 
 

@@ -58,7 +58,7 @@ class PackedArgsort64(PackedArgsort):
         self, code: LoopBuilder, keys: Callable[[LoopBuilder, Dim], Value], start: Dim, stop: Dim
     ) -> list[Value]:
         """The range of some keys."""
-        inner, iterator = code.inner(), self.writer.new_iv()
+        inner, iterator = code.inner(), self.context.new_iv()
         key = keys(inner, iterator)
         inner.block.add_op(loop.YieldOp(*(key.ref for _ in RANGE)))
         merge = code.inner()

@@ -15,7 +15,7 @@ from ....dialects.order import FREE
 from ....dialects.scalar.builder import scalar_constant
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .keys import Key
@@ -30,8 +30,8 @@ Place = Callable[[Dim], list[Dim]]
 class SortBase:
     """Loops for one `kernel.custom` that sorts, by the parts `keys` of an order, the least important first."""
 
-    def __init__(self, writer: LoopWriter, op: kernel.CustomOp, lanes: VectorConfig, keys: list[Key]):
-        self.writer, self.op, self.lanes, self.keys = writer, op, lanes, keys
+    def __init__(self, context: ScheduleContext, op: kernel.CustomOp, lanes: VectorConfig, keys: list[Key]):
+        self.context, self.op, self.lanes, self.keys = context, op, lanes, keys
         (self.x,) = op.ins
         info = buffer_info(self.x)
         self.element = info.dtype
@@ -44,7 +44,7 @@ class SortBase:
         """A temporary of all threads, or of each."""
         shape = tuple(dim(d) for d in dims)
         info = BufferInfo(element, shape, packed_strides(shape))
-        return self.writer.allocate(code.block, info, "arena" if shared else "thread")
+        return self.context.allocate(code.block, info, "arena" if shared else "thread")
 
     def place(self, row: Dim, i: Dim) -> list[Dim]:
         """The index of element `i` of a row in the operand and in the results."""
@@ -71,7 +71,7 @@ class SortBase:
 
     def count(self, code: LoopBuilder, holds: Callable[[LoopBuilder, Dim], Value], start: Dim, stop: Dim) -> Value:
         """For how many places something holds."""
-        inner, iterator = code.inner(), self.writer.new_iv()
+        inner, iterator = code.inner(), self.context.new_iv()
         inner.block.add_op(loop.YieldOp(inner.b.cast(holds(inner, iterator), I64).ref))
         merge = code.inner()
         older, newer = (merge.block.insert_arg(i64, at) for at in (0, 1))

@@ -22,7 +22,7 @@ from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ...cost.model import CostModel
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import Place, SortBase
@@ -82,19 +82,19 @@ class _Row:
 class NetworkMergeSort(SortBase):
     """``sort`` of whole numbers and floats that are not complex."""
 
-    def __init__(self, writer: LoopWriter, op: kernel.CustomOp, lanes: VectorConfig):
+    def __init__(self, context: ScheduleContext, op: kernel.CustomOp, lanes: VectorConfig):
         self.descending: bool = op.params["descending"]
         self.key = self.key_of(buffer_info(op.ins[0]).dtype, lanes)
         #: What is in the order of keys where NaN is in that of elements.
         self.nan_sentinel = -math.inf if self.descending else math.inf
-        super().__init__(writer, op, lanes, [self.key])
+        super().__init__(context, op, lanes, [self.key])
         self.columns = self.width(self.key.dtype)
         #: Runs are of signed numbers.
         self.number = DTYPES[f"i{self.key.dtype.bits}"]
         #: Pieces of merges that go side by side.
         self.beside = min(BESIDE, self.columns)
-        self.network = SortingNetwork(writer.costs, self.key.dtype, self.columns)
-        self.block = block_elements(writer.costs, self.key.dtype)
+        self.network = SortingNetwork(context.costs, self.key.dtype, self.columns)
+        self.block = block_elements(context.costs, self.key.dtype)
 
     def key_of(self, element: DType, lanes: VectorConfig) -> Key:
         return to_ordered_key(element, self.descending, lanes.vector_bits)
@@ -115,7 +115,7 @@ class NetworkMergeSort(SortBase):
     def emit(self, block: Block) -> None:
         """Batches of rows that fill a block, or one row of several blocks; in a batch all blocks are independent, then
         all parts of a level of merges."""
-        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.context, block, self.op.params["has_fma"])
         n = maximum(self.n, 1)
         batch = minimum(self.rows, maximum(1, self.block // n))
         memory = self._memory(code, n, batch)
@@ -150,11 +150,11 @@ class NetworkMergeSort(SortBase):
 
         def each(code: LoopBuilder, parts: Dim, size: Dim, body: Callable[[LoopBuilder, _Row, Dim], None]) -> None:
             """A part, of so many elements, of a row for a thread."""
-            inner, i = code.inner(), self.writer.new_iv()
+            inner, i = code.inner(), self.context.new_iv()
             row = inner.materialize_dim(i // parts)
             body(inner, _Row(first + row, row), inner.materialize_dim(i - row * parts))
             inner.block.add_op(loop.YieldOp())
-            costs = self.writer.costs
+            costs = self.context.costs
             grain = costs.grain(size * 16, costs.work_unit_ns)
             code.block.add_op(loop.ParallelOp(str(i), 0, count * parts, inner.block, grain=grain))
 
@@ -251,7 +251,7 @@ class NetworkMergeSort(SortBase):
             pair = c.bind(c.b.index(before) / c.b.index(2 * length))
             return pair, before - pair * (2 * length)
 
-        inner, number = code.inner(), self.writer.new_iv()
+        inner, number = code.inner(), self.context.new_iv()
         pair, done = place(inner, number)
         done = inner.materialize_dim(done)
         first = source + pair * (2 * place_size)

@@ -24,7 +24,7 @@ from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ...cost.model import CostModel
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import SortBase
@@ -76,13 +76,13 @@ class _Digits:
 class RadixSort(SortBase):
     """``sort``, ``argsort`` and ``sort_with_positions``; `only_values`: values are what their keys say."""
 
-    def __init__(self, writer: LoopWriter, op: kernel.CustomOp, lanes: VectorConfig, only_values: bool):
+    def __init__(self, context: ScheduleContext, op: kernel.CustomOp, lanes: VectorConfig, only_values: bool):
         element = buffer_info(op.ins[0]).dtype
-        super().__init__(writer, op, lanes, keys_of(element, op.params["descending"], only_values))
+        super().__init__(context, op, lanes, keys_of(element, op.params["descending"], only_values))
         self.only_values = only_values
 
     def emit(self, block: Block) -> None:
-        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.context, block, self.op.params["has_fma"])
         most = self.n.const
         if most is not None:
             in_pieces = most > LONG
@@ -98,7 +98,7 @@ class RadixSort(SortBase):
 
     def emit_longer(self, block: Block, least: int) -> None:
         """For a place where rows have more elements than `least`, which are no fewer than `LONG`."""
-        code = LoopBuilder(self.writer, block, self.op.params["has_fma"])
+        code = LoopBuilder(self.context, block, self.op.params["has_fma"])
         self._one_by_one(code, self._memory_of_longer(code, least))
 
     def _memory_of_longer(self, code: LoopBuilder, least: int) -> _Memory:
@@ -132,10 +132,10 @@ class RadixSort(SortBase):
         self._leave(code, row, memory)
 
     def _each_by_a_thread(self, code: LoopBuilder, memory: _Memory) -> None:
-        body, row = code.inner(), self.writer.new_iv()
+        body, row = code.inner(), self.context.new_iv()
         self._row(body, row, memory)
         body.block.add_op(loop.YieldOp())
-        costs = self.writer.costs
+        costs = self.context.costs
         grain = costs.grain(self.n * 16, costs.work_unit_ns)
         code.block.add_op(loop.ParallelOp(str(row), 0, self.rows, body.block, grain=grain))
 
@@ -149,7 +149,7 @@ class RadixSort(SortBase):
         if not memory.in_pieces:
             yield code, dim(0), dim(0), self.n
             return
-        body, piece, size = code.inner(), self.writer.new_iv(), self._piece_size()
+        body, piece, size = code.inner(), self.context.new_iv(), self._piece_size()
         start = piece * size
         yield body, piece, start, minimum(self.n, start + size)
         body.block.add_op(loop.YieldOp())

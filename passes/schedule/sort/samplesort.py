@@ -105,17 +105,17 @@ class SampleSort:
     """The rows of a sort of values, or of what has positions in it."""
 
     def __init__(self, sort: NetworkMergeSort):
-        self.sort, self.writer, self.key, self.width = sort, sort.writer, sort.key, sort.columns
-        self.bucket = bucket_elements(sort.writer.costs, self.key.dtype, self.width)
+        self.sort, self.context, self.key, self.width = sort, sort.context, sort.key, sort.columns
+        self.bucket = bucket_elements(sort.context.costs, self.key.dtype, self.width)
         self.most = int(self.bucket * LOAD_FACTOR)
         self.rest = SignedZeroFixup(sort)
         #: How many elements before they are needed lines are asked for.
-        self.ahead = sort.writer.costs.prefetch_distance(1) // self.key.dtype.bytes
+        self.ahead = sort.context.costs.prefetch_distance(1) // self.key.dtype.bytes
 
     def emit(self, block: Block) -> None:
         """Batches of rows: their samples, then all parts, then all buckets, and at last what keys do not say."""
         sort = self.sort
-        code = LoopBuilder(self.writer, block, sort.op.params["has_fma"])
+        code = LoopBuilder(self.context, block, sort.op.params["has_fma"])
         n = maximum(sort.n, 1)
         batch = minimum(sort.rows, maximum(1, BATCH_ELEMENTS // n))
         room, memory = self._room(code), self._memory(code, n, batch)
@@ -155,11 +155,11 @@ class SampleSort:
         body: Callable[[LoopBuilder, _Task], None],
     ) -> None:
         """Parts of so many rows, of so many elements each, by threads."""
-        inner, number = code.inner(), self.writer.new_iv()
+        inner, number = code.inner(), self.context.new_iv()
         here = inner.materialize_dim(number // parts)
         body(inner, _Task(inner.materialize_dim(first + here), here, inner.materialize_dim(number - here * parts)))
         inner.block.add_op(loop.YieldOp())
-        costs = self.writer.costs
+        costs = self.context.costs
         grain = costs.grain(size * 16, costs.work_unit_ns)
         code.block.add_op(loop.ParallelOp(str(number), 0, count * parts, inner.block, grain=grain))
 
@@ -167,7 +167,7 @@ class SampleSort:
 
     def _parts_of(self, n: Dim) -> Dim:
         """Into how many parts a row is cut."""
-        held = int(self.writer.costs.machine.l2_bytes * L2_SHARE) // self.key.dtype.bytes
+        held = int(self.context.costs.machine.l2_bytes * L2_SHARE) // self.key.dtype.bytes
         far = minimum(MOST_PARTS, (n + (held - 1)) // held)
         return maximum(1, maximum(far, minimum(PARTS, n // PART)))
 
@@ -304,7 +304,7 @@ class SampleSort:
         is_first: Callable[[Value], Value], target: SSAValue, places: tuple[Dim, Dim],
     ) -> Value:  # fmt: skip
         """Some keys in two groups, between two places: how many are of the first one."""
-        inner, i = code.inner(), self.writer.new_iv()
+        inner, i = code.inner(), self.context.new_iv()
         x = key(inner, i)
         inner.block.add_op(loop.YieldOp(x.ref, is_first(x).ref))
         low, high = (code.materialize_dim(at) for at in places)

@@ -19,7 +19,7 @@ from ....dialects import kernel
 from ....dialects.types import DTYPES
 from ...cost.model import assumed_number
 from ...cost.remarks import remark
-from ..body import LoopWriter, buffer_info
+from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .argsort32 import PackedArgsort, positions_by_network, positions_in_columns
@@ -34,7 +34,7 @@ __all__ = ["schedule_sort"]
 I64 = DTYPES["i64"]
 
 
-def schedule_sort(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
+def schedule_sort(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``sort``, ``argsort`` and ``sort_with_positions``: parameters ``axis`` and ``descending``."""
     info = buffer_info(op.ins[0])
     element, n = info.dtype, assumed_number(info.dims[op.params["axis"]])
@@ -43,13 +43,13 @@ def schedule_sort(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: 
     moved = element if only_values else I64
 
     def by_digits(n: float) -> float:
-        return radix_sort_time(writer.costs, element, n, not only_values)
+        return radix_sort_time(context.costs, element, n, not only_values)
 
     def by_networks(n: float) -> float:
-        return merge_sort_time(writer.costs, moved, lanes.width(moved.bits), n)
+        return merge_sort_time(context.costs, moved, lanes.width(moved.bits), n)
 
     def in_buckets(n: float) -> float:
-        return sample_sort_time(writer.costs, moved, lanes.width(moved.bits), n)
+        return sample_sort_time(context.costs, moved, lanes.width(moved.bits), n)
 
     ways: dict[str, Callable[[float], float]] = {"radix sort": by_digits}
     merges = values_by_network(element, lanes) if only_values else positions_by_network(element, lanes)
@@ -63,11 +63,11 @@ def schedule_sort(writer: LoopWriter, op: kernel.CustomOp, block: Block, lanes: 
         remark("sort", f"{op.fn.data} of {element}", chosen, "the lowest cost of a row", row, op)
 
     def network() -> NetworkMergeSort:
-        return (NetworkMergeSort if only_values else PackedArgsort64 if wide else PackedArgsort)(writer, op, lanes)
+        return (NetworkMergeSort if only_values else PackedArgsort64 if wide else PackedArgsort)(context, op, lanes)
 
     def each_row(block: Block) -> None:
         if chosen == "radix sort":
-            RadixSort(writer, op, lanes.at_most(writer.costs.half_cache_line_bits), only_values).emit(block)
+            RadixSort(context, op, lanes.at_most(context.costs.half_cache_line_bits), only_values).emit(block)
             return
         sort = network()
         sort.try_emit(block, SampleSort(sort).emit if chosen == "sample sort" else sort.emit)
@@ -82,7 +82,7 @@ def _short_rows_in_columns(
     sort: NetworkMergeSort, block: Block, other: Callable[[float], float], each_row: Callable[[Block], None]
 ) -> None:
     """Rows that take less so side by side, where there are enough of them, and others by themselves."""
-    costs = sort.writer.costs
+    costs = sort.context.costs
     longest = longest_in_columns(costs, sort.key.dtype, sort.columns, other)
     n, rows = sort.n.const, sort.rows.const
     if rows == 1 or (n is not None and n > longest):
@@ -97,7 +97,7 @@ def _short_rows_in_columns(
     if n is not None and rows is not None:
         (columns.emit if rows >= fewest(max(n, 1)) else each_row)(block)
         return
-    code = LoopBuilder(sort.writer, block, sort.op.params["has_fma"])
+    code = LoopBuilder(sort.context, block, sort.op.params["has_fma"])
     number, length = code.b.index(sort.rows), code.b.index(sort.n)
     enough = code.b.constant(fewest(longest), I64)
     for most in (1 << k for k in reversed(range(longest.bit_length() - 1))):

@@ -65,7 +65,7 @@ class ColumnSort:
 
     def emit(self, block: Block) -> None:
         sort, width = self.sort, self.width
-        code = LoopBuilder(sort.writer, block, sort.op.params["has_fma"])
+        code = LoopBuilder(sort.context, block, sort.op.params["has_fma"])
         step = 1 << sort.network.steps
         n = code.materialize_dim(maximum(sort.n, 1))
         rows = code.materialize_dim((n + (step - 1)) // step * step)
@@ -74,7 +74,7 @@ class ColumnSort:
         grid = Grid(sort.allocate(code, sort.key.dtype, memory, shared=False), rows, exponent(code, cell, rows))
         square = sort.allocate(code, sort.key.dtype, width * width, shared=False)
         scale = sort.new_scale(code, cell, shared=False) if isinstance(sort, PackedArgsort64) else None
-        inner, number = code.inner(), sort.writer.new_iv()
+        inner, number = code.inner(), sort.context.new_iv()
         if self.beside is None:
             groups = code.materialize_dim((sort.rows + (width - 1)) // width)
             self._group(inner, _Group(sort.places, number * width, sort.rows, square, scale), grid)
@@ -86,7 +86,7 @@ class ColumnSort:
             first = inner.materialize_dim((number - line * each) * width)
             self._group(inner, _Group(self._places(inner, line), first, length, None, scale), grid)
         inner.block.add_op(loop.YieldOp())
-        costs = sort.writer.costs
+        costs = sort.context.costs
         grain = costs.grain(n * width, column_sort_time(costs, sort.key.dtype, width, self.longest))
         code.block.add_op(loop.ParallelOp(str(number), 0, groups, inner.block, grain=grain))
 

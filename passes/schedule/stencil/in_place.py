@@ -24,7 +24,7 @@ from ....dialects.dims.index_map import IndexMap, product
 from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import enabled, remark
 from ...cost.work import bytes_of
-from ..body import LoopWriter, buffer_info, materialize_dim
+from ..body import ScheduleContext, buffer_info, materialize_dim
 from ..matmul.cpu import split_range
 
 __all__ = ["InPlaceStencil", "match_stencil", "schedule_ring_buffer"]
@@ -102,15 +102,15 @@ def _is_arena(buffer: SSAValue, users: set[Operation]) -> bool:
 
 
 def schedule_ring_buffer(
-    writer: LoopWriter, update: InPlaceStencil, block: Block, nest: Nest, otherwise: Callable[[Block], None]
+    context: ScheduleContext, update: InPlaceStencil, block: Block, nest: Nest, otherwise: Callable[[Block], None]
 ) -> None:
     """One sweep where there are rows enough, and the second cache holds those of a ring; `otherwise` two."""
-    _Sweep(writer, update, nest).write(block, otherwise)
+    _Sweep(context, update, nest).write(block, otherwise)
 
 
 class _Sweep:
-    def __init__(self, writer: LoopWriter, update: InPlaceStencil, nest: Nest):
-        self.writer, self.update, self.nest = writer, update, nest
+    def __init__(self, context: ScheduleContext, update: InPlaceStencil, nest: Nest):
+        self.context, self.update, self.nest = context, update, nest
         self.rows, *across = update.compute.extents.data
         self.points, self.reach = product(across), update.reach
         self.info = buffer_info(update.temporary.result)
@@ -122,14 +122,14 @@ class _Sweep:
         if enabled():
             self._remark()
         row = self.points * self.info.dtype.bytes
-        fits = int(self.writer.costs.machine.l2_bytes) // (2 * self.held) - row
+        fits = int(self.context.costs.machine.l2_bytes) // (2 * self.held) - row
         enough = minimum(fits, self.rows - LEAST * self.reach)
-        self.writer.if_positive(block, enough, self._single_pass, otherwise)
+        self.context.if_positive(block, enough, self._single_pass, otherwise)
 
     def _remark(self) -> None:
         moved = 2 * bytes_of(self.update.temporary.result)
         choices = {
-            way: self.writer.costs.transfer_ns(n * moved, in_l2=False)
+            way: self.context.costs.transfer_ns(n * moved, in_l2=False)
             for way, n in (("in place", 1), ("through a temporary", 2))
         }
         why = f"the stencil reads rows at distance {self.reach} at most"
@@ -143,23 +143,23 @@ class _Sweep:
         )
 
     def _single_pass(self, block: Block) -> None:
-        writer, rows = self.writer, self.rows
-        grain = writer.grain(self.points, self.update.compute)
+        context, rows = self.context, self.rows
+        grain = context.grain(self.points, self.update.compute)
         most = rows // maximum(LEAST * self.reach, grain)
-        chunks = materialize_dim(writer, block, maximum(1, minimum(writer.threads(block), most)))
+        chunks = materialize_dim(context, block, maximum(1, minimum(context.threads(block), most)))
         held = self._temporary(block, chunks)
-        streams, writer.nontemporal = writer.nontemporal, False
-        chunk, body = writer.new_iv(), Block()
-        self._chunk(body, held, chunk, *split_range(writer, body, rows, chunk, chunks))
+        streams, context.nontemporal = context.nontemporal, False
+        chunk, body = context.new_iv(), Block()
+        self._chunk(body, held, chunk, *split_range(context, body, rows, chunk, chunks))
         body.add_op(loop.YieldOp())
         block.add_op(loop.ParallelOp(str(chunk), 0, chunks, body, grain=1))
-        chunk, body = writer.new_iv(), Block()
-        first, end = split_range(writer, body, rows, chunk, chunks)
-        count = materialize_dim(writer, body, end - first)
+        chunk, body = context.new_iv(), Block()
+        first, end = split_range(context, body, rows, chunk, chunks)
+        count = materialize_dim(context, body, end - first)
         for lower, upper in ((dim(0), dim(self.reach)), (count - self.reach, count)):
             body.add_op(self._keep(held, chunk, first, lower, upper))
         block.add_op(_loop(chunk, dim(0), chunks, body))
-        writer.nontemporal = streams
+        context.nontemporal = streams
 
     def _temporary(self, block: Block, chunks: Dim) -> SSAValue:
         """Rows of all chunks, in the memory that there is for all of them."""
@@ -170,7 +170,7 @@ class _Sweep:
 
     def _chunk(self, block: Block, held: SSAValue, chunk: Dim, first: Dim, end: Dim) -> None:
         """New rows one after another, each followed by the one that nobody reads any more, but of the first ones."""
-        row, body, reach = self.writer.new_iv(), Block(), self.reach
+        row, body, reach = self.context.new_iv(), Block(), self.reach
         made = _replaced(self.update.compute, "outs", held, (chunk, self._slot(body, row)))
         self._row(made, body, first + row)
         body.add_op(self._keep(held, chunk, first, maximum(reach, row - reach), row + (1 - reach)))
@@ -178,7 +178,7 @@ class _Sweep:
 
     def _keep(self, held: SSAValue, chunk: Dim, first: Dim, lower: Dim, upper: Dim) -> loop.ForOp:
         """The rows `lower` to `upper` of a chunk to their places."""
-        row, body = self.writer.new_iv(), Block()
+        row, body = self.context.new_iv(), Block()
         kept = _replaced(self.update.copy_back, "ins", held, (chunk, self._slot(body, row)))
         self._row(kept, body, first + row)
         return _loop(row, lower, upper, body)
@@ -190,7 +190,7 @@ class _Sweep:
     def _slot(self, block: Block, row: Dim) -> Dim:
         """Where a row of a chunk is held."""
         place = minimum(row, self.reach) + maximum(0, row - self.reach) % self.ring
-        return materialize_dim(self.writer, block, place)
+        return materialize_dim(self.context, block, place)
 
 
 def _replaced(nest: kernel.GenericOp, which: str, held: SSAValue, place: tuple[Dim, ...]) -> kernel.GenericOp:
