@@ -39,7 +39,7 @@ from ...dialects.loop import (
     WhileOp,
     YieldOp,
 )
-from ...dialects.loop.tensor_map import places_of_map
+from ...dialects.loop.tensor_map import strides_of_map
 from ...passes.schedule.gpu.builder import COMPARISONS, HOST_OPS, runs_on_host
 from ..codegen.emit.text import EmitError
 from .launch_plan import Allocate, Bind, Compute, EncodeTensorMap, For, If, Kernel, Launch, Load, Plan, Step, While
@@ -123,7 +123,7 @@ class _Outliner:
         return Allocate(name, str(op.offset.data))
 
     def _describe(self, op: TensorMapOp) -> EncodeTensorMap:
-        places = places_of_map(op.info, op.index.data)
+        places = strides_of_map(op.info, op.index.data)
         assert places is not None
         first, steps = places
         name = self.tensor_maps[op.result] = f"m{len(self.tensor_maps)}"

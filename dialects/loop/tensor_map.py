@@ -23,10 +23,10 @@ from ..dims.analysis import expand_mods, linear_in, simplify
 from ..dims.dims import Dim, dim
 from ..dims.index_map import IndexMap
 
-__all__ = ["TensorMapOp", "places_of_map"]
+__all__ = ["TensorMapOp", "strides_of_map"]
 
 
-def places_of_map(info: BufferInfo, index: IndexMap) -> tuple[Dim, tuple[Dim, ...]] | None:
+def strides_of_map(info: BufferInfo, index: IndexMap) -> tuple[Dim, tuple[Dim, ...]] | None:
     """Where in a buffer the first point of an index map lies, and the elements from point to point along each dim.
 
     None where boxes of the points cannot be copied, whatever the sizes are.
@@ -100,7 +100,7 @@ class TensorMapOp(IRDLOperation):
             raise VerifyException(f"a box has at most {self.MOST_OF_BOX} elements along each dim, not {box}")
         if len(index.exprs) != self.info.rank:
             raise VerifyException(f"indices for a buffer of rank {self.info.rank} are needed")
-        if places_of_map(self.info, index) is None:
+        if strides_of_map(self.info, index) is None:
             raise VerifyException(
                 f"no tensor map describes {index} of {self.info}: at most {self.MOST_DIMS} dims, the last contiguous, "
                 "the step along each of the others a multiple of that along the next one"

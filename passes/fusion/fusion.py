@@ -344,8 +344,8 @@ def _transposed_result_order(stored: Operation | Block, batch: int, left: int, r
 
 def _in_order(kept: Sequence[Dim], order: Sequence[int]) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
     """As `_results`: results in an order of their dims."""
-    places = dict(zip(order, iterators(len(order))))
-    return tuple(kept[i] for i in order), tuple(places[i] for i in range(len(order)))
+    indices = dict(zip(order, iterators(len(order))))
+    return tuple(kept[i] for i in order), tuple(indices[i] for i in range(len(order)))
 
 
 def _times(b: BodyBuilder, x: Value, y: Value) -> Value:
@@ -366,13 +366,13 @@ def _build_reduction(
     merge: Callable[[BodyBuilder, tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
     finish: Callable[[BodyBuilder, tuple[Value, ...]], Sequence[Value]],
     epilogue: SSAValue | None,
-    place: Sequence[Dim],
+    index: Sequence[Dim],
     out: IndexMap | None = None,
     scan: str = "",
 ) -> Operation:
     """The nest of a fold; with an epilogue its `finish` goes on to the value at the end of the chain.
 
-    `place` is the index of the fold's own result.  A `scan` writes at every point, where `out` says.
+    `index` is the index of the fold's own result.  A `scan` writes at every point, where `out` says.
     """
     at = out or nest.index(iterators(len(nest.extents) - 1))
 
@@ -380,7 +380,7 @@ def _build_reduction(
         results = finish(b, finals)
         if epilogue is None:
             return results
-        nest.bind(op.results[0], nest.index(place), results[0])
+        nest.bind(op.results[0], nest.index(index), results[0])
         return (nest.inline(epilogue, at),)
 
     types: list[Attribute] = [r.type for r in op.results] if epilogue is None else [epilogue.type]

@@ -50,11 +50,11 @@ def shared_leading_dims(read: IndexMap, written: IndexMap) -> int:
     """How many leading iterators index the same dims of a value where it is read and where it was written, alone."""
     count = 0
     for it in iterators(min(read.rank, written.rank)):
-        places = [[i for i, e in enumerate(index.exprs) if it.symbol in e.symbols()] for index in (read, written)]
-        if len(places[0]) != 1 or places[0] != places[1]:
+        numbers = [[i for i, e in enumerate(index.exprs) if it.symbol in e.symbols()] for index in (read, written)]
+        if len(numbers[0]) != 1 or numbers[0] != numbers[1]:
             break
-        (place,) = places[0]
-        if read.exprs[place] is not it or written.exprs[place] is not it:
+        (number,) = numbers[0]
+        if read.exprs[number] is not it or written.exprs[number] is not it:
             break
         count += 1
     return count

@@ -244,14 +244,14 @@ class NestBuilder:
             where[symbol.symbol] = bound
             guards.append(limit - 1 - bound)
         self.block.add_op(YieldOp(self.builder.ssa(element)))
-        place = IndexMap(self.extents, tuple(e.substitute(where) for e in store.exprs), tuple(guards)).simplified()
+        index = IndexMap(self.extents, tuple(e.substitute(where) for e in store.exprs), tuple(guards)).simplified()
         merge = None
         if combine is not None:
             merge = Block(arg_types=[scalar_type(element.dtype)] * 2)
             builder = BodyBuilder(merge, self.builder.has_fma)
             merged = builder.apply(combine, [builder.wrap(a, element.dtype) for a in merge.args])
             merge.add_op(YieldOp(builder.ssa(merged)))
-        return ScatterOp(self.ins, base, self.extents, ordered, self.maps, place, self.block, merge, [base.type])
+        return ScatterOp(self.ins, base, self.extents, ordered, self.maps, index, self.block, merge, [base.type])
 
     def finish_reduction(
         self,

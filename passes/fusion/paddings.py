@@ -18,23 +18,23 @@ def split_padding(index: IndexMap) -> tuple[IndexMap, IndexMap] | None:
     The padded dims are as long as what is read of them.  None where a guard asks for more than one index.
     """
     ranges = [_range(e, index) for e in index.exprs]
-    places, extents, lows = list[Dim](), list[Dim](), list[Dim]()
+    padded, extents, lows = list[Dim](), list[Dim](), list[Dim]()
     for number, found in enumerate(ranges):
         if found is None:
             return None
         low, high = found
         lows.append(low)
         extents.append(maximum(0, high - low + 1))
-        places.append(iterator(number) + low)
+        padded.append(iterator(number) + low)
     guards = list[Dim]()
     for guard in index.guards:
-        choices = (_of_index(guard, e, p, index) for e, p in zip(index.exprs, places))
+        choices = (_of_index(guard, e, p, index) for e, p in zip(index.exprs, padded))
         moved = next((choice for choice in choices if choice is not None), None)
         if moved is None:
             return None
         guards.append(moved)
     read = tuple(e - low for e, low in zip(index.exprs, lows))
-    return IndexMap(tuple(extents), tuple(places), tuple(guards)), IndexMap(index.extents, read)
+    return IndexMap(tuple(extents), tuple(padded), tuple(guards)), IndexMap(index.extents, read)
 
 
 def _range(expr: Dim, index: IndexMap) -> tuple[Dim, Dim] | None:
@@ -51,10 +51,10 @@ def _range(expr: Dim, index: IndexMap) -> tuple[Dim, Dim] | None:
     return low, high
 
 
-def _of_index(guard: Dim, expr: Dim, place: Dim, index: IndexMap) -> Dim | None:
+def _of_index(guard: Dim, expr: Dim, padded: Dim, index: IndexMap) -> Dim | None:
     """A guard that asks for one index, ``e + c`` or ``c - e``, of that index at a place of the padded dim."""
     for sign in (1, -1):
         rest = guard - sign * expr
         if expr.symbols() & set(index.bounds) and not rest.symbols() & set(index.bounds):
-            return sign * place + rest
+            return sign * padded + rest
     return None

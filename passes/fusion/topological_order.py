@@ -51,7 +51,7 @@ def topological_order(block: Block) -> list[Operation]:
     """The ops of a block that its terminator or an update needs, in the order of demand; the terminator is the last."""
     ops = list(block.ops)
     keys = _keys(ops)
-    place = {op: i for i, op in enumerate(ops)}
+    index = {op: i for i, op in enumerate(ops)}
     #: For each update, what was written since the one before, that one included.
     written: dict[Operation, list[Operation]] = {}
     since = 0
@@ -61,11 +61,11 @@ def topological_order(block: Block) -> list[Operation]:
             since = i
 
     def needed(op: Operation) -> list[Operation]:
-        found = dict.fromkeys(o for v in _used(op) if isinstance(o := v.owner, Operation) and o in place)
+        found = dict.fromkeys(o for v in _used(op) if isinstance(o := v.owner, Operation) and o in index)
         found.update(dict.fromkeys(written.get(op, ())))
         if op is ops[-1]:
             return [*written, *found]  # updates and results in their order
-        return sorted(found, key=lambda o: (keys[o], place[o]))
+        return sorted(found, key=lambda o: (keys[o], index[o]))
 
     order: dict[Operation, None] = {}
     stack = [(ops[-1], iter(needed(ops[-1])))] if ops else []

@@ -17,8 +17,8 @@ def drop_unit_dims(nest: kernel.GenericOp) -> None:
     kept = [i for i, extent in enumerate(extents) if i >= parallel or extent.const != 1]
     if len(kept) == len(extents):
         return
-    places = {old: iterator(new) for new, old in enumerate(kept)}
+    renumbered = {old: iterator(new) for new, old in enumerate(kept)}
     left = tuple(extents[i] for i in kept)
-    here = IndexMap(left, tuple(places.get(i, dim(0)) for i in range(len(extents))))
+    here = IndexMap(left, tuple(renumbered.get(i, dim(0)) for i in range(len(extents))))
     reindex(nest, here)
     nest.attributes["parallel"] = integer_attr(sum(i < parallel for i in kept))

@@ -287,8 +287,8 @@ class ScheduleContext:
                 if isinstance(out.owner, loop.AllocOp) and out.owner.scope.data == "thread":
                     continue
             buffer, first = self.subviews.get(out, (out, ()))
-            place = [*first, *(e.substitute(point) for e in index.exprs)]
-            block.add_op(loop.StoreOp(value, buffer, place, self.store_guards, nontemporal=streaming))
+            element = [*first, *(e.substitute(point) for e in index.exprs)]
+            block.add_op(loop.StoreOp(value, buffer, element, self.store_guards, nontemporal=streaming))
 
     def may_be_nontemporal(self, nest: kernel.GenericOp) -> bool:
         """Whether a nest's stores may be non-temporal: those of a cheap map, to one result that is only written."""
@@ -375,8 +375,8 @@ class ScheduleContext:
         guards = [simplify(g.substitute(point), self.extents) for g in index.guards if g not in self.proven_guards]
         guards += self.store_guards
         buffer, first = self.subviews.get(buffer, (buffer, ()))
-        place = [*first, *(simplify(e.substitute(point), self.extents) for e in index.exprs)]
-        made = loop.LoadOp(buffer, place, guards)
+        element = [*first, *(simplify(e.substitute(point), self.extents) for e in index.exprs)]
+        made = loop.LoadOp(buffer, element, guards)
         block.add_op(made)
         return made.result
 

@@ -131,8 +131,8 @@ def _task(
     """The loops of task `number`."""
     task = Block()
     starts = [
-        materialize_dim(context, task, place * size * level.step)
-        for level, size, place in zip(levels, sizes, unravel(number, pieces))
+        materialize_dim(context, task, index * size * level.step)
+        for level, size, index in zip(levels, sizes, unravel(number, pieces))
     ]
     for level, size, start in reversed(list(zip(levels, sizes, starts))):
         body = level.around(body, start, minimum(level.extent, start + size * level.step))

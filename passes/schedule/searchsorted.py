@@ -67,9 +67,9 @@ class _Search:
         )
         return code.bind(code.load(cell, bits))
 
-    def _find(self, code: LoopBuilder, place: list[Dim], steps: Dim) -> None:
+    def _find(self, code: LoopBuilder, index: list[Dim], steps: Dim) -> None:
         """As many elements as stand before the value: what a step adds is a bit less than what the one before did."""
-        wanted = [key.make(code.b, code.load(self.values, place)) for key in self.keys]
+        wanted = [key.make(code.b, code.load(self.values, index)) for key in self.keys]
 
         def step(c: LoopBuilder, number: Dim, found: Value) -> Value:
             further = found + (c.b.constant(1, I64) << (c.b.index(steps - 1 - number) & 63))
@@ -78,7 +78,7 @@ class _Search:
             before = self._before(c, [key.make(c.b, x) for key in self.keys], wanted)
             return c.b.select((further <= c.b.index(self.n)) & before, further, found)
 
-        code.store(code.carried_loop(0, steps, code.b.constant(0, I64), step), self.op.outs[0], place)
+        code.store(code.carried_loop(0, steps, code.b.constant(0, I64), step), self.op.outs[0], index)
 
     def _before(self, code: LoopBuilder, keys: list[Value], wanted: list[Value]) -> Value:
         """Whether an element of these keys belongs before the value; the keys are from the least important up."""

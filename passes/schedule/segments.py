@@ -40,11 +40,11 @@ class Segments:
 
         It is called with the place in the run, where the iterator stands there, the part's first place, and its end.
         """
-        number, place, inner = context.new_iv(), context.new_iv(), Block()
+        number, index, inner = context.new_iv(), context.new_iv(), Block()
         offset, extent = self.offset.substitute(point), maximum(1, self.extent)
         start = number * self.extent - offset
-        before, context.extents = context.extents, {symbol: self.extent for symbol in place.symbols()}
-        made = write(place, start + place, maximum(0, lower - start), minimum(self.extent, upper - start))
+        before, context.extents = context.extents, {symbol: self.extent for symbol in index.symbols()}
+        made = write(index, start + index, maximum(0, lower - start), minimum(self.extent, upper - start))
         context.extents = before
         inner.add_ops([*made, loop.YieldOp()])
         return loop.ForOp(str(number), (lower + offset) // extent, (upper + offset + (extent - 1)) // extent, inner)
@@ -82,7 +82,7 @@ def _divisions(addresses: list[Dim], symbol: Sym) -> Iterator[tuple[Dim, Dim]]:
 
 def _linear(address: Dim, runs: Segments) -> bool:
     """Whether an address is linear in the place within a run."""
-    number, place = sym("..run."), sym("..place.")
-    where = number * runs.extent + place - runs.offset
+    number, index = sym("..run."), sym("..place.")
+    where = number * runs.extent + index - runs.offset
     along = {Sym("..place."): runs.extent}
     return linear_in(simplify(address.substitute({runs.symbol: where}), along), along) is not None

@@ -227,10 +227,10 @@ def reshape_of_inserts(op: tx.ViewOp, iteration: _Iteration) -> SSAValue | None:
     if not parts or not isinstance(value.owner, tx.EmptyOp) or not value.has_one_use():
         return None
     result, before = op.type, tensor_of(value.type)
-    places = op.decl.view(result, {"dims": before.dims})
+    view = op.decl.view(result, {"dims": before.dims})
     joined = iteration.make(op, "empty", [], {"dtype": result.dtype, "dims": result.dims}, types=[ir_tensor(result)])
     for part in reversed(parts):
-        joined = iteration.make(op, "insert", [joined, part.value], {"map": places.after(part.map)})
+        joined = iteration.make(op, "insert", [joined, part.value], {"map": view.after(part.map)})
     return joined
 
 

@@ -63,14 +63,14 @@ def _prefetch_loop(op: Loop, costs: CostModel) -> None:
         if reads_only and isinstance(access, loop.StoreOp):
             continue
         if row is None:
-            place = _prefetch_address(
+            offset = _prefetch_address(
                 op, access, costs.prefetch_distance(len(streams)) // info.dtype.bytes, asks, costs
             )
         else:
-            place = {op.symbol: sym(op.symbol.name) + row // 2 * asks}
+            offset = {op.symbol: sym(op.symbol.name) + row // 2 * asks}
         if isinstance(access, loop.StoreOp) and access.nontemporal is not None:
             where = dim(access.nontemporal.value.data) - product(info.dims) * info.dtype.bytes
-        index = [e.substitute(place) for e in access.index.data]
+        index = [e.substitute(offset) for e in access.index.data]
         asked = loop.PrefetchOp(access.buffer, index, where=where, writes=isinstance(access, loop.StoreOp))
         op.regions[0].block.insert_op_before(asked, first)
 
@@ -135,9 +135,9 @@ def _leading_accesses(op: Operation, symbol: Sym, costs: CostModel) -> list[Acce
         parts = linear_in(address, [symbol])
         if parts is None or parts[0].get(symbol, dim(0)).const != 1:
             continue
-        place = assumed_number(address)
-        if access.buffer not in front or front[access.buffer][0] < place:
-            front[access.buffer] = (place, access)
+        offset = assumed_number(address)
+        if access.buffer not in front or front[access.buffer][0] < offset:
+            front[access.buffer] = (offset, access)
     return [access for _, access in front.values()]
 
 

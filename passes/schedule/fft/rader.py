@@ -27,7 +27,7 @@ __all__ = ["SUMS", "Rader"]
 I32 = DTYPES["i32"]
 #: The third half of the scratch memory: here the first elements of a row and of its transform.
 SUMS = 2
-#: The rows of `places`.
+#: The rows of `indices`.
 THERE, BACK = range(2)
 #: Elements of a row that are copied together.
 COPIES = 8
@@ -41,7 +41,7 @@ class Rader(LengthPlan):
     #: ``w``, parts apart.
     roots: SSAValue
     #: Where elements are: ``g**j`` for ``0 <= j < p``, and for each result k the j for which it is ``g**-j``.
-    places: SSAValue
+    indices: SSAValue
     #: For a thread, a row's elements in the order of the convolution: copies of whole numbers are the cheapest.
     ordered: SSAValue
     #: For a thread, the transforms of the filters: of this one there is one.
@@ -49,7 +49,7 @@ class Rader(LengthPlan):
 
     def _make_powers(self, code: LoopBuilder, block: Block) -> None:
         count = self.powers * self.n
-        self.places = self.context.allocate(block, BufferInfo(I32, (dim(2), self.n), (self.n, dim(1))))
+        self.indices = self.context.allocate(block, BufferInfo(I32, (dim(2), self.n), (self.n, dim(1))))
         self.roots = self.context.allocate(block, BufferInfo(self.part, (dim(2), self.n), (self.n, dim(1))))
         with self._angles(code, count) as (c, k):
             for part, value in enumerate(angle(c.b, k, self.n)):
@@ -61,8 +61,8 @@ class Rader(LengthPlan):
         root = self._find_root(code, block) if known is None else dim(primitive_root(known))
 
         def step(c: LoopBuilder, j: Dim, power: Value) -> Value:
-            c.store(c.b.cast(power, I32), self.places, [dim(THERE), j])
-            c.store(c.b.cast(c.b.index(self.n - 1 - j), I32), self.places, [dim(BACK), c.bind(power)])
+            c.store(c.b.cast(power, I32), self.indices, [dim(THERE), j])
+            c.store(c.b.cast(c.b.index(self.n - 1 - j), I32), self.indices, [dim(BACK), c.bind(power)])
             return c.b.rem(power * c.b.index(root), c.b.index(self.n))
 
         code.carried_loop(0, count, code.b.constant(1, I64), step)
@@ -102,7 +102,7 @@ class Rader(LengthPlan):
         return code.bind(get(code, TRIED))
 
     def _at(self, code: LoopBuilder, way: int, k: Dim) -> Dim:
-        return code.bind(code.b.cast(code.load(self.places, [dim(way), k]), I64))
+        return code.bind(code.b.cast(code.load(self.indices, [dim(way), k]), I64))
 
     # Around passes
 
@@ -114,7 +114,7 @@ class Rader(LengthPlan):
             self._for_each_element(code, row, 1, move, self.length)
             return
         with code.for_(0, self.length, 1, COPIES) as (c, j):
-            c.store(c.load(self.x, self._place(row, self._at(c, THERE, j), dim(0))), self.ordered, [j])
+            c.store(c.load(self.x, self._index(row, self._at(c, THERE, j), dim(0))), self.ordered, [j])
         with self._elements(code, self.length) as (c, j, lane):
             z = c.load(self.ordered, [j])
             assert isinstance(z, ComplexValue)
@@ -176,7 +176,7 @@ class Rader(LengthPlan):
             re, im = self._get(c, half, j, lane)
             c.store(c.b.complex_of(*self._swapped((im, re))), self.ordered, [j])
         with code.for_(1, self.n, 1, COPIES) as (c, k):
-            c.store(c.load(self.ordered, [self._at(c, BACK, k)]), self.y, self._place(row, k, dim(0)))
+            c.store(c.load(self.ordered, [self._at(c, BACK, k)]), self.y, self._index(row, k, dim(0)))
 
     def _in_lanes(self, code: LoopBuilder, row: Dim, move: Callable[[LoopBuilder, Dim, list[Dim]], None]) -> None:
         if self.v == 1:

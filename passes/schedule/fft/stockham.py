@@ -108,7 +108,7 @@ class StockhamPasses:
         with code.for_(0, count, max(1, self.wide * self.part.bits // 64)) as (inner, k):
             yield inner, k
 
-    def _place(self, row: Dim, j: Dim, lane: Dim) -> list[Dim]:
+    def _index(self, row: Dim, j: Dim, lane: Dim) -> list[Dim]:
         """The index of an element of a transform in the operand."""
         if self.along_rows:
             return [*unravel(row, self.before), j, *(dim(0) for _ in self.after)]
@@ -210,12 +210,12 @@ class StockhamPasses:
         return code.bind(code.load(self.cells, [dim(HALF)]))
 
     def _read(self, code: LoopBuilder, row: Dim, j: Dim, lane: Dim, guards: Sequence[Dim] = ()) -> Pair:
-        z = code.load(self.x, self._place(row, j, lane), guards)
+        z = code.load(self.x, self._index(row, j, lane), guards)
         assert isinstance(z, ComplexValue)
         return self._swapped((z.re, z.im))
 
     def _write(self, code: LoopBuilder, row: Dim, j: Dim, lane: Dim, z: Pair, guards: Sequence[Dim] = ()) -> None:
-        code.store(code.b.complex_of(*self._swapped(z)), self.y, self._place(row, j, lane), guards)
+        code.store(code.b.complex_of(*self._swapped(z)), self.y, self._index(row, j, lane), guards)
 
     # Passes over scratch memory
 
@@ -367,7 +367,7 @@ class StockhamPasses:
                 self._put(c, source, p * radix + k, lane, self._get(c, target, p + apart * k, lane))
             if row is not None and self.fetches:
                 for k in range(0, radix, self._line):
-                    middle.block.add_op(loop.PrefetchOp(self.y, self._place(row, p * radix + k, lane)))
+                    middle.block.add_op(loop.PrefetchOp(self.y, self._index(row, p * radix + k, lane)))
 
     def _second(self, code: LoopBuilder, radix: int, m: Dim, s: int, source: Dim, target: Dim) -> None:
         """The pass with s of one of `SECONDS` over rows: few elements share factors, so these have their own table."""
@@ -428,7 +428,7 @@ class StockhamPasses:
     def _fetch_results(self, code: LoopBuilder, row: Dim) -> None:
         """Ask for the lines of a row's results, so that they come while passes go on in scratch memory."""
         with code.for_(0, (self.n + (self._line - 1)) // self._line) as (c, line):
-            c.block.add_op(loop.PrefetchOp(self.y, self._place(row, line * self._line, dim(0))))
+            c.block.add_op(loop.PrefetchOp(self.y, self._index(row, line * self._line, dim(0))))
 
     def _last_directly(self, code: LoopBuilder, row: Dim, otherwise: Callable[[LoopBuilder], None]) -> None:
         """The last pass where one is left, which `_passes` decides."""

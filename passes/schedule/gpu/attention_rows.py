@@ -104,14 +104,14 @@ class ContractionRows:
         tiles = (self.extents[-1] + (ROWS - 1)) // ROWS
         first = materialize_dim(context, body, number % tiles * ROWS)
         outer = [materialize_dim(context, body, p) for p in unravel(number // tiles, self.extents[:-1])]
-        done = {Sym(f"d{i}"): place for i, place in enumerate(outer)}
+        done = {Sym(f"d{i}"): index for i, index in enumerate(outer)}
         memory = self._memory(body)
         last = Sym(f"d{self.shared - 1}")
-        place = [Dim.of_terms({(last,): 1}) - first]
+        index = [Dim.of_terms({(last,): 1}) - first]
         for at, run in enumerate(self.runs):
             if at:
                 body.add_op(loop.BarrierOp())
-            nests = [redirect_operands(nest, memory, place) for nest in run]
+            nests = [redirect_operands(nest, memory, index) for nest in run]
             if run[0] in self.tiles:
                 self._products(nests[0], self.tiles[run[0]], body, done, first)
             else:

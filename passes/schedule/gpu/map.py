@@ -82,8 +82,8 @@ class _Map:
         else:
             if_positive(block, self.inner.extent - (LONG_ROW - 1), self._rows, self._flat)
 
-    def _store(self, body: Block, groups: Sequence[FusedAxis], places: Sequence[Dim]) -> None:
-        point = point_of([g for g in groups if g.symbols], places)
+    def _store(self, body: Block, groups: Sequence[FusedAxis], indices: Sequence[Dim]) -> None:
+        point = point_of([g for g in groups if g.symbols], indices)
         self.context.store(self.nest, self.context.body(self.nest, point, body), point, body)
 
     def _rows(self, block: Block) -> None:
@@ -111,8 +111,8 @@ class _Map:
             materialize_dim(self.context, body, number // runs),
             materialize_dim(self.context, body, number % runs),
         )
-        places = unravel(row, [g.extent for g in self.outer])
-        self._run(body, start * run, extent, width, places if len(places) == 1 else self._bound(body, places))
+        indices = unravel(row, [g.extent for g in self.outer])
+        self._run(body, start * run, extent, width, indices if len(indices) == 1 else self._bound(body, indices))
         rows = product([g.extent for g in self.outer])
         block.add_op(grid_loop(number, rows * runs, body, self.grid.threads, aligned=aligned))
 
@@ -122,15 +122,15 @@ class _Map:
         extents = [g.extent for g in groups]
         number, body, extent = self.context.new_iv(), Block(), product(extents)
 
-        def store(inner: Block, place: Dim) -> None:
-            self._store(inner, groups, unravel(place, extents))
+        def store(inner: Block, index: Dim) -> None:
+            self._store(inner, groups, unravel(index, extents))
 
         self._copied(body, number, extent, 1, store)
         run = self.grid.threads * self.copies
         block.add_op(grid_loop(number, extent, body, self.grid.threads, step=run))
 
-    def _bound(self, block: Block, places: Sequence[Dim]) -> list[Dim]:
-        return [materialize_dim(self.context, block, p) for p in places]
+    def _bound(self, block: Block, indices: Sequence[Dim]) -> list[Dim]:
+        return [materialize_dim(self.context, block, p) for p in indices]
 
     def _run(self, block: Block, start: Dim, extent: Dim, width: int, outer: Sequence[Dim]) -> None:
         """A run of one row, `outer` places of the other iterators."""
@@ -149,9 +149,9 @@ class _Map:
             inner.add_op(thread_loop(thread, 0, threads, each))
 
         def rest(inner: Block) -> None:
-            place, element = self.context.new_iv(), Block()
-            store(element, place)
-            inner.add_op(thread_loop(place, start, extent, element))
+            index, element = self.context.new_iv(), Block()
+            store(element, index)
+            inner.add_op(thread_loop(index, start, extent, element))
 
         run = threads * width * copies
         if extent.const is not None and extent.const % run == 0:

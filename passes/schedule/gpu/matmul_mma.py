@@ -153,8 +153,8 @@ class MmaMatmul:
 
     def _aligned_boxes(self, boxes: tuple[TmaOperand, TmaOperand]) -> tuple[Dim, ...]:
         """What must be 0 where tensor maps take the operands, and vectors of the result are aligned."""
-        places = ((place, self.vector) for side in boxes for place in side.outer_places)
-        wanted = {(a, b): a % b for a, b in (*places, (self.n, self.finished)) if (a % b).const != 0}
+        indices = ((stage_index, self.vector) for side in boxes for stage_index in side.outer_indices)
+        wanted = {(a, b): a % b for a, b in (*indices, (self.n, self.finished)) if (a % b).const != 0}
         # What follows from another of them is not asked for.
         return tuple(
             zero
@@ -189,8 +189,8 @@ class MmaMatmul:
         across, down = (self.n + (columns - 1)) // columns, (self.m + (rows - 1)) // rows
         column = materialize_dim(context, body, number % across) * columns
         row = materialize_dim(context, body, number // across % down) * rows
-        places = unravel(number // (across * down), [self.nest.extents.data[i] for i in self.factors.batch])
-        batch = {Sym(f"d{i}"): materialize_dim(context, body, p) for i, p in zip(self.factors.batch, places)}
+        indices = unravel(number // (across * down), [self.nest.extents.data[i] for i in self.factors.batch])
+        batch = {Sym(f"d{i}"): materialize_dim(context, body, p) for i, p in zip(self.factors.batch, indices)}
         start, fill, size = context.new_iv(), Block(), 0
         sides: list[_Operand] = []
         for side, (own, base, extent) in enumerate(((rows, row, self.m), (columns, column, self.n))):
@@ -237,22 +237,22 @@ class MmaMatmul:
             across, deep = (dim(0), offset) if side.along else (offset, dim(0))
             row, column = (here + across, dim(0)) if side.number == 0 else (dim(0), here + across)
             point = point_of_contraction(self.nest, self.factors, batch, row, column, k + deep)
-            panel, line, granule, element = side.piece.place(beside, first)
+            panel, line, granule, element = side.piece.stage_index(beside, first)
             return point, [slot, panel, line, granule, element + offset]
 
         body, lane = Block(), self.context.new_iv()
         if source is not None:
             buffer, index = source
-            point, place = at(dim(0))
+            point, stage_index = at(dim(0))
             exprs, guards = ([e.substitute(point) for e in part] for part in (index.exprs, index.guards))
-            body.add_op(loop.AsyncCopyOp(buffer, exprs, [*guards, there], side.memory, place, width))
+            body.add_op(loop.AsyncCopyOp(buffer, exprs, [*guards, there], side.memory, stage_index, width))
         else:
-            point, place = at(lane)
+            point, stage_index = at(lane)
             value = self.context.operand_value(self.nest, self.held.values[side.number], point, body)
             dtype = DTYPES[self.unit.factors[side.number]]
             code = BodyBuilder(body)
             kept = code.select(code.index(there) >= 0, code.wrap(value, dtype), code.constant(0, dtype))
-            body.add_op(loop.StoreOp(code.ssa(kept), side.memory, place))
+            body.add_op(loop.StoreOp(code.ssa(kept), side.memory, stage_index))
             body = vector_loop(lane, body, vector=width)
         block.add_op(wrap(body))
 

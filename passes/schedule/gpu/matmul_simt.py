@@ -81,8 +81,8 @@ def _write_grid(made: SimtMatmulTile, block: Block) -> None:
     column = materialize_dim(context, body, number % across)
     row = materialize_dim(context, body, number // across % down)
     which = made.factors.batch
-    places = unravel(number // (across * down), [made.nest.extents.data[i] for i in which])
-    batch = {Sym(f"d{i}"): materialize_dim(context, body, p) for i, p in zip(which, places)}
+    indices = unravel(number // (across * down), [made.nest.extents.data[i] for i in which])
+    batch = {Sym(f"d{i}"): materialize_dim(context, body, p) for i, p in zip(which, indices)}
     made.allocate(body)
     made.write(body, batch, row * tile.rows, column * tile.columns)
     stack = product([made.nest.extents.data[i] for i in which])
@@ -109,10 +109,10 @@ class SimtMatmulTile:
     def allocate(self, block: Block) -> None:
         """Take the first `bytes_of` the block's memory for pieces."""
         made: list[loop.AllocOp] = []
-        for size, place in zip((self.tile.rows, self.tile.columns), (0, _bytes_of_piece(self.tile.rows, self.nest))):
+        for size, index in zip((self.tile.rows, self.tile.columns), (0, _bytes_of_piece(self.tile.rows, self.nest))):
             dims = (dim(2), dim(K_TILE), dim(size + PAD))
             info = BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims))
-            made.append(loop.AllocOp(info, place, "shared"))
+            made.append(loop.AllocOp(info, index, "shared"))
         block.add_ops(made)
         self.left, self.right = made
 
@@ -200,7 +200,7 @@ class SimtMatmulTile:
     def _load_tile(self, block: Block, start: Dim) -> list[loop.StoreOp]:
         """Loads a thread's elements of the pieces of both operands from `start` on; what puts them there."""
         found: list[loop.StoreOp] = []
-        for value, memory, place, extent, which, size in (
+        for value, memory, index, extent, which, size in (
             (self.factors.values[0], self.left, self.row, self.m, self.factors.left, self.tile.rows),
             (self.factors.values[1], self.right, self.column, self.n, self.factors.right, self.tile.columns),
         ):
@@ -215,7 +215,7 @@ class SimtMatmulTile:
                 else:
                     beside, k = element % size, element // size
                 # At the edges what is last comes again: it is there, and nobody asks for it.
-                here, depth = minimum(place + beside, extent - 1), minimum(start + k, self.k - 1)
+                here, depth = minimum(index + beside, extent - 1), minimum(start + k, self.k - 1)
                 left = memory is self.left
                 point = self._point(here if left else dim(0), dim(0) if left else here, depth)
                 loaded = self.context.operand_value(self.nest, value, point, block)
@@ -255,6 +255,6 @@ def point_of_contraction(
     extents = nest.extents.data
     point = {**batch, Sym(f"d{nest.n_parallel}"): k}
     for iterators, linear in ((factors.left, row), (factors.right, column)):
-        for i, place in zip(iterators, unravel(linear, [extents[i] for i in iterators])):
-            point[Sym(f"d{i}")] = place
+        for i, index in zip(iterators, unravel(linear, [extents[i] for i in iterators])):
+            point[Sym(f"d{i}")] = index
     return point

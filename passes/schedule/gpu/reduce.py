@@ -71,10 +71,10 @@ class _Reduction:
 
     def _point(self, block: Block, result: Dim) -> dict[Sym, Dim]:
         """The places of the parallel iterators at a result's number."""
-        places: Sequence[Dim] = unravel(result, self.extents)
-        if len(places) > 1:
-            places = [materialize_dim(self.context, block, p) for p in places]
-        return point_of(self.groups, places)
+        indices: Sequence[Dim] = unravel(result, self.extents)
+        if len(indices) > 1:
+            indices = [materialize_dim(self.context, block, p) for p in indices]
+        return point_of(self.groups, indices)
 
     # A result for a team of threads
 

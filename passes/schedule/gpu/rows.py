@@ -98,25 +98,25 @@ class _Rows:
                 self.context.allocate(block, _several(buffer_info(value), blocks)),
                 (number,),
             )
-        self._take_places()
+        self._take_indices()
         self._row(body, row, self.grid.threads)
         body.add_ops([loop.BarrierOp(), loop.YieldOp()])
         each = loop.ForOp(str(row), number, self.count, body, step=blocks)
         block.add_op(grid_loop(number, blocks, Block([each]), self.grid.threads))
 
-    def _shared_memory(self, block: Block, copies: int, place: Sequence[Dim]) -> Dim:
-        """Block memory for the rows of so many teams, the one at `place` for this; its bytes."""
+    def _shared_memory(self, block: Block, copies: int, point_index: Sequence[Dim]) -> Dim:
+        """Block memory for the rows of so many teams, the one at `point_index` for this; its bytes."""
         offset = dim(0)
         for value in self.rows:
             info = _several(buffer_info(value), dim(copies))
             made = loop.AllocOp(info, offset, "shared")
             block.add_op(made)
-            self.context.subviews[value] = (made.result, tuple(place))
+            self.context.subviews[value] = (made.result, tuple(point_index))
             offset = offset + _bytes(info)
-        self._take_places()
+        self._take_indices()
         return offset
 
-    def _take_places(self) -> None:
+    def _take_indices(self) -> None:
         for value, first in self.instead.items():
             while first in self.instead:
                 first = self.instead[first]
@@ -124,10 +124,10 @@ class _Rows:
 
     def _row(self, block: Block, row: Dim, threads: int) -> None:
         context = self.context
-        places: Sequence[Dim] = unravel(row, self.extents)
-        if len(places) > 1:
-            places = [materialize_dim(context, block, p) for p in places]
-        done = {Sym(f"d{i}"): place for i, place in enumerate(places)}
+        indices: Sequence[Dim] = unravel(row, self.extents)
+        if len(indices) > 1:
+            indices = [materialize_dim(context, block, p) for p in indices]
+        done = {Sym(f"d{i}"): point_index for i, point_index in enumerate(indices)}
         nests = RowKernel(context, self.nests, self.grid, self.kept, self.instead)
         nests.write(block, done, threads, LONG_ROW if threads == WARP else None)
         context.subviews = {v: p for v, p in context.subviews.items() if v not in self.rows and v not in self.instead}
@@ -181,15 +181,15 @@ class RowKernel:
         shared = len(done)
         inner = nest.extents.data[shared : nest.n_parallel]
 
-        def point(place: Dim) -> dict[Sym, Dim]:
-            return done | {Sym(f"d{shared + i}"): p for i, p in enumerate(unravel(place, inner))}
+        def point(point_index: Dim) -> dict[Sym, Dim]:
+            return done | {Sym(f"d{shared + i}"): p for i, p in enumerate(unravel(point_index, inner))}
 
-        def element(body: Block, place: Dim) -> None:
-            here = point(place)
+        def element(body: Block, point_index: Dim) -> None:
+            here = point(point_index)
             self.context.store(nest, self.context.body(nest, here, body), here, body)
 
-        def finals(body: Block, place: Dim) -> None:
-            here = point(place)
+        def reduce_element(body: Block, point_index: Dim) -> None:
+            here = point(point_index)
             length = nest.extents.data[-1]
             upper = length if most is None else minimum(length, most)
             accumulators = reduce_loop(self.context, nest, body, here, dim(0), upper, 1, cooperative=True)
@@ -201,12 +201,12 @@ class RowKernel:
             else:
                 element(block, dim(0))
         elif inner:
-            place, body = self.context.new_iv(), Block()
-            finals(body, place)
+            point_index, body = self.context.new_iv(), Block()
+            reduce_element(body, point_index)
             body.add_op(loop.YieldOp())
-            block.add_op(loop.ForOp(str(place), 0, product(inner), body))
+            block.add_op(loop.ForOp(str(point_index), 0, product(inner), body))
         else:
-            finals(block, dim(0))
+            reduce_element(block, dim(0))
 
     def _spread(
         self, block: Block, extent: Dim, threads: int, copies: int, store: Callable[[Block, Dim], None]
@@ -221,9 +221,9 @@ class RowKernel:
             inner.add_op(thread_loop(thread, 0, threads, vector_loop(copy, one, unroll=copies)))
 
         def rest(inner: Block) -> None:
-            place, one = context.new_iv(), Block()
-            store(one, place)
-            inner.add_op(thread_loop(place, start, extent, one))
+            point_index, one = context.new_iv(), Block()
+            store(one, point_index)
+            inner.add_op(thread_loop(point_index, start, extent, one))
 
         if_positive(body, extent - start - (run - 1), whole, rest)
         body.add_op(loop.YieldOp())

@@ -76,20 +76,20 @@ class _Scan:
 
         def grid(write: Callable[[_Piece, Sequence[Dim]], None]) -> None:
             number, body = context.new_iv(), Block()
-            place = [materialize_dim(context, body, e) for e in (number // pieces, number % pieces)]
-            piece = _Piece(self, body, *place)
+            index = [materialize_dim(context, body, e) for e in (number // pieces, number % pieces)]
+            piece = _Piece(self, body, *index)
             piece.scan()
-            write(piece, place)
+            write(piece, index)
             block.add_op(grid_loop(number, self.results * pieces, body, THREADS, shared=piece.memory.size))
 
-        def total(piece: _Piece, place: Sequence[Dim]) -> None:
+        def total(piece: _Piece, index: Sequence[Dim]) -> None:
             one = Block()
             accumulators = piece.within(one, piece.count - 1)
-            one.add_ops([loop.StoreOp(v, buffer, place) for v, buffer in zip(accumulators, starts)])
+            one.add_ops([loop.StoreOp(v, buffer, index) for v, buffer in zip(accumulators, starts)])
             piece.body.add_op(thread_loop(context.new_iv(), 0, 1, one))
 
-        def finish(piece: _Piece, place: Sequence[Dim]) -> None:
-            loads = [loop.LoadOp(buffer, place) for buffer in starts]
+        def finish(piece: _Piece, index: Sequence[Dim]) -> None:
+            loads = [loop.LoadOp(buffer, index) for buffer in starts]
             piece.body.add_ops(loads)
             piece.finish([load.result for load in loads])
 
@@ -109,12 +109,12 @@ class _Scan:
         body.add_op(thread_loop(context.new_iv(), 0, 1, start))
 
         def copies(targets: Sequence[SSAValue], sources: Sequence[SSAValue], here: bool) -> loop.ParallelOp:
-            place, one = context.new_iv(), Block()
-            near, far = [place, dim(0)], [result, first + place]
+            index, one = context.new_iv(), Block()
+            near, far = [index, dim(0)], [result, first + index]
             for target, source in zip(targets, sources):
                 load = loop.LoadOp(source, far if here else near)
                 one.add_ops([load, loop.StoreOp(load.result, target, near if here else far)])
-            return thread_loop(place, 0, minimum(room, pieces - first), one)
+            return thread_loop(index, 0, minimum(room, pieces - first), one)
 
         chain = Block()
         loads = [loop.LoadOp(cell, _FIRST) for cell in carried]
@@ -179,8 +179,8 @@ class _Piece:
 
     def __init__(self, scan: _Scan, body: Block, result: Dim, number: Dim):
         self.scan_, self.body, context = scan, body, scan.context
-        places: Sequence[Dim] = unravel(result, scan.extents)
-        self.places = [materialize_dim(context, body, p) for p in places] if len(places) > 1 else places
+        indices: Sequence[Dim] = unravel(result, scan.extents)
+        self.indices = [materialize_dim(context, body, p) for p in indices] if len(indices) > 1 else indices
         self.first = number * scan.size
         self.count = minimum(scan.size, scan.length - self.first)
         self.n_runs = (self.count + (scan.lanes - 1)) // scan.lanes
@@ -194,17 +194,17 @@ class _Piece:
         self.body.add_ops([self._elements(), loop.BarrierOp(), self._doubled(), loop.BarrierOp()])
         self.body.add_ops([self._chained(), loop.BarrierOp()])
 
-    def _point(self, place: Dim) -> dict[Sym, Dim]:
+    def _point(self, index: Dim) -> dict[Sym, Dim]:
         along = Sym(f"d{self.scan_.nest.n_parallel}")
-        return {**point_of(self.scan_.groups, self.places), along: place}
+        return {**point_of(self.scan_.groups, self.indices), along: index}
 
     def _elements(self) -> loop.ParallelOp:
-        scan, place, body = self.scan_, self.scan_.context.new_iv(), Block()
-        here = self._point(minimum(self.first + place, scan.length - 1))
-        where = [place // scan.lanes, place % scan.lanes]
+        scan, index, body = self.scan_, self.scan_.context.new_iv(), Block()
+        here = self._point(minimum(self.first + index, scan.length - 1))
+        where = [index // scan.lanes, index % scan.lanes]
         for value, buffer in zip(scan.context.body(scan.nest, here, body), self.runs):
             body.add_op(loop.StoreOp(value, buffer, where))
-        return thread_loop(place, 0, self.n_runs * scan.lanes, body)
+        return thread_loop(index, 0, self.n_runs * scan.lanes, body)
 
     def _doubled(self) -> loop.ParallelOp:
         """Each run scanned by doubling, as the order says."""
@@ -230,10 +230,10 @@ class _Piece:
         )  # fmt: skip
         return thread_loop(scan.context.new_iv(), 0, 1, body)
 
-    def within(self, block: Block, place: Dim) -> list[SSAValue]:
+    def within(self, block: Block, index: Dim) -> list[SSAValue]:
         """The accumulators of the piece's elements up to one of them."""
         run, lane = (
-            materialize_dim(self.scan_.context, block, e) for e in (place // self.scan_.lanes, place % self.scan_.lanes)
+            materialize_dim(self.scan_.context, block, e) for e in (index // self.scan_.lanes, index % self.scan_.lanes)
         )
         older, newer = _loaded(self.before, [run, dim(0)], block), _loaded(self.runs, [run, lane], block)
         return self.scan_.context.combine(self.scan_.nest, [*older, *newer], block)
@@ -247,13 +247,13 @@ class _Piece:
             start = Block()
             context.epilogue(nest, list(inits), self._point(self.first), start)
             self.body.add_op(thread_loop(context.new_iv(), 0, minimum(self.count, 1), start))
-        place, body = context.new_iv(), Block()
-        accumulators = context.combine(nest, [*inits, *self.within(body, place - 1 if exclusive else place)], body)
-        context.epilogue(nest, accumulators, self._point(self.first + place), body)
-        self.body.add_op(thread_loop(place, 1 if exclusive else 0, self.count, body))
+        index, body = context.new_iv(), Block()
+        accumulators = context.combine(nest, [*inits, *self.within(body, index - 1 if exclusive else index)], body)
+        context.epilogue(nest, accumulators, self._point(self.first + index), body)
+        self.body.add_op(thread_loop(index, 1 if exclusive else 0, self.count, body))
 
 
-def _loaded(buffers: Sequence[SSAValue], place: Sequence[Dim], block: Block) -> list[SSAValue]:
-    loads = [loop.LoadOp(buffer, list(place)) for buffer in buffers]
+def _loaded(buffers: Sequence[SSAValue], index: Sequence[Dim], block: Block) -> list[SSAValue]:
+    loads = [loop.LoadOp(buffer, list(index)) for buffer in buffers]
     block.add_ops(loads)
     return [load.result for load in loads]

@@ -48,12 +48,12 @@ class _Copies:
 
     parts: Sequence[SSAValue]
 
-    def at(self, code: LoopBuilder, place: Sequence[Dim]) -> list[Value]:
-        return [code.load(part, place) for part in self.parts]
+    def at(self, code: LoopBuilder, index: Sequence[Dim]) -> list[Value]:
+        return [code.load(part, index) for part in self.parts]
 
-    def put(self, code: LoopBuilder, values: Sequence[Value], place: Sequence[Dim]) -> None:
+    def put(self, code: LoopBuilder, values: Sequence[Value], index: Sequence[Dim]) -> None:
         for value, part in zip(values, self.parts, strict=True):
-            code.store(value, part, place)
+            code.store(value, part, index)
 
 
 class _Sort(SortBase):
@@ -104,13 +104,13 @@ class _Sort(SortBase):
 
     def _each(self, code: LoopBuilder, count: Dim, write: Callable[[LoopBuilder, Dim], None]) -> None:
         """So many places, shared by the threads of a block, which then wait for each other."""
-        place, inner = self.context.new_iv(), code.inner()
-        write(inner, place)
-        code.block.add_ops([thread_loop(place, 0, count, inner.block), loop.BarrierOp()])
+        index, inner = self.context.new_iv(), code.inner()
+        write(inner, index)
+        code.block.add_ops([thread_loop(index, 0, count, inner.block), loop.BarrierOp()])
 
     def _element(self, code: LoopBuilder, row: Dim, i: Dim) -> list[Value]:
         """Keys and position of an element; behind the end of a row what comes after all others."""
-        x, there = code.load(self.x, self.place(row, minimum(i, self.n - 1))), code.b.index(self.n - 1 - i) >= 0
+        x, there = code.load(self.x, self.index(row, minimum(i, self.n - 1))), code.b.index(self.n - 1 - i) >= 0
         keys = [
             code.b.select(there, key.make(code.b, x), code.b.constant(_largest(key.dtype), key.dtype))
             for key in self.keys
@@ -123,11 +123,11 @@ class _Sort(SortBase):
         p, shift, one = b.index(pair), b.index(bit), b.constant(1, I64)
         low = ((p >> shift) << (shift + 1)) | (p & ((one << shift) - 1))
         mask = b.select(b.index(done).equals(0), (one << (shift + 1)) - 1, one << shift)
-        places = [[code.bind(low)], [code.bind(low ^ mask)]]
-        x, y = (here.at(code, place) for place in places)
+        indices = [[code.bind(low)], [code.bind(low ^ mask)]]
+        x, y = (here.at(code, index) for index in indices)
         turned = self._less(y, x)
-        here.put(code, [b.select(turned, v, u) for u, v in zip(x, y, strict=True)], places[0])
-        here.put(code, [b.select(turned, u, v) for u, v in zip(x, y, strict=True)], places[1])
+        here.put(code, [b.select(turned, v, u) for u, v in zip(x, y, strict=True)], indices[0])
+        here.put(code, [b.select(turned, u, v) for u, v in zip(x, y, strict=True)], indices[1])
 
     def _less(self, x: Sequence[Value], y: Sequence[Value]) -> Value:
         """Whether an element comes before another one: by keys, the last of them first, then by positions."""
@@ -143,7 +143,7 @@ class _Sort(SortBase):
         """Runs of ``TILE * 2**number`` elements, in pairs, from one copy to the other."""
         half = number % 2
 
-        def place(c: LoopBuilder, row: Dim, i: Dim) -> None:
+        def index(c: LoopBuilder, row: Dim, i: Dim) -> None:
             b = c.b
             bits = b.index(number + TILE_BITS)
             run = b.index(i) >> bits
@@ -164,7 +164,7 @@ class _Sort(SortBase):
             target = c.bind(first + (b.index(i) - (run << bits)) + found)
             copies.put(c, own, [1 - half, row, target])
 
-        self._grid(code, place)
+        self._grid(code, index)
 
     # Results
 
@@ -176,13 +176,13 @@ class _Sort(SortBase):
             position = c.load(copies.parts[-1], [half, row, i])
             for out, what in zip(self.op.outs, wanted, strict=True):
                 value = position if what == "p" else self._value(c, row, c.bind(position))
-                c.store(value, out, self.place(row, i))
+                c.store(value, out, self.index(row, i))
 
         self._grid(code, write)
 
     def _value(self, code: LoopBuilder, row: Dim, position: Dim) -> Value:
         """An element of the operand; where only values are wanted all NaNs are one, as on a CPU."""
-        x = code.load(self.x, self.place(row, position))
+        x = code.load(self.x, self.index(row, position))
         if self.op.fn.data != "sort" or not self.element.is_float or self.element.is_complex:
             return x
         bits = DTYPES[f"u{self.element.bits}"]

@@ -15,7 +15,7 @@ from ....dialects import kernel, loop
 from ....dialects.dims.analysis import expand_mods, linear_in, simplify
 from ....dialects.dims.dims import Dim, Sym, dim, iterator, iterators, minimum
 from ....dialects.dims.index_map import IndexMap, product, unravel
-from ....dialects.loop.tensor_map import places_of_map
+from ....dialects.loop.tensor_map import strides_of_map
 from ....dialects.matrix_units import Piece
 from ..body import buffer_info
 
@@ -29,7 +29,7 @@ MOST_POINTS = (1 << 31) - 1
 class TmaOperand:
     """An operand as tensor maps describe it: `iterators` of the nest are the dims of `index`, `own` is one of them.
 
-    `outer_places` are the elements before the first point, and from point to point along all dims but the last.
+    `outer_indices` are the elements before the first point, and from point to point along all dims but the last.
     """
 
     buffer: SSAValue
@@ -37,7 +37,7 @@ class TmaOperand:
     iterators: tuple[Sym, ...]
     own: Sym
     k: Sym
-    outer_places: tuple[Dim, ...]
+    outer_indices: tuple[Dim, ...]
 
     def copy(
         self, host: Block, fill: Block, piece: Piece, memory: SSAValue, slot: Dim, at: Mapping[Sym, Dim]
@@ -53,8 +53,8 @@ class TmaOperand:
         host.add_op(made)
         for panel in range(panels):
             first = {**at, self.own: at[self.own] + panel * beside}
-            place = [first[i] for i in self.iterators]
-            fill.add_op(loop.BulkCopyOp(made.result, place, memory, [slot, dim(panel)]))
+            index = [first[i] for i in self.iterators]
+            fill.add_op(loop.BulkCopyOp(made.result, index, memory, [slot, dim(panel)]))
 
 
 def match_tma(
@@ -77,10 +77,10 @@ def match_tma(
     if order[-1] != (k if along else own):
         return None
     # What the operand has the same elements for counts as 0.
-    places = {Sym(f"d{i}"): dim(0) for i in range(index.rank)} | {Sym(f"d{i}"): d for i, d in zip(order, iterators(5))}
-    exprs, guards = (tuple(e.substitute(places) for e in part) for part in (index.exprs, index.guards))
+    indices = {Sym(f"d{i}"): dim(0) for i in range(index.rank)} | {Sym(f"d{i}"): d for i, d in zip(order, iterators(5))}
+    exprs, guards = (tuple(e.substitute(indices) for e in part) for part in (index.exprs, index.guards))
     ordered = IndexMap(tuple(index.extents[i] for i in order), exprs, guards)
-    found = places_of_map(info, ordered)
+    found = strides_of_map(info, ordered)
     if found is None:
         return None
     symbols = tuple(Sym(f"d{i}") for i in order)
@@ -90,8 +90,8 @@ def match_tma(
 def _with_one(index: IndexMap, rows: Sequence[int]) -> IndexMap:
     """The map where the last of some iterators counts through all of them."""
     extents = [index.extents[i] for i in rows]
-    places = dict(zip((Sym(f"d{i}") for i in rows), unravel(iterator(rows[-1]), extents)))
-    exprs, guards = (tuple(e.substitute(places) for e in part) for part in (index.exprs, index.guards))
+    indices = dict(zip((Sym(f"d{i}") for i in rows), unravel(iterator(rows[-1]), extents)))
+    exprs, guards = (tuple(e.substitute(indices) for e in part) for part in (index.exprs, index.guards))
     counted = tuple(product(extents) if i == rows[-1] else e for i, e in enumerate(index.extents))
     return IndexMap(counted, exprs, guards)
 

@@ -74,10 +74,10 @@ def schedule_gpu_tiles(
     column = materialize_dim(context, body, number % along_tiles) * TILE
     row = materialize_dim(context, body, number // along_tiles % across_tiles) * TILE
     rest = unravel(number // (along_tiles * across_tiles), [g.extent for g in others])
-    places = [materialize_dim(context, body, p) for p in rest] if others else []
+    indices = [materialize_dim(context, body, p) for p in rest] if others else []
     tiles, size = _tiles(nest, turned, body)
 
-    tile = _Tile(context, nest, tiles, column, row, inner, across, others, places)
+    tile = _Tile(context, nest, tiles, column, row, inner, across, others, indices)
     within = minimum(inner.extent - column, across.extent - row) - (TILE - 1)
     if_positive(body, within, lambda b: tile.write(b, whole=True), lambda b: tile.write(b, whole=False))
     count = product([g.extent for g in others]) * along_tiles * across_tiles
@@ -86,7 +86,7 @@ def schedule_gpu_tiles(
 
 @dataclass(frozen=True)
 class _Tile:
-    """One tile, from `column` of the inner group and `row` of the one across on, at `places` of the others."""
+    """One tile, from `column` of the inner group and `row` of the one across on, at `indices` of the others."""
 
     context: ScheduleContext
     nest: kernel.GenericOp
@@ -96,7 +96,7 @@ class _Tile:
     inner: FusedAxis
     across: FusedAxis
     others: Sequence[FusedAxis]
-    places: Sequence[Dim]
+    indices: Sequence[Dim]
 
     def write(self, block: Block, whole: bool) -> None:
         """Its loads, a barrier, its stores; of one that is not `whole` only what is there."""
@@ -105,7 +105,7 @@ class _Tile:
         self._store(block, whole)
 
     def _point(self, along: Dim, beside: Dim) -> dict[Sym, Dim]:
-        return point_of([*self.others, self.inner, self.across], [*self.places, along, beside])
+        return point_of([*self.others, self.inner, self.across], [*self.indices, along, beside])
 
     def _load(self, block: Block, whole: bool) -> None:
         thread, copy, body = self.context.new_iv(), self.context.new_iv(), Block()

@@ -20,7 +20,7 @@ __all__ = ["schedule_eigh", "schedule_qr", "schedule_svd"]
 
 I64 = DTYPES["i64"]
 #: Of the number of an element of a row or column: the matrix and its index there.
-_Places = Callable[[Dim], tuple[SSAValue, list[Dim]]]
+_ElementIndices = Callable[[Dim], tuple[SSAValue, list[Dim]]]
 #: Sweeps over all pairs at most; ten are usual for matrices of some hundred rows, whatever their elements.
 SWEEPS = 40
 #: What an element must be, relative to what it is measured by, to be rotated away.
@@ -100,9 +100,9 @@ class _Qr(BatchedLinalg):
         """
         limits = np.finfo(self.part.numpy)
         least = float(limits.tiny / limits.eps)
-        places = [[dim(0)], [dim(1)]]
+        indices = [[dim(0)], [dim(1)]]
         total = self._squares(code, k, lambda c, x: x)
-        for at in places:
+        for at in indices:
             code.store(code.b.constant(1, self.part), self.units, at)
 
         def rescale(c: LoopBuilder) -> None:
@@ -110,12 +110,12 @@ class _Qr(BatchedLinalg):
                 k, self.rows, self.zero(c, self.part), lambda d, i, s: _larger(s, d.load(self.r, [i, k]))
             )
             first = c.b.select(largest < least, c.b.constant(1.0 / least, self.part), 1.0)
-            c.store(first, self.units, places[0])
-            c.store(c.b.select(largest.equals(0), 1.0, 1.0 / (largest * first)), self.units, places[1])
+            c.store(first, self.units, indices[0])
+            c.store(c.b.select(largest.equals(0), 1.0, 1.0 / (largest * first)), self.units, indices[1])
 
         usual = (total > least) & (total < float(limits.max))
         code.if_(usual, lambda c: None, rescale)
-        return [code.load(self.units, at) for at in places]
+        return [code.load(self.units, at) for at in indices]
 
     def _reflect(self, code: LoopBuilder, k: Dim, matrix: SSAValue, lower: Dim, upper: Dim) -> None:
         """Reflection `k` of columns ``lower <= j < upper``."""
@@ -173,7 +173,7 @@ class _Jacobi(BatchedLinalg):
         return b.cast(cosine, self.element), b.cast(cosine * tangent, self.element), phase
 
     def turn(
-        self, code: LoopBuilder, found: tuple[Value, Value, Value], length: Dim, p: _Places, q: _Places
+        self, code: LoopBuilder, found: tuple[Value, Value, Value], length: Dim, p: _ElementIndices, q: _ElementIndices
     ) -> None:  # fmt: skip
         """Two rows, or columns, rotated: ``p`` and ``q`` give the places of their elements."""
         with self.lanes(code, 0, length) as (c, i):

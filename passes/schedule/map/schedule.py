@@ -338,10 +338,10 @@ def _tiled_transpose(
     values = context.body(nest, point, body)
     if staged:
         held = BufferInfo(info.dtype, (dim(span), dim(length)), (dim(length), dim(1)))
-        stage, place = context.allocate(tile, held, "thread"), [iterators[cross] - band, iterators[-1] - start]
-        body.add_op(loop.StoreOp(values[0], stage, place))
+        stage, index = context.allocate(tile, held, "thread"), [iterators[cross] - band, iterators[-1] - start]
+        body.add_op(loop.StoreOp(values[0], stage, index))
         line = Block()
-        read = loop.LoadOp(stage, place)
+        read = loop.LoadOp(stage, index)
         line.add_op(read)
         context.store(nest, [read.result], point, line)
         tile.add_ops([in_tile(body, width, 1), in_tile(line, 1, context.costs.unroll_factor(0, 0))])

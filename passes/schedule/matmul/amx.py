@@ -121,8 +121,8 @@ class AmxMatmul:
             return
         extents = [self.nest.extents.data[i] for i in self.factors.batch]
         number, body = self.context.new_iv(), Block()
-        places = [materialize_dim(self.context, body, e) for e in unravel(number, extents)]
-        self.batch, self.alone = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}, True
+        indices = [materialize_dim(self.context, body, e) for e in unravel(number, extents)]
+        self.batch, self.alone = {Sym(f"d{i}"): index for i, index in zip(self.factors.batch, indices)}, True
         self._all(body)
         body.add_op(loop.YieldOp())
         work = self.context.costs.grain(self.left.extent * self.right.extent * maximum(1, self.k), PRODUCT)
@@ -190,26 +190,26 @@ class AmxMatmul:
         """A tile of each piece, whose step of K is `partial` or not; what begins at `start` beside K."""
         number, step, tile = at
 
-        def place(piece: Dim, *inside: Dim) -> list[Dim]:
+        def index(piece: Dim, *inside: Dim) -> list[Dim]:
             return [number, step, piece, tile, *inside]
 
         def staged(piece: Dim, *inside: Dim) -> list[Dim]:
             return [piece, *inside]
 
         fill = self._fill_elements if side.along else self._fill_words
-        fill(block, side, stage or tiles, staged if stage else place, step * self.unit.depth, start, partial)
+        fill(block, side, stage or tiles, staged if stage else index, step * self.unit.depth, start, partial)
         if stage is None:
             return
         # The word of row r and column c comes from row c and column r.
         piece, r, c, body = self.context.new_iv(), self.context.new_iv(), self.context.new_iv(), Block()
         word = loop.LoadOp(stage.words, staged(piece, c, r))
-        body.add_ops([word, loop.StoreOp(word.result, tiles.words, place(piece, r, c))])
+        body.add_ops([word, loop.StoreOp(word.result, tiles.words, index(piece, r, c))])
         columns = _block(_loop(c, dim(0), dim(TILE), body, vector=TILE))
         rows = _block(_loop(r, dim(0), dim(TILE), columns, unroll=TILE))
         block.add_op(_loop(piece, dim(0), dim(self.unit.pieces), rows))
 
     def _fill_elements(
-        self, block: Block, side: _Operand, tiles: _Tiles, place: _Place, k: Dim, start: Dim, partial: bool
+        self, block: Block, side: _Operand, tiles: _Tiles, index: _Place, k: Dim, start: Dim, partial: bool
     ) -> None:
         """Rows of elements that are neighbours along K, from `k` on."""
         depth = self.unit.depth
@@ -220,12 +220,12 @@ class AmxMatmul:
                 continue
             body = Block()
             for piece, value in enumerate(self._pieces(body, side, start + r, k + along, beyond)):
-                body.add_op(loop.StoreOp(value.ref, tiles.elements, place(dim(piece), r, along)))
+                body.add_op(loop.StoreOp(value.ref, tiles.elements, index(dim(piece), r, along)))
             rows.add_op(_loop(along, lower, upper, body, vector=1 if beyond else depth))
         block.add_op(_loop(r, dim(0), minimum(TILE, side.extent - start), rows))
 
     def _fill_words(
-        self, block: Block, side: _Operand, tiles: _Tiles, place: _Place, k: Dim, start: Dim, partial: bool
+        self, block: Block, side: _Operand, tiles: _Tiles, index: _Place, k: Dim, start: Dim, partial: bool
     ) -> None:
         """Rows of words: of neighbours beside K, each with its next one along K, from `k` on."""
         number = self.context.new_iv()
@@ -239,7 +239,7 @@ class AmxMatmul:
                 self._pieces(body, side, start + j, k + number * 2 + i, beyond=i >= there) for i in range(2)
             )  # fmt: skip
             for piece, (even, odd) in enumerate(zip(low, high, strict=True)):
-                body.add_op(loop.StoreOp(_word(even, odd).ref, tiles.words, place(dim(piece), number, j)))
+                body.add_op(loop.StoreOp(_word(even, odd).ref, tiles.words, index(dim(piece), number, j)))
             columns = _loop(j, dim(0), minimum(TILE, side.extent - start), body, vector=TILE)
             block.add_op(_loop(number, lower, upper, _block(columns)))
 
@@ -320,9 +320,9 @@ class AmxMatmul:
         enough = (dim(wanted) + (groups - 1)) // groups
         return materialize_dim(self.context, block, maximum(1, minimum(rows, maximum(blocks, enough)))), groups
 
-    def _finish(self, block: Block, sums: SSAValue, place: tuple[Dim, Dim], first: Dim, start: Dim, end: Dim) -> None:
+    def _finish(self, block: Block, sums: SSAValue, index: tuple[Dim, Dim], first: Dim, start: Dim, end: Dim) -> None:
         """The results of a fold, row by row: those from `start` to `end`."""
-        row, column = (place[0] + first) * self.left.size, place[1] * self.right.size
+        row, column = (index[0] + first) * self.left.size, index[1] * self.right.size
         r, j, body = self.context.new_iv(), self.context.new_iv(), Block()
         total = loop.LoadOp(sums, [r, j])
         body.add_op(total)

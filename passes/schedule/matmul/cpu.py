@@ -88,10 +88,10 @@ class CpuMatmul(PackedOperands):
         """What `write` adds for a matrix of a stack, for all of them: threads share these."""
         extents = [self.nest.extents.data[i] for i in self.factors.batch]
         number, body = self.context.new_iv(), Block()
-        places = (
+        indices = (
             [materialize_dim(self.context, body, e) for e in unravel(number, extents)] if len(extents) > 1 else [number]
         )
-        self.batch, self.alone = {Sym(f"d{i}"): place for i, place in zip(self.factors.batch, places)}, True
+        self.batch, self.alone = {Sym(f"d{i}"): index for i, index in zip(self.factors.batch, indices)}, True
         write(body)
         body.add_op(loop.YieldOp())
         work = self.context.grain(self.m * self.n * maximum(1, self.k), self.nest)
@@ -324,16 +324,16 @@ class CpuMatmul(PackedOperands):
             left = ready.of(number - blocks[0], start // self.rows)
         elif not self._contiguous_along_k(0):
             left = self._pack_left(deep, start, height, number)
-        places = (number - blocks[0], panel, j)
+        indices = (number - blocks[0], panel, j)
         loops = [(tile, dim(0), tiles), (panel, *panels)]
         if packed is None:
-            packed, places = self._pack_own(deep, number, panels), (dim(0), panel - panels[0], j)
+            packed, indices = self._pack_own(deep, number, panels), (dim(0), panel - panels[0], j)
             loops.reverse()
         body = Block()
         if sums is not None:
             # Fetched while the tile is computed: a chain is too long for the processor to look beyond its end.
             body.add_op(loop.PrefetchOp(sums, self._sum_index(row, column, sums)))
-        total = self._chain(body, left, packed, (tile, r, row), places, number)
+        total = self._chain(body, left, packed, (tile, r, row), indices, number)
         if sums is None:
             self.context.epilogue(self.nest, [total], self._point(row, column, dim(0)), body)
         else:
@@ -388,7 +388,7 @@ class CpuMatmul(PackedOperands):
             point = self._point(i, dim(0), number * self.depth + kk)
             a = self.context.operand_value(self.nest, self.factors.values[0], point, body)
         else:
-            stored = loop.LoadOp(left.memory, left.place(tile, r, kk))
+            stored = loop.LoadOp(left.memory, left.index(tile, r, kk))
             body.add_op(stored)
             a = stored.result
         right = loop.LoadOp(packed, [column[0], column[1], kk, column[2]])
@@ -446,7 +446,7 @@ class CpuMatmul(PackedOperands):
         block.add_op(loop.ForOp(str(once), self.k, 1, rows))
 
 
-def split_range(context: ScheduleContext, block: Block, count: Dim, place: Dim, parts: Dim) -> tuple[Dim, Dim]:
+def split_range(context: ScheduleContext, block: Block, count: Dim, index: Dim, parts: Dim) -> tuple[Dim, Dim]:
     """The first of `count` things that belong to one of so many parts, which differ by one at most, and the end."""
-    first = materialize_dim(context, block, place * count // parts)
-    return first, materialize_dim(context, block, (place * count + count) // parts)
+    first = materialize_dim(context, block, index * count // parts)
+    return first, materialize_dim(context, block, (index * count + count) // parts)

@@ -23,7 +23,7 @@ class PackedLhs:
     first: Dim = field(default_factory=lambda: dim(0))
     across: bool = False
 
-    def place(self, tile: Dim, row: Dim, k: Dim) -> list[Dim]:
+    def index(self, tile: Dim, row: Dim, k: Dim) -> list[Dim]:
         """The indices of an element: tile, row of it, place in a block of K."""
         return [*self.before, self.first + tile, *((k, row) if self.across else (row, k))]
 

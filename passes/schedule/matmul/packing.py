@@ -27,7 +27,7 @@ from .register_tile import register_tile
 
 __all__ = ["PackedOperands"]
 
-#: Units of work of an element of the right operand that is packed, which is read in pieces of some lines.
+#: Units of work of an element of the right operand that is packed, which is read some lines at a time.
 PACK_COST = 4
 #: So many panels are packed side by side, a quarter where there are few: threads have something to share.
 PANELS_PACKED = 16
@@ -153,16 +153,16 @@ class PackedOperands:
         return packed
 
     def _pack_panels(
-        self, block: Block, packed: SSAValue, place: tuple[Dim, Dim], number: Dim, panels: tuple[Dim, Dim]
+        self, block: Block, packed: SSAValue, offset: tuple[Dim, Dim], number: Dim, panels: tuple[Dim, Dim]
     ) -> None:
         """``packed[at, p - origin, kk, j] = right[p * panel + j, number * depth + kk]`` for `panels`, first to last.
 
-        Several panels at once, so that a row of the right operand is read in pieces of more than a cache line.  Where
+        Several panels at once, so that a row of the right operand is read more than a cache line at a time.  Where
         it is contiguous along K instead, as many places of K side by side as lanes, to be transposed in registers.
-        `place` is `at` and `origin`.
+        `offset` is `at` and `origin`.
         """
         panel, kk, j = (self.context.new_iv() for _ in range(3))
-        body, (at, origin) = Block(), place
+        body, (at, origin) = Block(), offset
         point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
         value = self.context.operand_value(self.nest, self.factors.values[1], point, body)
         body.add_ops([loop.StoreOp(value, packed, [at, panel - origin, kk, j]), loop.YieldOp()])
@@ -208,13 +208,13 @@ class PackedOperands:
         """
         if self._computed_along(self.nest.n_parallel):
             return self.k
-        k, number, place = Sym(f"d{self.nest.n_parallel}"), self.context.new_iv(), self.context.new_iv()
+        k, number, offset = Sym(f"d{self.nest.n_parallel}"), self.context.new_iv(), self.context.new_iv()
         for argument, value, index in zip(self.nest.body.block.args, self.nest.ins, self.nest.maps_in()):
             if argument is not self.factors.values[0]:
                 continue
             for extent in dict.fromkeys(d for e in index.exprs for d in divisors(e, k)):
-                split = {k: number * extent + place}
-                along = _extents({place: extent})
+                split = {k: number * extent + offset}
+                along = _extents({offset: extent})
                 exprs = [simplify(e.substitute(split), along) for e in index.exprs]
                 access = linear_in(simplify(expand_mods(buffer_info(value).address(exprs)), along), along)
                 if access is not None and access[0].get(*along) is dim(1):
@@ -268,19 +268,19 @@ class PackedOperands:
 
     def _pack_runs(self, block: Block, packed: PackedLhs, start: Dim, height: Dim, number: Dim, extent: Dim) -> None:
         """``packed[t, r, kk] = left[start + t * rows + r, number * depth + kk]``, by runs of `extent` along K."""
-        row, run, place = (self.context.new_iv() for _ in range(3))
+        row, run, offset = (self.context.new_iv() for _ in range(3))
         first, last = number * self.depth, minimum(self.k, number * self.depth + self.depth)
         body = Block()
-        self.context.extents = _extents({place: extent})
-        point = self._point(start + row, dim(0), run * extent + place)
+        self.context.extents = _extents({offset: extent})
+        point = self._point(start + row, dim(0), run * extent + offset)
         value = self.context.operand_value(self.nest, self.factors.values[0], point, body)
         self.context.extents = {}
-        at = packed.place(row // self.rows, row % self.rows, run * extent + place - first)
+        at = packed.index(row // self.rows, row % self.rows, run * extent + offset - first)
         body.add_ops([loop.StoreOp(value, packed.memory, at), loop.YieldOp()])
         low, high = maximum(0, first - run * extent), minimum(extent, last - run * extent)
         runs = Block()
         copies = self.context.costs.unroll_factor(1, 1)
-        runs.add_ops([loop.ForOp(str(place), low, high, body, vector=self.width, unroll=copies), loop.YieldOp()])
+        runs.add_ops([loop.ForOp(str(offset), low, high, body, vector=self.width, unroll=copies), loop.YieldOp()])
         # The runs that have an element of the block.
         below, above = first // maximum(1, extent), (last + (extent - 1)) // maximum(1, extent)
         rows = Block()
@@ -297,18 +297,18 @@ class PackedOperands:
         """
         run, tiles = self.context.new_iv(), (height + (self.rows - 1)) // self.rows
         depth = minimum(self.k - number * self.depth, self.depth)
-        places, inner = (run, minimum(depth, run + L1_WAYS)), Block()
+        offsets, inner = (run, minimum(depth, run + L1_WAYS)), Block()
         if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
             whole = dim(0)
             if self._contiguous(0, self.factors.left):
                 whole = materialize_dim(self.context, block, height // self.rows)
-                inner.add_op(self._tiles_across(packed, start, number, (dim(0), whole), places, None))
-            inner.add_op(self._tiles_across(packed, start, number, (whole, tiles), places, height))
+                inner.add_op(self._tiles_across(packed, start, number, (dim(0), whole), offsets, None))
+            inner.add_op(self._tiles_across(packed, start, number, (whole, tiles), offsets, height))
         else:
             tile, kk, r = (self.context.new_iv() for _ in range(3))
             body = self._element_across(packed, start, number, tile, kk, r)
             rows = loop.ForOp(str(r), 0, minimum(height - tile * self.rows, self.rows), body, unroll=self.rows)
-            along = loop.ForOp(str(kk), *places, Block([rows, loop.YieldOp()]))
+            along = loop.ForOp(str(kk), *offsets, Block([rows, loop.YieldOp()]))
             inner.add_op(loop.ForOp(str(tile), 0, tiles, Block([along, loop.YieldOp()])))
         inner.add_op(loop.YieldOp())
         block.add_op(loop.ForOp(str(run), 0, depth, inner, step=L1_WAYS))
@@ -319,7 +319,7 @@ class PackedOperands:
         start: Dim,
         number: Dim,
         tiles: tuple[Dim, Dim],
-        places: tuple[Dim, Dim],
+        offsets: tuple[Dim, Dim],
         height: Dim | None,
     ) -> Operation:
         """Loops that copy some tiles by vectors across rows: of `height` rows in all, or whole ones (None)."""
@@ -331,7 +331,7 @@ class PackedOperands:
             body = self._element_across(packed, start, number, tile, kk, r)
             across.add_op(loop.ForOp(str(r), first, minimum(present, first + lanes), body, vector=lanes))
         across.add_op(loop.YieldOp())
-        along = loop.ForOp(str(kk), *places, across, unroll=L1_WAYS if height is None else 1)
+        along = loop.ForOp(str(kk), *offsets, across, unroll=L1_WAYS if height is None else 1)
         return loop.ForOp(str(tile), *tiles, Block([along, loop.YieldOp()]))
 
     def _element_across(self, packed: PackedLhs, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim) -> Block:
@@ -339,7 +339,7 @@ class PackedOperands:
         body = Block()
         point = self._point(start + tile * self.rows + r, dim(0), number * self.depth + kk)
         value = self.context.operand_value(self.nest, self.factors.values[0], point, body)
-        body.add_ops([loop.StoreOp(value, packed.memory, packed.place(tile, r, kk)), loop.YieldOp()])
+        body.add_ops([loop.StoreOp(value, packed.memory, packed.index(tile, r, kk)), loop.YieldOp()])
         return body
 
 

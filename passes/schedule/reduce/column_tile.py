@@ -44,7 +44,7 @@ class ColumnTile:
         block: Block,
         elements: tuple[Dim, Dim],
         partials: Sequence[SSAValue],
-        place: Sequence[Dim],
+        index: Sequence[Dim],
         unroll: int,
     ) -> None:
         """Fold the elements from one to another into `partials` at a place, which have the results so far."""
@@ -53,13 +53,13 @@ class ColumnTile:
 
         def sweeps(lower: Dim, upper: Dim, count: int) -> loop.ForOp:
             body = Block()
-            accumulators = unrolled_reduce(context, nest, body, self.point, row, count, _load(body, partials, place))
-            _store(body, accumulators, partials, place)
+            accumulators = unrolled_reduce(context, nest, body, self.point, row, count, _load(body, partials, index))
+            _store(body, accumulators, partials, index)
             steps = Block([self.across(body, unroll), loop.YieldOp()])
             return loop.ForOp(str(row), lower, upper, steps, step=count)
 
         start = Block()
-        _store(start, context.identity(nest, start), partials, place)
+        _store(start, context.identity(nest, start), partials, index)
         whole = first + (last - first) // rows * rows
         block.add_ops([self.across(start, unroll), sweeps(first, whole, rows), sweeps(whole, last, 1)])
 
@@ -135,11 +135,11 @@ def _bit_reverse(number: Dim, count: int) -> Dim:
     return sum((number // (1 << bit) % 2 * (count >> (bit + 1)) for bit in range(bits)), dim(0))
 
 
-def _load(block: Block, buffers: Sequence[SSAValue], place: Sequence[Dim]) -> list[SSAValue]:
-    loads = [loop.LoadOp(buffer, place) for buffer in buffers]
+def _load(block: Block, buffers: Sequence[SSAValue], index: Sequence[Dim]) -> list[SSAValue]:
+    loads = [loop.LoadOp(buffer, index) for buffer in buffers]
     block.add_ops(loads)
     return [load.result for load in loads]
 
 
-def _store(block: Block, values: Sequence[SSAValue], buffers: Sequence[SSAValue], place: Sequence[Dim]) -> None:
-    block.add_ops([loop.StoreOp(value, buffer, place) for value, buffer in zip(values, buffers)])
+def _store(block: Block, values: Sequence[SSAValue], buffers: Sequence[SSAValue], index: Sequence[Dim]) -> None:
+    block.add_ops([loop.StoreOp(value, buffer, index) for value, buffer in zip(values, buffers)])

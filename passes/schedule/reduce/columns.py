@@ -74,8 +74,8 @@ class ColumnReduction:
         def store(values: list[SSAValue], inner: Block) -> None:
             if done_at_once:
                 return context.epilogue(nest, values, point, inner)
-            place = [*iterators, number]
-            return inner.add_ops([loop.StoreOp(value, buffer, place) for value, buffer in zip(values, partials)])
+            index = [*iterators, number]
+            return inner.add_ops([loop.StoreOp(value, buffer, index) for value, buffer in zip(values, partials)])
 
         tile, unroll = self._band(iterators, start, side, most)
         elements, task = (number * size, minimum(extent, number * size + size)), Block()

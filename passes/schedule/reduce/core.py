@@ -161,14 +161,14 @@ def combine_partials(
     nest: kernel.GenericOp,
     block: Block,
     partials: Sequence[SSAValue],
-    place: Sequence[Dim],
+    index: Sequence[Dim],
     count: Dim,
     cooperative: bool = False,
 ) -> list[SSAValue]:
     """The values of an order's blocks, along the last dim of ``partials[place]``, combined as the order says."""
     position = context.new_iv()
     gather = Block()
-    loads = [loop.LoadOp(buffer, [*place, position]) for buffer in partials]
+    loads = [loop.LoadOp(buffer, [*index, position]) for buffer in partials]
     gather.add_ops([*loads, loop.YieldOp(*[load.result for load in loads])])
     order = order_of(nest)
     assert nest.identity is not None
@@ -234,12 +234,12 @@ def reduce_segment_block(
     width = lanes.width(max(kind.part.bytes * 8 for kind in kinds))
     unroll = lanes.unroll or context.unroll_factor(nest, {runs.symbol})
 
-    def copy(place: Dim, at: Dim, first: Dim, end: Dim) -> list[loop.ForOp]:
+    def copy(index: Dim, at: Dim, first: Dim, end: Dim) -> list[loop.ForOp]:
         body = Block()
         values = context.body(nest, {**point, runs.symbol: at}, body)
         body.add_ops([loop.StoreOp(value, stage, [at - lower]) for value, stage in zip(values, stages)])
         body.add_op(loop.YieldOp())
-        return [loop.ForOp(str(place), first, end, body, vector=width, unroll=unroll)]
+        return [loop.ForOp(str(index), first, end, body, vector=width, unroll=unroll)]
 
     block.add_op(runs.loops(context, point, lower, upper, copy))
     position, loads = context.new_iv(), Block()

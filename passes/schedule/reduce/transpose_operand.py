@@ -66,9 +66,9 @@ class TransposedOperand:
         accumulators = [a.type for a in list(merge.args)[: len(partials)]]
         finish = Block(arg_types=accumulators)
         finish.add_op(kernel.YieldOp(*finish.args))
-        place = IndexMap(extents, (row * (self.columns // size) + number,))
+        out_map = IndexMap(extents, (row * (self.columns // size) + number,))
         return kernel.GenericOp(
-            nest.ins, partials, extents, maps, [place] * len(partials), nest.body.clone().detach_block(0), [],
+            nest.ins, partials, extents, maps, [out_map] * len(partials), nest.body.clone().detach_block(0), [],
             parallel=2, combiner=merge, epilogue=finish, order=nest.order.data, identity=list(nest.identity.data),
         )  # fmt: skip
 

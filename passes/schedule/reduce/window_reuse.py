@@ -43,11 +43,11 @@ class _Read:
     row: int
     step: int
     varies: bool
-    place: Hashable
+    element: Hashable
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Element:
     """An element that rows read: whether it moves across vectors, the steps that read it, and how often they do."""
 
     varies: bool
@@ -77,10 +77,10 @@ def choose_window_reuse(
     reads: dict[WindowReuse, float] = {}
     seen = _reads(nest, steps, row, column, min(ROWS[-1], most))
     for rows in ROWS:
-        places = _places([read for read in seen if read.row < rows])
+        elements = _elements([read for read in seen if read.row < rows])
         for vectors in range(1, min(widest, most // rows) + 1):
-            if _held(places, vectors) + rows * vectors * accumulators < registers:
-                reads[WindowReuse(rows, vectors)] = sum(p.reads(vectors) for p in places) / (rows * vectors)
+            if _held(elements, vectors) + rows * vectors * accumulators < registers:
+                reads[WindowReuse(rows, vectors)] = sum(p.reads(vectors) for p in elements) / (rows * vectors)
 
     def cycles(overlap: WindowReuse) -> float:
         """Of a vector; while folds wait for one another, those of the next tile begin."""
@@ -107,21 +107,21 @@ def _reduced_iterator(nest: kernel.GenericOp) -> Sym:
     return Sym(f"d{nest.n_parallel}")
 
 
-def _held(places: Sequence[_Place], vectors: int) -> int:
+def _held(elements: Sequence[_Element], vectors: int) -> int:
     """The most elements that registers hold at once."""
     changes: Counter[int] = Counter()
-    for place in places:
-        if place.is_kept(vectors):
-            changes[place.first] += place.reads(vectors)
-            changes[place.last + 1] -= place.reads(vectors)
+    for element in elements:
+        if element.is_kept(vectors):
+            changes[element.first] += element.reads(vectors)
+            changes[element.last + 1] -= element.reads(vectors)
     return max(accumulate(changes[step] for step in sorted(changes)), default=0)
 
 
-def _places(reads: Sequence[_Read]) -> list[_Place]:
-    found: dict[Hashable, _Place] = {}
+def _elements(reads: Sequence[_Read]) -> list[_Element]:
+    found: dict[Hashable, _Element] = {}
     for read in reads:
-        step, known = read.step, found.get(read.place, _Place(read.varies, read.step, read.step, 0))
-        found[read.place] = _Place(read.varies, min(known.first, step), max(known.last, step), known.times + 1)
+        step, known = read.step, found.get(read.element, _Element(read.varies, read.step, read.step, 0))
+        found[read.element] = _Element(read.varies, min(known.first, step), max(known.last, step), known.times + 1)
     return list(found.values())
 
 
@@ -135,6 +135,6 @@ def _reads(nest: kernel.GenericOp, steps: int, row: Sym, column: Sym, rows: int)
         for step in range(steps):
             here = [e.substitute({_reduced_iterator(nest): dim(step)}) for e in exprs]
             for number in range(rows):
-                place = (value, *(e.substitute({row: sym(row.name) + number}) for e in here))
-                found.append(_Read(number, step, varies, place))
+                element = (value, *(e.substitute({row: sym(row.name) + number}) for e in here))
+                found.append(_Read(number, step, varies, element))
     return found

@@ -102,8 +102,8 @@ class _Panels:
         around = kernel.RowGroupOp(self.shared, Block([*nests, kernel.YieldOp()]), [])
         row, body = self.context.new_iv(), Block()
         left = self.first.factors.left
-        places = unravel(row, self._extents(left))
-        done = self.first.batch | {Sym(f"d{i}"): materialize_dim(self.context, body, p) for i, p in zip(left, places)}
+        indices = unravel(row, self._extents(left))
+        done = self.first.batch | {Sym(f"d{i}"): materialize_dim(self.context, body, p) for i, p in zip(left, indices)}
         for nest in around.nests:
             self.write_nest(nest, body, dict(done))
         body.add_op(loop.YieldOp())

@@ -63,7 +63,7 @@ def schedule_column_tiles(
     done = {Sym(f"d{i}"): it for i, it in enumerate([*iterators, first])}
     tile = tile_columns(context, nests)
     end = materialize_dim(context, task, minimum(rows, start + share))
-    _write_band(context, nests, body, lanes, done, minimum(end, first + tile), tile)
+    _write_tile(context, nests, body, lanes, done, minimum(end, first + tile), tile)
     body.add_op(loop.YieldOp())
     task.add_op(loop.ForOp(str(first), start, end, body, step=tile))
     work = dim(0)
@@ -88,7 +88,7 @@ def _share(context: ScheduleContext, block: Block, extents: Sequence[Dim]) -> Di
     return materialize_dim(context, block, (maximum(0, own - 1) // pieces + 1) * line)
 
 
-def _write_band(
+def _write_tile(
     context: ScheduleContext,
     nests: Sequence[kernel.GenericOp],
     block: Block,
@@ -105,7 +105,7 @@ def _write_band(
     context.fused_maps = fusable_maps(nests, shared, context.costs) if context.fuse_maps else {}
     fused_into_reductions = {*context.fused_maps.values()}
     for nest in nests:
-        _place_in_band(nest, private, last, start)
+        _index_in_tile(nest, private, last, start)
     for nest in nests:
         if nest in fused_into_reductions:
             continue
@@ -148,13 +148,13 @@ def _expand_row_buffers(
     return made
 
 
-def _place_in_band(nest: kernel.GenericOp, private: dict[SSAValue, SSAValue], last: Sym, start: Dim) -> None:
+def _index_in_tile(nest: kernel.GenericOp, private: dict[SSAValue, SSAValue], last: Sym, start: Dim) -> None:
     """Make a nest use the widened memory: the row's place in the band is a further index."""
-    place = sym(last.name) - start
+    row_in_tile = sym(last.name) - start
 
     def fit(index: IndexMap, value: SSAValue) -> MapAttr:
         if value in private:
-            index = replace(index, exprs=(*index.exprs, place))
+            index = replace(index, exprs=(*index.exprs, row_in_tile))
         return map_attr(index)
 
     maps = [fit(m, v) for m, v in zip(nest.maps_in(), nest.ins)]

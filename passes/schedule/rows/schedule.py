@@ -147,13 +147,13 @@ def _stage_transposed(
 
 
 def _read_panels(
-    nest: kernel.GenericOp, panels: dict[SSAValue, SSAValue], crossing: dict[SSAValue, RowAccess], place: Dim
+    nest: kernel.GenericOp, panels: dict[SSAValue, SSAValue], crossing: dict[SSAValue, RowAccess], index: Dim
 ) -> None:
     """Make a nest read the copies, at a row's place in them."""
     maps = list(nest.in_maps.data)
     for number, value in enumerate(nest.ins):
         if value in panels:
             ((along, _),) = crossing[value].extents
-            maps[number] = map_attr(IndexMap(nest.extents.data, (place, sym(along.name))))
+            maps[number] = map_attr(IndexMap(nest.extents.data, (index, sym(along.name))))
     nest.attributes["in_maps"] = ArrayAttr(maps)
     nest.operands = [panels.get(v, v) for v in nest.ins] + list(nest.outs)

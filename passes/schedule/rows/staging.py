@@ -130,13 +130,13 @@ def crossing_values(runs: Sequence[Sequence[kernel.GenericOp]]) -> list[SSAValue
 
 
 def redirect_operands(
-    nest: kernel.GenericOp, memory: Mapping[SSAValue, SSAValue], place: Sequence[Dim]
+    nest: kernel.GenericOp, memory: Mapping[SSAValue, SSAValue], index: Sequence[Dim]
 ) -> kernel.GenericOp:
-    """A copy of a nest of a row that has some of its operands in other memory, from the index `place` on."""
+    """A copy of a nest of a row that has some of its operands in other memory, from the index `index` on."""
     copy = nest.clone()
     for name, operands, maps in (("in_maps", nest.ins, nest.maps_in()), ("out_maps", nest.outs, nest.maps_out())):
         wider = [
-            replace(m, exprs=(*place, *m.exprs)) if v in memory else m for v, m in zip(operands, maps, strict=True)
+            replace(m, exprs=(*index, *m.exprs)) if v in memory else m for v, m in zip(operands, maps, strict=True)
         ]
         copy.attributes[name] = ArrayAttr([map_attr(m) for m in wider])
     for number, value in enumerate(nest.operands):

@@ -135,34 +135,34 @@ class _Band:
         """
         context, nest, (chain, _, latest) = self.context, self.nest, memory
         assert nest.order is not None
-        places = [first + number for number in range(nest.order.data.lanes)]
+        indices = [first + number for number in range(nest.order.data.lanes)]
 
-        def at(place: Dim, write: Callable[[Point], None]) -> None:
-            context.store_guards = () if last is None else (last - 1 - place,)
-            write(self._at(place))
+        def at(index: Dim, write: Callable[[Point], None]) -> None:
+            context.store_guards = () if last is None else (last - 1 - index,)
+            write(self._at(index))
             context.store_guards = ()
 
         elements: list[list[SSAValue]] = []
-        for place in places:
-            at(place, lambda here: elements.append(context.body(nest, here, body)))
+        for index in indices:
+            at(index, lambda here: elements.append(context.body(nest, here, body)))
         neutral, step = context.identity(nest, body), 1
-        while step < len(places):
+        while step < len(indices):
             older = [neutral] * step + elements[:-step]
             elements = [context.combine(nest, [*x, *y], body) for x, y in zip(older, elements)]
             step *= 2
         runs, accumulators, shown = (self._load(body, buffers) for buffers in memory)
-        for place, local in zip(places, elements):
+        for index, local in zip(indices, elements):
             inside = context.combine(nest, [*runs, *local], body)
             newer = context.combine(nest, [*accumulators, *inside], body)
             values, shown = shown if is_exclusive(nest) else newer, newer
-            at(place, lambda here, values=values: context.epilogue(nest, values, here, body))
+            at(index, lambda here, values=values: context.epilogue(nest, values, here, body))
         if last is None:
             self._store(body, context.combine(nest, [*runs, *elements[-1]], body), chain)
             self._store(body, shown, latest)
 
-    def _at(self, place: Dim) -> dict[Sym, Dim]:
+    def _at(self, index: Dim) -> dict[Sym, Dim]:
         """The nest's iterators at a place of the axis."""
-        return {**self.point, Sym(f"d{self.nest.n_parallel}"): place}
+        return {**self.point, Sym(f"d{self.nest.n_parallel}"): index}
 
     def _accumulators(self, block: Block) -> list[SSAValue]:
         side = dim(self.results[2])
@@ -175,8 +175,8 @@ class _Band:
         return [load.result for load in loads]
 
     def _store(self, block: Block, values: Sequence[SSAValue], buffers: Sequence[SSAValue]) -> None:
-        place = [self.column - self.results[0]]
-        block.add_ops([loop.StoreOp(value, buffer, place) for value, buffer in zip(values, buffers)])
+        index = [self.column - self.results[0]]
+        block.add_ops([loop.StoreOp(value, buffer, index) for value, buffer in zip(values, buffers)])
 
     def _across(self, body: Block) -> loop.ForOp:
         """A loop across the band."""

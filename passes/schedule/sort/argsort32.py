@@ -15,7 +15,7 @@ from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
-from .base import Place
+from .base import ElementIndex
 from .key_range import KeyRange
 from .keys import LEAST_BITS, Key, keys_of
 from .mergesort import NetworkMergeSort
@@ -39,20 +39,20 @@ class PackedArgsort(NetworkMergeSort):
         self.part = key
         return Key(64, I64, key.make)
 
-    def key_at(self, code: LoopBuilder, place: Place, i: Dim, scale: KeyRange | None = None) -> Value:
+    def key_at(self, code: LoopBuilder, index: ElementIndex, i: Dim, scale: KeyRange | None = None) -> Value:
         b, part = code.b, self.part
-        key = b.cast(part.make(b, code.load(self.x, place(i))), U64) << POSITION_BITS
+        key = b.cast(part.make(b, code.load(self.x, index(i))), U64) << POSITION_BITS
         return b.bitcast(key ^ (1 << 63), I64) | b.index(i)
 
-    def put(self, code: LoopBuilder, key: Value, place: Place, i: Dim, scale: KeyRange | None = None) -> None:
-        self.put_position(code, key & (1 << POSITION_BITS) - 1, place, i)
+    def put(self, code: LoopBuilder, key: Value, index: ElementIndex, i: Dim, scale: KeyRange | None = None) -> None:
+        self.put_position(code, key & (1 << POSITION_BITS) - 1, index, i)
 
-    def put_position(self, code: LoopBuilder, position: Value, place: Place, i: Dim) -> None:
+    def put_position(self, code: LoopBuilder, position: Value, index: ElementIndex, i: Dim) -> None:
         """What the results have of the element at a position."""
         *values, positions = self.op.outs
-        code.store(position, positions, place(i))
+        code.store(position, positions, index(i))
         for out in values:
-            code.store(code.load(self.x, place(code.bind(position))), out, place(i))
+            code.store(code.load(self.x, index(code.bind(position))), out, index(i))
 
     def try_emit(self, block: Block, write: Callable[[Block], None]) -> None:
         """Rows of more elements than positions can tell apart go by digits."""

@@ -22,7 +22,7 @@ from ....dialects.types import DTYPES, DType
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .argsort32 import PackedArgsort
-from .base import Place
+from .base import ElementIndex
 from .heapsort import heapsort
 from .key_range import BITS, NUMBERS, RANGE, KeyRange, both_ranges
 from .keys import Key, keys_of
@@ -45,14 +45,14 @@ class PackedArgsort64(PackedArgsort):
         """One without numbers yet, of all threads or of each; `cell` has room for a number."""
         return KeyRange(self.allocate(code, I64, NUMBERS, shared=shared), exponent(code, cell, self.n))
 
-    def key_at(self, code: LoopBuilder, place: Place, i: Dim, scale: KeyRange | None = None) -> Value:
+    def key_at(self, code: LoopBuilder, index: ElementIndex, i: Dim, scale: KeyRange | None = None) -> Value:
         """The key of an element; by a scale its number."""
-        key = self.part.make(code.b, code.load(self.x, place(i)))
+        key = self.part.make(code.b, code.load(self.x, index(i)))
         return key if scale is None else scale.number(code, scale.high(code, key), code.b.index(i))
 
-    def put(self, code: LoopBuilder, key: Value, place: Place, i: Dim, scale: KeyRange | None = None) -> None:
+    def put(self, code: LoopBuilder, key: Value, index: ElementIndex, i: Dim, scale: KeyRange | None = None) -> None:
         assert scale is not None
-        self.put_position(code, scale.position(code, key), place, i)
+        self.put_position(code, scale.position(code, key), index, i)
 
     def range_of(
         self, code: LoopBuilder, keys: Callable[[LoopBuilder, Dim], Value], start: Dim, stop: Dim
@@ -92,13 +92,13 @@ class PackedArgsort64(PackedArgsort):
 
         return self.count(code, is_equal, start, code.materialize_dim(start + (stop - start) * scale.dropped_bits))
 
-    def equal_at(self, code: LoopBuilder, place: Place, i: Dim, j: Dim, scale: KeyRange) -> Value:
+    def equal_at(self, code: LoopBuilder, index: ElementIndex, i: Dim, j: Dim, scale: KeyRange) -> Value:
         """Whether numbers of two elements of the result have the same part of a key."""
-        x, y = (scale.high(code, self._key_of_result(code, place, at)) for at in (i, j))
+        x, y = (scale.high(code, self._key_of_result(code, index, at)) for at in (i, j))
         return x.equals(y)
 
     def order_equal(
-        self, code: LoopBuilder, place: Place, start: Dim, stop: Dim, cells: SSAValue, scale: KeyRange
+        self, code: LoopBuilder, index: ElementIndex, start: Dim, stop: Dim, cells: SSAValue, scale: KeyRange
     ) -> None:
         """Elements of the result whose numbers have the same part of a key, in order: such as begin from `start` to
         `stop`, and not before what the first one of `cells` says, which becomes where the last ones end.
@@ -116,38 +116,38 @@ class PackedArgsort64(PackedArgsort):
             def goes_on(d: LoopBuilder) -> Value:
                 end = d.load(cells, ends)
                 at = d.bind(d.b.minimum(end, d.b.index(self.n - 1)))
-                return (end < d.b.index(self.n)) & self.equal_at(d, place, first, at, scale)
+                return (end < d.b.index(self.n)) & self.equal_at(d, index, first, at, scale)
 
             def further(d: LoopBuilder) -> None:
                 at = d.bind(d.load(cells, ends))
-                before, here = (self._key_of_result(d, place, k) for k in (at - 1, at))
+                before, here = (self._key_of_result(d, index, k) for k in (at - 1, at))
                 d.store(d.load(cells, falls) | d.b.cast(here < before, I64), cells, falls)
                 d.store(d.b.index(at + 1), cells, ends)
 
             c.while_(goes_on, further)
             end = c.bind(c.load(cells, ends))
             falling = c.load(cells, falls) > 0
-            c.if_(falling, lambda d: self._order_run(d, place, first, end, cells, scale), lambda d: None)
+            c.if_(falling, lambda d: self._order_run(d, index, first, end, cells, scale), lambda d: None)
             c.store(c.b.index(end), cells, begins)
 
         code.while_(lambda c: c.load(cells, begins) < c.b.index(stop), run)
 
     def _order_run(
-        self, code: LoopBuilder, place: Place, first: Dim, end: Dim, cells: SSAValue, scale: KeyRange
+        self, code: LoopBuilder, index: ElementIndex, first: Dim, end: Dim, cells: SSAValue, scale: KeyRange
     ) -> None:
         """Elements whose numbers have the same part of a key, by numbers of what it lost."""
         positions = self.op.outs[-1]
         with code.for_(first, end) as (c, i):
-            low = scale.low(c, self._key_of_result(c, place, i))
-            c.store(scale.number(c, low, c.load(positions, place(i))), positions, place(i))
-        heapsort(code, positions, lambda i: place(first + i), code.materialize_dim(end - first), cells)
+            low = scale.low(c, self._key_of_result(c, index, i))
+            c.store(scale.number(c, low, c.load(positions, index(i))), positions, index(i))
+        heapsort(code, positions, lambda i: index(first + i), code.materialize_dim(end - first), cells)
         with code.for_(first, end) as (c, i):
-            self.put(c, c.load(positions, place(i)), place, i, scale)
+            self.put(c, c.load(positions, index(i)), index, i, scale)
 
-    def _key_of_result(self, code: LoopBuilder, place: Place, i: Dim) -> Value:
+    def _key_of_result(self, code: LoopBuilder, index: ElementIndex, i: Dim) -> Value:
         """The key of the element whose position the result has at `i`."""
-        at = code.bind(code.load(self.op.outs[-1], place(i)))
-        return self.part.make(code.b, code.load(self.x, place(at)))
+        at = code.bind(code.load(self.op.outs[-1], index(i)))
+        return self.part.make(code.b, code.load(self.x, index(at)))
 
 
 def wide_positions(element: DType, lanes: VectorConfig) -> bool:

@@ -20,11 +20,11 @@ from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .keys import Key
 
-__all__ = ["Place", "SortBase"]
+__all__ = ["ElementIndex", "SortBase"]
 
 I64 = DTYPES["i64"]
 #: The index, in the operand and in the results, of an element of one row.
-Place = Callable[[Dim], list[Dim]]
+ElementIndex = Callable[[Dim], list[Dim]]
 
 
 class SortBase:
@@ -46,13 +46,13 @@ class SortBase:
         info = BufferInfo(element, shape, packed_strides(shape))
         return self.context.allocate(code.block, info, "arena" if shared else "thread")
 
-    def place(self, row: Dim, i: Dim) -> list[Dim]:
+    def index(self, row: Dim, i: Dim) -> list[Dim]:
         """The index of element `i` of a row in the operand and in the results."""
         return [*unravel(row // self.inner, self.before), i, *unravel(row % self.inner, self.after)]
 
-    def places(self, row: Dim) -> Place:
+    def indices(self, row: Dim) -> ElementIndex:
         """The places of a row."""
-        return lambda i: self.place(row, i)
+        return lambda i: self.index(row, i)
 
     def width(self, element: DType) -> int:
         return self.lanes.width(element.part.bits)
@@ -87,7 +87,7 @@ class SortBase:
     def order_zeros(
         self,
         code: LoopBuilder,
-        place: Place,
+        index: ElementIndex,
         keys: Callable[[LoopBuilder, Dim], Value],
         counts: SSAValue,
         first: Dim,
@@ -102,9 +102,9 @@ class SortBase:
             return sum_ + c.load(counts, [first + number])
 
         signed = code.carried_loop(0, number, code.b.constant(0, I64), add)
-        code.if_(signed > 0, lambda c: self.rewrite_zeros(c, place, keys), lambda c: None)
+        code.if_(signed > 0, lambda c: self.rewrite_zeros(c, index, keys), lambda c: None)
 
-    def rewrite_zeros(self, code: LoopBuilder, place: Place, keys: Callable[[LoopBuilder, Dim], Value]) -> None:
+    def rewrite_zeros(self, code: LoopBuilder, index: ElementIndex, keys: Callable[[LoopBuilder, Dim], Value]) -> None:
         """Zeros of both signs, which are equal, as they stood in the operand."""
         (out,), (key,) = self.op.outs, self.keys
 
@@ -112,9 +112,9 @@ class SortBase:
             return count + c.b.cast(keys(c, i) < key.least_zero, I64)
 
         def put(c: LoopBuilder, i: Dim, at: Value) -> Value:
-            x = c.load(self.x, place(i))
+            x = c.load(self.x, index(i))
             zero = c.b.cast(x.equals(0), I64)
-            c.store(x, out, place(c.bind(at)), [c.bind(zero) - 1])
+            c.store(x, out, index(c.bind(at)), [c.bind(zero) - 1])
             return at + zero
 
         code.carried_loop(0, self.n, code.carried_loop(0, self.n, code.b.constant(0, I64), below), put)

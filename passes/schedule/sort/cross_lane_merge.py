@@ -77,8 +77,8 @@ class CrossLaneMerge:
     def _merged(self, code: LoopBuilder, x: Value, y: Value, column: Dim, level: int) -> tuple[Value, Value]:
         """The exchanges of all columns of two rows that mirror each other."""
 
-        def swapped(x: Value, y: Value, places: list[Callable[[int], int]]) -> tuple[Value, ...]:
-            return tuple(code.shuffle(x, y, column, [place(lane) for lane in range(self.width)]) for place in places)
+        def swapped(x: Value, y: Value, indices: list[Callable[[int], int]]) -> tuple[Value, ...]:
+            return tuple(code.shuffle(x, y, column, [index(lane) for lane in range(self.width)]) for index in indices)
 
         for bit in range(level, -1, -1):
             first, second = swapped(x, y, self._mirrored(bit) if bit == level else self._beside(bit))
@@ -111,10 +111,10 @@ class CrossLaneMerge:
         for bit in range(level, -1, -1):
             bits[bit], bits[-1] = bits[-1], bits[bit]
 
-        def place(wanted: int) -> int:
+        def index(wanted: int) -> int:
             return sum((wanted >> held & 1) << at for at, held in enumerate(bits))
 
-        return [place, lambda lane: place(self.width + lane)]
+        return [index, lambda lane: index(self.width + lane)]
 
     def _leave(self, code: LoopBuilder, to: Dim) -> None:
         """Columns one after another, a square at a time."""

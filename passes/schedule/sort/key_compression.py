@@ -15,7 +15,7 @@ from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
 from ..builder import LoopBuilder
 from .argsort64 import PackedArgsort64
-from .base import Place
+from .base import ElementIndex
 from .key_range import RANGE, KeyRange, both_ranges, no_range
 
 __all__ = ["ScaledRows"]
@@ -43,9 +43,9 @@ class ScaledRows:
             sort.allocate(code, I64, buckets, 2, shared=True),
         )
 
-    def measure(self, code: LoopBuilder, place: Place, start: Dim, stop: Dim, part: Dim) -> None:
+    def measure(self, code: LoopBuilder, index: ElementIndex, start: Dim, stop: Dim, part: Dim) -> None:
         """The range of a part of a row."""
-        found = self.sort.range_of(code, lambda c, i: self.sort.key_at(c, place, i), start, stop)
+        found = self.sort.range_of(code, lambda c, i: self.sort.key_at(c, index, i), start, stop)
         for k, number in enumerate(found):
             code.store(number, self.ranges, [part, dim(k)])
 
@@ -68,7 +68,7 @@ class ScaledRows:
         equal = self.sort.count_equal(code, lambda c, i: c.load(numbers, [i]), start, last, 1, scale)
         code.store(code.load(self.found, [bucket, dim(1)]) + equal, self.found, [bucket, dim(1)])
 
-    def finish(self, code: LoopBuilder, place: Place, first: Dim, buckets: Dim, cells: SSAValue) -> None:
+    def finish(self, code: LoopBuilder, index: ElementIndex, first: Dim, buckets: Dim, cells: SSAValue) -> None:
         """The order of what keys lost, of the row that has these buckets; `cells` has room for three numbers."""
         scale, n = self.scale.read(code), self.sort.n
 
@@ -80,10 +80,10 @@ class ScaledRows:
             stop = c.b.select(c.b.index(bucket + 1).equals(c.b.index(buckets)), c.b.index(n), c.b.index(behind))
             at = c.materialize_dim(maximum(1, minimum(start, n - 1)))
             equal = c.load(self.found, [first + bucket, dim(1)]) > 0
-            equal = equal | self.sort.equal_at(c, place, at - 1, at, scale)
+            equal = equal | self.sort.equal_at(c, index, at - 1, at, scale)
             c.if_(
                 equal,
-                lambda d: self.sort.order_equal(d, place, maximum(start - 1, 0), d.bind(stop), cells, scale),
+                lambda d: self.sort.order_equal(d, index, maximum(start - 1, 0), d.bind(stop), cells, scale),
                 lambda d: None,
             )
 

@@ -25,7 +25,7 @@ from ...cost.model import CostModel
 from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
-from .base import Place, SortBase
+from .base import ElementIndex, SortBase
 from .key_range import KeyRange
 from .keys import Key, as_number, from_ordered_key, to_ordered_key
 from .network import Grid, SortingNetwork, exponent, largest_value, power_of_two
@@ -99,14 +99,14 @@ class NetworkMergeSort(SortBase):
     def key_of(self, element: DType, lanes: VectorConfig) -> Key:
         return to_ordered_key(element, self.descending, lanes.vector_bits)
 
-    def key_at(self, code: LoopBuilder, place: Place, i: Dim, scale: KeyRange | None = None) -> Value:
+    def key_at(self, code: LoopBuilder, index: ElementIndex, i: Dim, scale: KeyRange | None = None) -> Value:
         """The key of an element of a row."""
-        return self.key.make(code.b, code.load(self.x, place(i)))
+        return self.key.make(code.b, code.load(self.x, index(i)))
 
-    def put(self, code: LoopBuilder, key: Value, place: Place, i: Dim, scale: KeyRange | None = None) -> None:
+    def put(self, code: LoopBuilder, key: Value, index: ElementIndex, i: Dim, scale: KeyRange | None = None) -> None:
         """An element of the results, which has this key."""
         assert self.key.element is not None
-        code.store(self.key.element(code.b, key), self.op.outs[0], place(i))
+        code.store(self.key.element(code.b, key), self.op.outs[0], index(i))
 
     def try_emit(self, block: Block, write: Callable[[Block], None]) -> None:
         """Loops for rows that keys can order; others in another way."""
@@ -191,7 +191,7 @@ class NetworkMergeSort(SortBase):
         start = block * (cut.rows * width)
         count = code.materialize_dim(maximum(minimum(self.n - start, cut.rows * width), 0))
         with code.for_(0, count, width) as (c, i):
-            c.store(self.key_at(c, self.places(row.number), start + i), memory.grid, [i])
+            c.store(self.key_at(c, self.indices(row.number), start + i), memory.grid, [i])
         if key.negative_zero is not None:
             found = self.count_negative_zeros(code, lambda c, i: c.load(memory.grid, [i]), dim(0), count)
             code.store(found, memory.zeros, [row.here * cut.blocks + block])
@@ -238,26 +238,26 @@ class NetworkMergeSort(SortBase):
         rows, width = memory.cut.rows, self.columns
         length = code.bind(code.b.index(rows) << code.b.index(level))
         # What becomes of a block stays where it was: other threads are at other levels of the next one.
-        place_size = code.bind(code.b.index(rows + width) << code.b.index(level))
+        run_length = code.bind(code.b.index(rows + width) << code.b.index(level))
         base = row.here * memory.span
         half = code.materialize_dim(level % 2)
         source, target = (code.materialize_dim(base + memory.whole * h) for h in (half, 1 - half))
         first_piece = group * self.beside
         end = code.materialize_dim(first_piece + self.beside)
 
-        def place(c: LoopBuilder, number: Dim) -> tuple[Dim, Dim]:
+        def locate(c: LoopBuilder, number: Dim) -> tuple[Dim, Dim]:
             """The pair that a piece is of, and how many of its elements come before."""
             before = c.bind(c.b.index(number * piece))
             pair = c.bind(c.b.index(before) / c.b.index(2 * length))
             return pair, before - pair * (2 * length)
 
         inner, number = code.inner(), self.context.new_iv()
-        pair, done = place(inner, number)
+        pair, done = locate(inner, number)
         done = inner.materialize_dim(done)
-        first = source + pair * (2 * place_size)
-        second = first + place_size
+        first = source + pair * (2 * run_length)
+        second = first + run_length
         taken = self._split(inner, first, second, done, length, level, memory)
-        at = target + pair * (2 * place_size) + done
+        at = target + pair * (2 * run_length) + done
         parts = (first + taken, first + length, second + (done - taken), second + length, at)
         inner.block.add_op(loop.YieldOp(*(inner.b.index(part).ref for part in parts)))
         buffers = memory.runs, memory.runs
@@ -265,8 +265,8 @@ class NetworkMergeSort(SortBase):
             loop.MergeOp(str(number), first_piece, end, inner.block, buffers, piece, vector=width, unroll=self.beside)
         )
         with code.for_(first_piece, end) as (c, number):
-            pair, done = place(c, number)
-            behind = target + pair * (2 * place_size) + 2 * length
+            pair, done = locate(c, number)
+            behind = target + pair * (2 * run_length) + 2 * length
             is_last = (c.b.index(done + piece)).equals(c.b.index(2 * length))
             c.if_(is_last, lambda d: self._end_run(d, behind, memory), lambda d: None)
 
@@ -294,7 +294,7 @@ class NetworkMergeSort(SortBase):
         first = code.materialize_dim(memory.whole * half + row.here * memory.span)
         with code.for_(block * size, minimum(self.n, block * size + size), self.columns) as (c, i):
             key = from_ordered_key(c.b, c.load(memory.runs, [first + i]), self.key.dtype)
-            self.put(c, key, self.places(row.number), i)
+            self.put(c, key, self.indices(row.number), i)
         if self.key.dtype.is_float:
             self._restore_nans(code, row, block * size, size, memory)
 
@@ -305,20 +305,20 @@ class NetworkMergeSort(SortBase):
             return sum_ + c.load(memory.nans, [row.here * memory.cut.blocks + block])
 
         nans = code.bind(code.carried_loop(0, memory.cut.blocks, code.b.constant(0, I64), add))
-        self.put_nans(code, self.places(row.number), nans, start, minimum(self.n, start + size))
+        self.put_nans(code, self.indices(row.number), nans, start, minimum(self.n, start + size))
 
-    def put_nans(self, code: LoopBuilder, place: Place, nans: Dim, start: Dim, stop: Dim) -> None:
+    def put_nans(self, code: LoopBuilder, index: ElementIndex, nans: Dim, start: Dim, stop: Dim) -> None:
         """NaN, of which a row has so many, in a part of it."""
         (out,), bits = self.op.outs, self.element.bits
         range_ = (start, minimum(stop, nans)) if self.descending else (maximum(start, self.n - nans), stop)
         with code.for_(*range_) as (c, i):
             nan = c.b.bitcast(c.b.constant((1 << bits - 1) - 1, DTYPES[f"u{bits}"]), self.element)
-            c.store(nan, out, place(i))
+            c.store(nan, out, index(i))
 
     def _order_zeros(self, code: LoopBuilder, row: _Row, half: Dim, memory: _Memory) -> None:
         first = code.materialize_dim(memory.whole * half + row.here * memory.span)
         counts = (memory.zeros, row.here * memory.cut.blocks, memory.cut.blocks)
-        self.order_zeros(code, self.places(row.number), lambda c, i: c.load(memory.runs, [first + i]), *counts)
+        self.order_zeros(code, self.indices(row.number), lambda c, i: c.load(memory.runs, [first + i]), *counts)
 
 
 def values_by_network(element: DType, lanes: VectorConfig) -> bool:

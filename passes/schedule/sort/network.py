@@ -201,13 +201,13 @@ def exponent(code: LoopBuilder, cell: SSAValue, number: Dim) -> Dim:
     """The exponent of the least power of two that is not below a number."""
     if number.const is not None:
         return dim((number.const - 1).bit_length())
-    place = [dim(0)]
-    code.store(code.b.constant(0, I64), cell, place)
+    index = [dim(0)]
+    code.store(code.b.constant(0, I64), cell, index)
     code.while_(
-        lambda c: c.b.constant(1, I64) << c.load(cell, place) < c.b.index(number),
-        lambda c: c.store(c.load(cell, place) + 1, cell, place),
+        lambda c: c.b.constant(1, I64) << c.load(cell, index) < c.b.index(number),
+        lambda c: c.store(c.load(cell, index) + 1, cell, index),
     )
-    return code.bind(code.load(cell, place))
+    return code.bind(code.load(cell, index))
 
 
 def largest_value(code: LoopBuilder, dtype: DType) -> Value:

@@ -169,7 +169,7 @@ class RadixSort(SortBase):
         key = self.keys[0]
         with self._pieces(code, memory) as (piece, number, start, stop):
             with piece.for_(start, stop, self.width(self.element)) as (c, i):
-                c.store(key.make(c.b, c.load(self.x, self.place(row, i))), memory.keys, [dim(0), i])
+                c.store(key.make(c.b, c.load(self.x, self.index(row, i))), memory.keys, [dim(0), i])
             if memory.positions is not None:
                 with piece.for_(start, stop, self.width(I64)) as (c, i):
                     c.store(c.b.index(i), memory.positions, [dim(0), i])
@@ -184,17 +184,17 @@ class RadixSort(SortBase):
         half = self._half(code, memory)
         with self._pieces(code, memory) as (piece, _, start, stop), piece.for_(start, stop) as (c, i):
             at = c.bind(c.load(memory.positions, [half, i]))
-            c.store(key.make(c.b, c.load(self.x, self.place(row, at))), memory.keys, [half, i])
+            c.store(key.make(c.b, c.load(self.x, self.index(row, at))), memory.keys, [half, i])
 
     def _leave(self, code: LoopBuilder, row: Dim, memory: _Memory) -> None:
         half = self._half(code, memory)
         with self._pieces(code, memory) as (piece, _, start, stop):
             for out, find in zip(self.op.outs, self._results(), strict=True):
                 with piece.for_(start, stop, self.width(buffer_info(out).dtype)) as (c, i):
-                    c.store(find(c, row, [half, i], memory), out, self.place(row, i))
+                    c.store(find(c, row, [half, i], memory), out, self.index(row, i))
         if self.keys[0].negative_zero is not None:
             pieces = self._piece_count(memory)
-            keys = self.places(row), lambda c, i: c.load(memory.keys, [half, i])
+            keys = self.indices(row), lambda c, i: c.load(memory.keys, [half, i])
             self.order_zeros(code, *keys, memory.zeros, dim(0), pieces)
 
     def _results(self) -> list[Callable[[LoopBuilder, Dim, list[Dim], _Memory], Value]]:
@@ -214,7 +214,7 @@ class RadixSort(SortBase):
         return code.load(memory.positions, at)
 
     def _from_operand(self, code: LoopBuilder, row: Dim, at: list[Dim], memory: _Memory) -> Value:
-        return code.load(self.x, self.place(row, code.bind(self._position(code, row, at, memory))))
+        return code.load(self.x, self.index(row, code.bind(self._position(code, row, at, memory))))
 
     # Passes
 
@@ -246,8 +246,8 @@ class RadixSort(SortBase):
             with piece.for_(0, digits.values, self.width(I64)) as (c, value):
                 c.store(c.b.constant(0, I64), counts, [number, value])
             with piece.for_(start, stop) as (c, i):
-                place = [number, self._digit(c, c.load(memory.keys, [half, i]), digits, shift)]
-                c.store(c.load(counts, place) + 1, counts, place)
+                index = [number, self._digit(c, c.load(memory.keys, [half, i]), digits, shift)]
+                c.store(c.load(counts, index) + 1, counts, index)
         if memory.in_pieces:
             self._add_up(code, digits, memory)
         first = self._digit(code, code.load(memory.keys, [half, dim(0)]), digits, shift)
@@ -285,9 +285,9 @@ class RadixSort(SortBase):
                     c.store(begins, counts, [number, value])
             with piece.for_(start, stop) as (c, i):
                 key = c.load(memory.keys, [half, i])
-                place = [number, self._digit(c, key, digits, shift)]
-                to = c.load(counts, place)
-                c.store(to + 1, counts, place)
+                index = [number, self._digit(c, key, digits, shift)]
+                to = c.load(counts, index)
+                c.store(to + 1, counts, index)
                 target = c.bind(to)
                 c.store(key, memory.keys, [1 - half, target])
                 if memory.positions is not None:

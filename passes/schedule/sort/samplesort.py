@@ -201,7 +201,7 @@ class SampleSort:
 
         def measure(c: LoopBuilder, task: _Task) -> None:
             start, stop = self._ends(c, task.part, memory)
-            scaled.measure(c, self.sort.places(task.row), start, stop, task.here * memory.parts + task.part)
+            scaled.measure(c, self.sort.indices(task.row), start, stop, task.here * memory.parts + task.part)
 
         self._each(code, first, count, memory.parts, memory.part, measure)
         scaled.set_scale(code, count * memory.parts)
@@ -215,7 +215,7 @@ class SampleSort:
 
     def _sample(self, code: LoopBuilder, row: Dim, memory: _Memory, room: _Room) -> None:
         """Elements of a row by which it is cut into buckets, to a grid."""
-        sort, place, scale = self.sort, self.sort.places(row), memory.scale(code)
+        sort, index, scale = self.sort, self.sort.indices(row), memory.scale(code)
         count = code.materialize_dim(memory.buckets * OVERSAMPLING)
         groups = code.materialize_dim(count // SAMPLES_PER_LOAD)
         stride = code.materialize_dim(sort.n // groups)
@@ -223,12 +223,12 @@ class SampleSort:
             moved = _scattered(c, group) * c.b.index(stride - (SAMPLES_PER_LOAD - 1)) >> 24
             at = c.bind(c.b.index(group * stride) + moved)
             for k in range(SAMPLES_PER_LOAD):
-                c.store(sort.key_at(c, place, at + k, scale), room.buffer, [group * SAMPLES_PER_LOAD + k])
+                c.store(sort.key_at(c, index, at + k, scale), room.buffer, [group * SAMPLES_PER_LOAD + k])
         self._tell(code, room, count, dim(0))
 
-    def _tell(self, code: LoopBuilder, room: _Room, count: Dim, place: Dim) -> None:
+    def _tell(self, code: LoopBuilder, room: _Room, count: Dim, index: Dim) -> None:
         """How many elements a grid has, and where in the row the first one belongs."""
-        for i, number in ((1, count), (2, place)):
+        for i, number in ((1, count), (2, index)):
             code.store(code.b.index(number), room.cells, [dim(i)])
 
     def _put_sample(self, code: LoopBuilder, here: Dim, count: Dim, memory: _Memory, room: _Room) -> None:
@@ -259,7 +259,7 @@ class SampleSort:
     def _part(self, code: LoopBuilder, task: _Task, memory: _Memory, room: _Room) -> None:
         """The buckets of one part: level by level, each begins somewhere between two that are found."""
         sort, here, part = self.sort, task.here, task.part
-        place, scale = sort.places(task.row), memory.scale(code)
+        index, scale = sort.indices(task.row), memory.scale(code)
         start, stop = self._ends(code, part, memory)
         base = code.materialize_dim(here * sort.n)
         number = here * memory.parts + part
@@ -282,8 +282,8 @@ class SampleSort:
         copies = ((memory.keys, base), (room.half, 0 - start))
 
         def between(c: LoopBuilder, number: Dim, node: Dim, source: int) -> None:
-            buffer, place = copies[source]
-            level(c, number, node, lambda d, i: d.load(buffer, [place + i]), *copies[1 - source])
+            buffer, index = copies[source]
+            level(c, number, node, lambda d, i: d.load(buffer, [index + i]), *copies[1 - source])
 
         def in_turns(c: LoopBuilder, number: Dim, write: Callable[[LoopBuilder, int], None]) -> None:
             """By the copy that a level writes to."""
@@ -292,8 +292,8 @@ class SampleSort:
 
         def made(c: LoopBuilder, i: Dim) -> Value:
             """Keys are made on the way."""
-            self._ask(c, sort.x, place(i + self.ahead))
-            return sort.key_at(c, place, i, scale)
+            self._ask(c, sort.x, index(i + self.ahead))
+            return sort.key_at(c, index, i, scale)
 
         in_turns(code, dim(0), lambda c, to: level(c, dim(0), dim(0), made, *copies[to]))
         with code.for_(1, memory.depth) as (outer, number), outer.for_(0, power_of_two(outer, number)) as (c, node):
@@ -301,13 +301,13 @@ class SampleSort:
 
     def _parted(
         self, code: LoopBuilder, key: Callable[[LoopBuilder, Dim], Value], range_: tuple[Dim, Dim],
-        is_first: Callable[[Value], Value], target: SSAValue, places: tuple[Dim, Dim],
+        is_first: Callable[[Value], Value], target: SSAValue, indices: tuple[Dim, Dim],
     ) -> Value:  # fmt: skip
         """Some keys in two groups, between two places: how many are of the first one."""
         inner, i = code.inner(), self.context.new_iv()
         x = key(inner, i)
         inner.block.add_op(loop.YieldOp(x.ref, is_first(x).ref))
-        low, high = (code.materialize_dim(at) for at in places)
+        low, high = (code.materialize_dim(at) for at in indices)
         made = loop.PartitionOp(str(i), *range_, inner.block, target, low, high, vector=self.width)
         code.block.add_op(made)
         return code.b.wrap(made.count, I64)
@@ -329,7 +329,7 @@ class SampleSort:
             c.if_(samples, lambda d: self._sample(d, task.row, memory, room), bucket)
 
         (gather if memory.many.const != 0 else bucket)(code)
-        count, place = (code.bind(code.load(room.cells, [dim(i)])) for i in (1, 2))
+        count, index = (code.bind(code.load(room.cells, [dim(i)])) for i in (1, 2))
         code.if_(code.b.index(count) > 0, lambda c: self._sort_grid(c, count, room), lambda c: None)
 
         def put(c: LoopBuilder) -> None:
@@ -338,9 +338,9 @@ class SampleSort:
                 number = task.here * memory.buckets + task.part
                 memory.scaled.count(c, number, room.buffer, room.capacity, count, scale)
             with c.for_(0, count, self.width) as (d, i):
-                places = self.sort.places(task.row)
-                self._ask(d, self.sort.op.outs[0], places(place + i + self.ahead), writes=True)
-                self.sort.put(d, d.load(room.buffer, [room.capacity + i]), places, place + i, scale)
+                indices = self.sort.indices(task.row)
+                self._ask(d, self.sort.op.outs[0], indices(index + i + self.ahead), writes=True)
+                self.sort.put(d, d.load(room.buffer, [room.capacity + i]), indices, index + i, scale)
 
         def leave(c: LoopBuilder) -> None:
             c.if_(samples, lambda d: self._put_sample(d, task.here, count, memory, room), put)
@@ -364,10 +364,10 @@ class SampleSort:
 
     def _row(self, code: LoopBuilder, task: _Task, memory: _Memory, room: _Room) -> None:
         """A whole row to the grid."""
-        place, n, scale = self.sort.places(task.row), self.sort.n, memory.scale(code)
+        index, n, scale = self.sort.indices(task.row), self.sort.n, memory.scale(code)
         self._begins(code, task, dim(0), memory, True)
         with code.for_(0, n, self.width) as (c, i):
-            c.store(self.sort.key_at(c, place, i, scale), room.buffer, [i])
+            c.store(self.sort.key_at(c, index, i, scale), room.buffer, [i])
         self._tell(code, room, n, dim(0))
 
     def _bucket(self, code: LoopBuilder, task: _Task, memory: _Memory, room: _Room) -> None:
@@ -435,28 +435,28 @@ class SampleSort:
         zero = code.b.constant(0, I64)
         equal, rest = (code.bind(v) for v in code.carried_loops(0, memory.parts, [zero, zero], part_off))
         with code.for_(0, equal, self.width) as (c, i):
-            sort.put(c, least, sort.places(task.row), offset + i, scale)
-        place = code.materialize_dim(offset + equal)
-        start = code.materialize_dim(other + place)
+            sort.put(c, least, sort.indices(task.row), offset + i, scale)
+        index = code.materialize_dim(offset + equal)
+        start = code.materialize_dim(other + index)
 
         def copy(c: LoopBuilder) -> None:
             with c.for_(0, rest, self.width) as (d, i):
                 d.store(d.load(memory.keys, [start + i]), room.buffer, [i])
-            self._tell(c, room, rest, place)
+            self._tell(c, room, rest, index)
 
         def as_heap(c: LoopBuilder) -> None:
             heapsort(c, memory.keys, lambda i: [start + i], rest, room.cells)
             with c.for_(0, rest, self.width) as (d, i):
-                sort.put(d, d.load(memory.keys, [start + i]), sort.places(task.row), place + i, scale)
-            self._tell(c, room, dim(0), place)
+                sort.put(d, d.load(memory.keys, [start + i]), sort.indices(task.row), index + i, scale)
+            self._tell(c, room, dim(0), index)
 
         code.if_(code.b.index(rest) <= most, copy, as_heap)
 
     def _finish(self, code: LoopBuilder, task: _Task, memory: _Memory, room: _Room) -> None:
         """Zeros of both signs, or what keys lost."""
         if memory.scaled is not None:
-            place, buckets = self.sort.places(task.row), memory.buckets
-            memory.scaled.finish(code, place, code.materialize_dim(task.here * buckets), buckets, room.cells)
+            index, buckets = self.sort.indices(task.row), memory.buckets
+            memory.scaled.finish(code, index, code.materialize_dim(task.here * buckets), buckets, room.cells)
             return
         self.rest.finish(code, task.row, room.cells, room.flag)
 

@@ -22,7 +22,7 @@ from ...cost.model import CostModel
 from ..body import buffer_info
 from ..builder import LoopBuilder
 from .argsort64 import PackedArgsort64
-from .base import Place
+from .base import ElementIndex
 from .key_range import KeyRange
 from .keys import as_number
 from .mergesort import NetworkMergeSort, block_elements
@@ -39,12 +39,12 @@ FAR = 1.4
 
 @dataclass(frozen=True)
 class _Group:
-    """Rows that are sorted at once, from `first` on, and where the last one of all ends; `places` gives those of a row.
+    """Rows that are sorted at once, from `first` on, and the end of the last one; `indices` gives those of a row.
 
     `square`: a buffer for keys that change places with lanes, where those of one row are adjacent.
     """
 
-    places: Callable[[Dim], Place]
+    indices: Callable[[Dim], ElementIndex]
     first: Dim
     end: Dim
     square: SSAValue | None
@@ -77,14 +77,14 @@ class ColumnSort:
         inner, number = code.inner(), sort.context.new_iv()
         if self.beside is None:
             groups = code.materialize_dim((sort.rows + (width - 1)) // width)
-            self._group(inner, _Group(sort.places, number * width, sort.rows, square, scale), grid)
+            self._group(inner, _Group(sort.indices, number * width, sort.rows, square, scale), grid)
         else:
             length = self.dims[self.beside]
             each = code.materialize_dim((length + (width - 1)) // width)
             groups = code.materialize_dim(each * product(self._others))
             line = inner.materialize_dim(number // each)
             first = inner.materialize_dim((number - line * each) * width)
-            self._group(inner, _Group(self._places(inner, line), first, length, None, scale), grid)
+            self._group(inner, _Group(self._indices(inner, line), first, length, None, scale), grid)
         inner.block.add_op(loop.YieldOp())
         costs = sort.context.costs
         grain = costs.grain(n * width, column_sort_time(costs, sort.key.dtype, width, self.longest))
@@ -94,19 +94,19 @@ class ColumnSort:
     def _others(self) -> list[Dim]:
         return [d for i, d in enumerate(self.dims) if i not in (self.axis, self.beside)]
 
-    def _places(self, code: LoopBuilder, line: Dim) -> Callable[[Dim], Place]:
+    def _indices(self, code: LoopBuilder, line: Dim) -> Callable[[Dim], ElementIndex]:
         """The places of rows along the dim `beside`, by the number of what is left of all dims."""
-        index = [code.materialize_dim(d) for d in unravel(line, self._others)]
+        outer = [code.materialize_dim(d) for d in unravel(line, self._others)]
 
-        def places(row: Dim) -> Place:
-            def place(i: Dim) -> list[Dim]:
+        def indices(row: Dim) -> ElementIndex:
+            def index(i: Dim) -> list[Dim]:
                 here = {self.axis: i, self.beside: row}
-                rest = iter(index)
+                rest = iter(outer)
                 return [here[d] if d in here else next(rest) for d in range(len(self.dims))]
 
-            return place
+            return index
 
-        return places
+        return indices
 
     def _group(self, code: LoopBuilder, group: _Group, grid: Grid) -> None:
         sort, key, width = self.sort, self.sort.key, self.width
@@ -138,7 +138,7 @@ class ColumnSort:
         sort, width, square = self.sort, self.width, group.square
 
         def along(c: LoopBuilder, row: Dim, i: Dim, to: SSAValue, at: Dim) -> None:
-            c.store(sort.key_at(c, group.places(row), i), to, [at])
+            c.store(sort.key_at(c, group.indices(row), i), to, [at])
 
         if square is None:
             with code.for_(group.first, group.end, width) as (some, row), some.for_(0, sort.n) as (c, i):
@@ -156,7 +156,7 @@ class ColumnSort:
         if square is None:
             with code.for_(group.first, group.end, width) as (some, row), some.for_(0, sort.n) as (c, i):
                 key = c.load(grid.buffer, [i * width + (row - group.first)])
-                sort.put(c, key, group.places(row), i, group.scale)
+                sort.put(c, key, group.indices(row), i, group.scale)
             return
         with code.for_(0, (sort.n + (width - 1)) // width) as (some, number):
             start = number * width
@@ -164,7 +164,7 @@ class ColumnSort:
             with some.for_(group.first, group.end) as (each, row):
                 with each.for_(start, each.materialize_dim(minimum(sort.n, start + width)), width) as (c, i):
                     key = c.load(square, [(row - group.first) * width + (i - start)])
-                    sort.put(c, key, group.places(row), i, group.scale)
+                    sort.put(c, key, group.indices(row), i, group.scale)
 
     def _transpose(self, code: LoopBuilder, source: SSAValue, start: Dim, target: SSAValue, to: Dim) -> None:
         """A square, through registers."""
@@ -196,7 +196,7 @@ class ColumnSort:
         def order(c: LoopBuilder) -> None:
             with c.for_(group.first, group.end) as (each, row):
                 each.store(each.b.constant(0, I64), scale.cells, [dim(0)])
-                sort.order_equal(each, group.places(row), dim(0), sort.n, scale.cells, scale)
+                sort.order_equal(each, group.indices(row), dim(0), sort.n, scale.cells, scale)
 
         last = maximum(sort.n - 1, 0) * width
         equal = sort.count_equal(code, lambda c, i: c.load(grid.buffer, [i]), dim(0), last, width, scale)
@@ -207,21 +207,21 @@ class ColumnSort:
     def _restore_nans(self, code: LoopBuilder, group: _Group) -> None:
         sort = self.sort
         with code.for_(group.first, group.end) as (each, row):
-            place = group.places(row)
+            index = group.indices(row)
 
-            def is_nan(c: LoopBuilder, i: Dim, place: Place = place) -> Value:
-                x = c.load(sort.x, place(i))
+            def is_nan(c: LoopBuilder, i: Dim, index: ElementIndex = index) -> Value:
+                x = c.load(sort.x, index(i))
                 return x.differs(x)
 
             nans = each.bind(sort.count(each, is_nan, dim(0), sort.n))
-            sort.put_nans(each, place, nans, dim(0), sort.n)
+            sort.put_nans(each, index, nans, dim(0), sort.n)
 
     def _order_zeros(self, code: LoopBuilder, group: _Group, grid: Grid) -> None:
         with code.for_(group.first, group.end) as (each, row):
             column = row - group.first
             self.sort.rewrite_zeros(
                 each,
-                group.places(row),
+                group.indices(row),
                 lambda c, i: as_number(c.b, c.load(grid.buffer, [i * self.width + column])),
             )
 

@@ -11,7 +11,7 @@ from ....dialects.dims.dims import Dim, dim
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
 from ..builder import LoopBuilder
-from .base import Place
+from .base import ElementIndex
 from .mergesort import NetworkMergeSort
 from .network import exponent
 
@@ -30,18 +30,18 @@ class SignedZeroFixup:
         """A sorted row as it has to be."""
         if self.key.negative_zero is None:
             return
-        place = self.sort.places(row)
-        has_zeros = self._has_signed_zeros(code, place, cells, flag)
-        code.if_(has_zeros, lambda c: self._order_zeros(c, place), lambda c: None)
+        index = self.sort.indices(row)
+        has_zeros = self._has_signed_zeros(code, index, cells, flag)
+        code.if_(has_zeros, lambda c: self._order_zeros(c, index), lambda c: None)
 
-    def _has_signed_zeros(self, code: LoopBuilder, place: Place, cells: SSAValue, flag: SSAValue) -> Value:
+    def _has_signed_zeros(self, code: LoopBuilder, index: ElementIndex, cells: SSAValue, flag: SSAValue) -> Value:
         """Whether a sorted row has zeros with a sign: then one is the last whose key is no greater than theirs."""
         (out,), n, bits = self.sort.op.outs, self.sort.n, self.key.dtype.bits
         assert self.key.negative_zero is not None
         zero = (self.key.negative_zero ^ 1 << bits - 1) - (1 << bits - 1)
 
         def key(c: LoopBuilder, i: Dim) -> Value:
-            return self.key.make(c.b, c.load(out, place(i)))
+            return self.key.make(c.b, c.load(out, index(i)))
 
         def step(c: LoopBuilder, number: Dim, found: Value) -> Value:
             further = found + (c.b.constant(1, I64) << c.b.index(steps - 1 - number))
@@ -55,10 +55,10 @@ class SignedZeroFixup:
         code.if_(found > 0, lambda c: c.store(key(c, at - 1).equals(zero), flag, [dim(0)]), lambda c: None)
         return code.load(flag, [dim(0)])
 
-    def _order_zeros(self, code: LoopBuilder, place: Place) -> None:
+    def _order_zeros(self, code: LoopBuilder, index: ElementIndex) -> None:
         (out,) = self.sort.op.outs
 
         def number(c: LoopBuilder, i: Dim) -> Value:
-            return self.key.make(c.b, c.load(out, place(i)))
+            return self.key.make(c.b, c.load(out, index(i)))
 
-        self.sort.rewrite_zeros(code, place, number)
+        self.sort.rewrite_zeros(code, index, number)

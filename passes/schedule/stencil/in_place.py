@@ -60,8 +60,8 @@ def match_stencil(made: Operation) -> InPlaceStencil | None:
     into, out = made.maps_out()[0], kept.maps_out()[0]
     if made.outs[0] is not temporary or made.extents != kept.extents or len(made.extents.data) < 2:
         return None
-    info, place = buffer_info(target), _row(out)
-    if not into.is_identity or not kept.maps_in()[0].is_identity or place is None or out.guards:
+    info, written = buffer_info(target), _row(out)
+    if not into.is_identity or not kept.maps_in()[0].is_identity or written is None or out.guards:
         return None
     if not _is_arena(temporary, {made, kept}) or info.strides != packed_strides(info.dims):
         return None
@@ -69,7 +69,7 @@ def match_stencil(made: Operation) -> InPlaceStencil | None:
     for value, index in zip(made.ins, made.maps_in()):
         if value is target:
             row = _row(index)
-            apart = None if row is None else (row - place).const
+            apart = None if row is None else (row - written).const
             if apart is None:
                 return None
             reach = max(reach, abs(apart))
@@ -189,17 +189,17 @@ class _Sweep:
 
     def _slot(self, block: Block, row: Dim) -> Dim:
         """Where a row of a chunk is held."""
-        place = minimum(row, self.reach) + maximum(0, row - self.reach) % self.ring
-        return materialize_dim(self.context, block, place)
+        slot = minimum(row, self.reach) + maximum(0, row - self.reach) % self.ring
+        return materialize_dim(self.context, block, slot)
 
 
-def _replaced(nest: kernel.GenericOp, which: str, held: SSAValue, place: tuple[Dim, ...]) -> kernel.GenericOp:
+def _replaced(nest: kernel.GenericOp, which: str, held: SSAValue, leading: tuple[Dim, ...]) -> kernel.GenericOp:
     """The nest with rows of a chunk in place of the temporary."""
     made = nest.clone()
     number = len(made.ins) if which == "outs" else 0
     index = made.maps_out()[0] if which == "outs" else made.maps_in()[0]
     made.operands[number] = held
-    there = IndexMap(index.extents, (*place, *index.exprs[1:]))
+    there = IndexMap(index.extents, (*leading, *index.exprs[1:]))
     made.attributes["out_maps" if which == "outs" else "in_maps"] = ArrayAttr([map_attr(there)])
     return made
 
