@@ -1,13 +1,13 @@
-"""Matrix units: what each multiplies, what allows its order, and how operands lie in the block memory of GPUs.
+"""Matrix units: what each multiplies, what allows its order, and the layout of operands in the shared memory of GPUs.
 
 One table, by which contractions are chosen, scheduled, emitted and interpreted.  Shapes and names are those of the
 PTX manual ("Matrix multiply-accumulate operation using mma instruction"); those of CPUs have tiles (`loop/amx.py`).
 
-**Pieces.**  On GPUs operands come into block memory in pieces of lines of 128 bytes.  A line holds elements along K of
-one row of A or one column of B, or, where the piece is `turned`, elements of neighbouring rows (columns) at one place
-along K.  Lines are cut into granules, which are what four threads of a warp hold of a row at once: 16 bytes, or four
-elements where these are wider.  Granule ``g`` of line ``l`` lies at place ``g ^ l % (granules of a line)``: so eight
-threads that ask for one granule of eight lines, or for all granules of one line, meet no bank of memory twice.  For
+**Stage tiles.**  On GPUs operands are copied to shared memory in tiles of lines of 128 bytes.  A line holds elements
+along K of one row of A or one column of B, or, where the tile is `transposed`, elements of neighbouring rows (columns)
+at one index along K.  Lines are cut into granules, which are what four threads of a warp hold of a row at once: 16
+bytes, or four elements where these are wider.  Granule ``g`` of line ``l`` is at index ``g ^ l % (granules of a
+line)``: so eight threads that load one granule of eight lines, or all granules of one line, have no bank conflict.  For
 granules of 16 bytes this is what PTX calls the 128-byte swizzle.
 """
 
@@ -20,9 +20,19 @@ from .dims.dims import Dim, dim
 from .order import Order
 from .types import DTYPES, DType
 
-__all__ = ["GRANULE", "LINE", "UNITS", "MatrixUnit", "Piece", "allowed_units", "products_of", "unit_of", "wants_amx"]
+__all__ = [
+    "GRANULE",
+    "LINE",
+    "UNITS",
+    "MatrixUnit",
+    "StageTile",
+    "allowed_units",
+    "products_of",
+    "unit_of",
+    "wants_amx",
+]
 
-#: Bytes of a line of a piece, and of the granules that copies of boxes can exchange in it.
+#: Bytes of a line of a stage tile, and of the granules that TMA swizzles in it.
 LINE, GRANULE = 128, 16
 
 
@@ -30,12 +40,12 @@ LINE, GRANULE = 128, 16
 class MatrixUnit:
     """Adds products of `m` rows by 8 columns, `depth` along K, at once.
 
-    `factors` are the element types of A and B as they lie in block memory, `sums` that of the result; `ptx` says the
+    `factors` are the element types of A and B as they lie in shared memory, `sums` that of the result; `ptx` says the
     types as ``mma.sync`` does.  There from compute capability `least` on, as ten times the major one plus the minor.
     `allowed` is what ``fastmath`` has to hold, empty where sums are exact in any order.  Factors are first brought
     into the unit's format by LLVM's intrinsic `convert`, if there is one.  `warpgroup`: ``wgmma`` has it too.  A unit
     of a CPU has 16 columns, and instead of `ptx` and `least` the `feature` of its target.  It may take a factor of f32
-    as the sum of so many `pieces` of bf16, each what the ones before leave, and leaves out the least of their products.
+    as the sum of so many `terms` of bf16, each what the ones before leave, and leaves out the least of their products.
     """
 
     name: str
@@ -49,7 +59,7 @@ class MatrixUnit:
     convert: str = ""
     warpgroup: bool = False
     feature: str = ""
-    pieces: int = 1
+    terms: int = 1
 
     @property
     def element(self) -> DType:
@@ -58,16 +68,16 @@ class MatrixUnit:
 
     @property
     def order(self) -> Order:
-        return Order("unit", self.depth, 1, "fma" if self.allowed else "", self.pieces)
+        return Order("unit", self.depth, 1, "fma" if self.allowed else "", self.terms)
 
     @property
     def products(self) -> tuple[tuple[int, int], ...]:
-        """The pieces of A and of B that are multiplied; neighbours have one in common as far as it goes."""
-        return products_of(self.pieces)
+        """The terms of A and of B that are multiplied; neighbours have one in common as far as it goes."""
+        return products_of(self.terms)
 
     @property
     def line(self) -> int:
-        """Elements of a line of a piece, which is also how far a piece goes along K."""
+        """Elements of a line of a stage tile, which is also its extent along K."""
         return LINE // self.element.bytes
 
     @property
@@ -76,8 +86,8 @@ class MatrixUnit:
         return max(16 // self.element.bytes, 4)
 
     @property
-    def turns(self) -> bool:
-        """Whether fragments can be loaded from turned pieces: ``ldmatrix`` transposes elements of 16 bits only."""
+    def transposes(self) -> bool:
+        """Whether fragments can be loaded from transposed tiles: ``ldmatrix`` transposes elements of 16 bits only."""
         return self.element.bits == 16
 
     @property
@@ -86,14 +96,14 @@ class MatrixUnit:
         return {"f32": "f", "f64": "d", "i32": "r"}[self.sums]
 
 
-def products_of(pieces: int) -> tuple[tuple[int, int], ...]:
-    """Of which pieces of two factors the products are more than the last piece leaves out."""
-    ways = [list(range(pieces - i)) for i in range(pieces)]
+def products_of(terms: int) -> tuple[tuple[int, int], ...]:
+    """The terms of two factors whose products exceed what the last term leaves out."""
+    ways = [list(range(terms - i)) for i in range(terms)]
     return tuple((i, j) for i, way in enumerate(ways) for j in (way if i % 2 else way[::-1]))
 
 
-def _amx(name: str, factor: str, allowed: str, pieces: int = 1) -> MatrixUnit:
-    kinds = {"allowed": allowed, "feature": "amx-bf16", "pieces": pieces}
+def _amx(name: str, factor: str, allowed: str, terms: int = 1) -> MatrixUnit:
+    kinds = {"allowed": allowed, "feature": "amx-bf16", "terms": terms}
     return MatrixUnit(f"{name}_amx", (factor, factor), "f32", 16, 32, "", **kinds)
 
 
@@ -144,29 +154,29 @@ def unit_of(factors: Sequence[str], order: Order) -> MatrixUnit | None:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """How `size` rows of A, or columns of B, by ``unit.line`` elements along K lie in block memory."""
+class StageTile:
+    """How `size` rows of A, or columns of B, by ``unit.line`` elements along K lie in shared memory."""
 
     unit: MatrixUnit
     size: int
-    turned: bool
+    transposed: bool
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Panels (of a line's width, where pieces are turned), lines of a panel, granules, elements."""
-        panels, lines = (self.size // self.unit.line, self.unit.line) if self.turned else (1, self.size)
+        """Panels (of a line's width, where tiles are transposed), lines of a panel, granules, elements."""
+        panels, lines = (self.size // self.unit.line, self.unit.line) if self.transposed else (1, self.size)
         return panels, lines, self.unit.line // self.unit.granule, self.unit.granule
 
     @property
     def bytes(self) -> int:
         return self.size * LINE
 
-    def place(self, beside: Dim, k: Dim) -> list[Dim]:
-        """The indices of an element: row of A or column of B, and place along K."""
+    def index(self, beside: Dim, k: Dim) -> list[Dim]:
+        """The indices of an element: row of A or column of B, and index along K."""
         unit = self.unit
-        panel, line, along = (beside // unit.line, k, beside % unit.line) if self.turned else (dim(0), beside, k)
+        panel, line, along = (beside // unit.line, k, beside % unit.line) if self.transposed else (dim(0), beside, k)
         return [panel, line, self.granule(along // unit.granule, line), along % unit.granule]
 
     def granule(self, number: Dim, line: Dim) -> Dim:
-        """Where a granule of a line lies."""
+        """The index of a granule in a line."""
         return number ^ line % self.shape[2]

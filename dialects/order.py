@@ -14,9 +14,9 @@ scans along outer dims, and reductions by functions of users.
 ``unit<block, fma>``: sums of products by matrix units, a block of products at a time, which a unit adds to the sum so
 far in an order of its own; those of a CPU take numbers below the normal ones for zeros.  The reference rounds factors
 of f32 to tf32 (a significand of 11 bits, ties away from zero), adds the products in f64 and rounds once; of f64 it
-makes a chain.  Equal on one target for any schedule, and no more than that.  With ``unit<block, fma, pieces>`` factors
-of f32 are cut into two or three pieces of bf16, each the nearest to what the ones before leave, and products of which
-``i + j < pieces`` count.  ``unit<block>`` is for whole numbers, whose sums are the same in any order.
+makes a chain.  Equal on one target for any schedule, and no more than that.  With ``unit<block, fma, terms>`` factors
+of f32 are split into two or three terms of bf16, each the nearest to what the ones before leave, and products of which
+``i + j < terms`` count.  ``unit<block>`` is for whole numbers, whose sums are the same in any order.
 ``prefix<block, lanes>`` is for scans only.  A run of ``lanes`` elements is scanned by doubling: for s = 1, 2, 4, … lane
 ``l`` becomes the merge of lane ``l - s`` (of the identity where there is none) and lane ``l``.  Within a block the runs
 are chained: a run's prefixes are merged with the last one of the run before (at first the identity).  Blocks are
@@ -36,21 +36,21 @@ __all__ = ["CHAIN_FMA", "FREE", "SERIAL", "Order", "parse_order", "scan_order", 
 class Order:
     """`kind` is ``tree``, ``chain``, ``free``, ``serial``, ``unit`` or ``prefix``.
 
-    `product` is ``fma``, ``mul_add``, or empty where none is summed; `pieces` are those of a unit's factors.
+    `product` is ``fma``, ``mul_add``, or empty where none is summed; `terms` are those of a unit's factors.
     """
 
     kind: str
     block: int = 0
     lanes: int = 1
     product: str = ""
-    pieces: int = 1
+    terms: int = 1
 
     def __str__(self) -> str:
         if self.kind in ("free", "serial"):
             return self.kind
         numbers = f"{self.block}, {self.lanes}" if self.kind in ("tree", "prefix") else f"{self.block}"
         product = f", {self.product}" if self.product else ""
-        return f"{self.kind}<{numbers}{product}{f', {self.pieces}' if self.pieces > 1 else ''}>"
+        return f"{self.kind}<{numbers}{product}{f', {self.terms}' if self.terms > 1 else ''}>"
 
 
 FREE = Order("free")
@@ -78,7 +78,7 @@ def parse_order(text: str) -> Order:
     if kind in ("free", "serial") and not rest:
         return Order(kind)
     words = [w.strip() for w in rest.rstrip(">").split(",")]
-    pieces = int(words.pop()) if kind == "unit" and words[-1] in ("2", "3") and "fma" in words[:-1] else 1
+    terms = int(words.pop()) if kind == "unit" and words[-1] in ("2", "3") and "fma" in words[:-1] else 1
     product = words.pop() if words[-1] in ("fma", "mul_add") else ""
     numbers = [int(w) for w in words if w.isdecimal()]
     if kind == "tree" and len(words) == len(numbers) == 2:
@@ -86,11 +86,11 @@ def parse_order(text: str) -> Order:
     elif kind == "prefix" and len(words) == len(numbers) == 2 and not product:
         order = Order("prefix", numbers[0], numbers[1])
     elif kind in ("chain", "unit") and len(words) == len(numbers) == 1:
-        order = Order(kind, numbers[0], 1, product, pieces)
+        order = Order(kind, numbers[0], 1, product, terms)
     else:
         raise ValueError(
             f"{text!r} is not an order: free, serial, tree<block, lanes[, product]>, chain<block[, product]>, "
-            "unit<block[, fma[, pieces]]> or prefix<block, lanes>, where product is fma or mul_add"
+            "unit<block[, fma[, terms]]> or prefix<block, lanes>, where product is fma or mul_add"
         )
     if (
         order.block & (order.block - 1)

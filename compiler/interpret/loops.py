@@ -35,7 +35,7 @@ from ...dialects.loop import (
 )
 from ...dialects.loop.amx import ELEMENT, TILE
 from ...dialects.loop.base import Ranged
-from ...dialects.matrix_units import GRANULE, LINE, Piece
+from ...dialects.matrix_units import GRANULE, LINE, StageTile
 from ...dialects.types import DTYPES
 from .frame import Frame, with_op_context
 from .memory import Arena, evaluate
@@ -259,23 +259,23 @@ def _reduce_range(frame: Frame, op: ReduceOp, lower: Any, count: int) -> tuple[A
 
 
 def _mma(frame: Frame, op: MmaOp) -> None:
-    """Pieces are filled when they are needed, so a copy beside its thread arrives at once."""
+    """Stage tiles are filled when they are needed, so a copy beside its thread arrives at once."""
     lower, upper, step = _bounds(frame, op)
     rows, columns = op.shape
     depth = op.unit.depth
     total = np.zeros((rows, columns, *frame.batch), DTYPES[op.unit.sums].numpy)
 
-    def elements(buffer: SSAValue, piece: Piece) -> Array:
-        """Those of a piece, along `step` first."""
-        inner, k, beside = _matrix(frame, step, piece.size)
-        found = inner.load(buffer, (op.slot, *piece.place(beside, k)))
-        return np.broadcast_to(found, (step, piece.size, *frame.batch))
+    def elements(buffer: SSAValue, stage_tile: StageTile) -> Array:
+        """Those of a tile, along `step` first."""
+        inner, k, beside = _matrix(frame, step, stage_tile.size)
+        found = inner.load(buffer, (op.slot, *stage_tile.index(beside, k)))
+        return np.broadcast_to(found, (step, stage_tile.size, *frame.batch))
 
     for t in range(_longest(lower, upper, step)):
         inner = frame.fork()
         inner.env[op.symbol] = frame.env[op.symbol] = lower + t * step
         _block(inner, op.body.block)
-        a, b = (elements(*side) for side in zip((op.left, op.right), op.pieces))
+        a, b = (elements(*side) for side in zip((op.left, op.right), op.stage_tiles))
         for k in range(0, step, depth):
             total = unit_sum(a[k : k + depth, :, None], b[k : k + depth, None], total)
     inner, row, column = _matrix(frame, rows, columns)

@@ -78,7 +78,7 @@ def _by_unit(
     for first in range(0, count, order.block):
         ks = np.arange(first, min(count, first + order.block)).reshape((-1, *(1,) * len(batch)))
         a, b = (np.broadcast_to(np.asarray(e), (len(ks), *batch)) for e in element(ks))
-        total = unit_sum(a, b, total) if order.pieces == 1 else _sum_of_pieces(a, b, total, order.pieces)
+        total = unit_sum(a, b, total) if order.terms == 1 else _sum_of_terms(a, b, total, order.terms)
     return total
 
 
@@ -97,15 +97,15 @@ def unit_sum(a: Array, b: Array, total: Array) -> Array:
     return found.astype(np.float32)
 
 
-def _sum_of_pieces(a: Array, b: Array, total: Array, pieces: int) -> Array:
-    """Of factors that a unit takes in pieces: all products at once."""
-    left, right = (_pieces(x, pieces) for x in (a, b))
-    pairs = products_of(pieces)
+def _sum_of_terms(a: Array, b: Array, total: Array, terms: int) -> Array:
+    """Of factors that a unit takes as terms: all products at once."""
+    left, right = (_terms(x, terms) for x in (a, b))
+    pairs = products_of(terms)
     x, y = np.concatenate([left[i] for i, _ in pairs]), np.concatenate([right[j] for _, j in pairs])
     return unit_sum(x, y, total)
 
 
-def _pieces(x: Array, count: int) -> list[Array]:
+def _terms(x: Array, count: int) -> list[Array]:
     found: list[Array] = []
     for _ in range(count):
         found.append(x.astype(DTYPES["bf16"].numpy))

@@ -46,8 +46,8 @@ ELEMENT = "bf16"
 class AmxOp(Ranged):
     """Sums of products of tiles by AMX, in the order of the `unit`, into all of `sums`.
 
-    ``left`` is of elements, ``[…, pieces, row tiles, 16, depth]``, and ``right`` of words that hold two of them each,
-    ``[…, pieces, column tiles, 16, 16]``.  ``left_at`` and ``right_at`` are the indices of the tiles that an iteration
+    ``left`` is of elements, ``[…, terms, row tiles, 16, depth]``, and ``right`` of words that hold two of them each,
+    ``[…, terms, column tiles, 16, 16]``.  ``left_at`` and ``right_at`` are the indices of the tiles that an iteration
     multiplies; all are packed.  ``sums`` is ``[16 * row tiles, 16 * column tiles]``; they begin at zero, and are stored
     after the last iteration.  The region is other work of each iteration, interleaved with the products.
     """
@@ -125,8 +125,8 @@ class AmxOp(Ranged):
         if not rows or not columns or rows * columns + rows + columns > TILES:
             raise VerifyException(f"{rows} by {columns} tiles of sums: with those of the factors there are {TILES}")
         for name, buffer, at, wanted in (
-            ("left", self.left, self.left_at, f"{ELEMENT}[{unit.pieces}, {rows}, {TILE}, {unit.depth}]"),
-            ("right", self.right, self.right_at, f"i32[{unit.pieces}, {columns}, {TILE}, {TILE}]"),
+            ("left", self.left, self.left_at, f"{ELEMENT}[{unit.terms}, {rows}, {TILE}, {unit.depth}]"),
+            ("right", self.right, self.right_at, f"i32[{unit.terms}, {columns}, {TILE}, {TILE}]"),
             ("sums", self.sums, None, f"{unit.sums}[{TILE * rows}, {TILE * columns}]"),
         ):
             info, before = _info(buffer), len(at.data) if at is not None else 0

@@ -51,7 +51,7 @@ class ParallelOp(Ranged):
     """Independent iterations; ``grain`` of them make one chunk.  ``kind``:
 
     ``cpu_thread``: by a pool's threads.  ``gpu_block``: by the blocks of a grid, each of ``threads`` threads with
-    ``shared`` bytes of block memory; what is directly in it all threads of a block do alike, a store one of them.
+    ``shared`` bytes of shared memory; what is directly in it all threads of a block do alike, a store one of them.
     ``gpu_warp``: by the warps of a block, whose 32 threads then are "all threads".  ``gpu_thread``: by the threads of
     the block or warp around it.  ``aligned`` are expressions that are 0 wherever a gpu_block runs (``m % 4``), so that
     vectors in memory are aligned; what makes the loop guards it by that condition.

@@ -39,7 +39,7 @@ from ..attributes import (
     write_dims,
 )
 from ..dims.dims import Dim, dim
-from ..matrix_units import GRANULE, LINE, UNITS, MatrixUnit, Piece
+from ..matrix_units import GRANULE, LINE, UNITS, MatrixUnit, StageTile
 from .base import Ranged, body_of, expect_yield, parallel_around
 
 __all__ = ["MBARRIER", "AsyncCopyOp", "BulkCopyOp", "MmaOp"]
@@ -124,8 +124,8 @@ class BulkCopyOp(IRDLOperation):
     """Copies a box into shared memory at ``to`` by TMA; one thread of the block issues the copy.
 
     The box is of a `loop.tensor_map`, from the index ``at`` on; elements outside the tensor are zeros.  Along its last
-    dim it has lines of `matrix_units.LINE` bytes, stored one after the other as those of a `matrix_units.Piece`.  The
-    copy is complete when the `loop.mma` that it stands in multiplies the stage.
+    dim it has lines of `matrix_units.LINE` bytes, stored one after the other as those of a `matrix_units.StageTile`.
+    The copy is complete when the `loop.mma` that it stands in multiplies the stage.
     """
 
     name = "loop.bulk_copy"
@@ -172,8 +172,8 @@ class BulkCopyOp(IRDLOperation):
         box, info = self.box, _info(self.target)
         if box.sizes[-1] * box.dtype.bytes != LINE or self.lines % 8:
             raise VerifyException(f"a box is eights of lines of {LINE} bytes, not {box}")
-        piece = [self.lines, LINE // GRANULE, GRANULE // box.dtype.bytes]
-        if info.dtype != box.dtype or [d.const for d in info.dims[-3:]] != piece:
+        stage_tile = [self.lines, LINE // GRANULE, GRANULE // box.dtype.bytes]
+        if info.dtype != box.dtype or [d.const for d in info.dims[-3:]] != stage_tile:
             raise VerifyException(f"boxes of {box} do not fit into {info}")
         if [len(self.at.data), len(self.to.data)] != [len(box.sizes), info.rank - 3]:
             raise VerifyException(
@@ -187,13 +187,14 @@ class BulkCopyOp(IRDLOperation):
 class MmaOp(Ranged):
     """Sums of products by the tensor cores of a gpu_block's warps, in the order of the `unit`.
 
-    A software pipeline: the region fills, for iteration ``iv``, stage ``iv // step % stages`` (`matrix_units.Piece`) of
-    `left`, of ``rows`` rows, and of `right`, of ``columns`` columns, in shared memory: ``[stages, *Piece.shape]``.  It
-    runs up to ``stages - 1`` iterations ahead of the products, so it depends on nothing but its iterator.  Products
-    along `step`, the whole length of a stage, are added to accumulators that begin at zero.  In the end these are in
-    `sums`, ``[rows, columns]`` of shared memory, which may be that of the stages; the op has the barriers for all that.
-    Each warp has `tile` rows and columns of the sums; with `warpgroup` four warps together multiply 64 rows by all
-    columns, from shared memory, and the stages may be filled by bulk copies, then both of them.
+    A software pipeline: the region fills, for iteration ``iv``, stage ``iv // step % stages``
+    (`matrix_units.StageTile`) of `left`, of ``rows`` rows, and of `right`, of ``columns`` columns, in shared memory:
+    ``[stages, *StageTile.shape]``.  It runs up to ``stages - 1`` iterations ahead of the products, so it depends on
+    nothing but its iterator.  Products along `step`, the whole length of a stage, are added to accumulators that begin
+    at zero.  In the end these are in `sums`, ``[rows, columns]`` of shared memory, which may be that of the stages; the
+    op has the barriers for all that.  Each warp has `tile` rows and columns of the sums; with `warpgroup` four warps
+    together multiply 64 rows by all columns, from shared memory, and the stages may be filled by bulk copies, then both
+    of them.
     """
 
     name = "loop.mma"
@@ -218,14 +219,18 @@ class MmaOp(Ranged):
 
     def __init__(
         self, iv: str, lower: Dim | int, upper: Dim | int, block: Block, buffers: tuple[SSAValue, SSAValue, SSAValue],
-        pieces: tuple[Piece, Piece], stages: int, tile: tuple[int, int], warpgroup: bool = False,
+        stage_tiles: tuple[StageTile, StageTile], stages: int, tile: tuple[int, int], warpgroup: bool = False,
     ):  # fmt: skip
-        unit = pieces[0].unit
+        unit = stage_tiles[0].unit
         attributes = range_attributes(iv, lower, upper, unit.line) | {"unit": string_attr(unit.name)}
-        numbers = (stages, pieces[0].size, pieces[1].size, *tile)
+        numbers = (stages, stage_tiles[0].size, stage_tiles[1].size, *tile)
         for name, number in zip(self.NUMBERS, numbers, strict=True):
             attributes[name] = integer_attr(number)
-        flags = {"left_transposed": pieces[0].turned, "right_transposed": pieces[1].turned, "warpgroup": warpgroup}
+        flags = {
+            "left_transposed": stage_tiles[0].transposed,
+            "right_transposed": stage_tiles[1].transposed,
+            "warpgroup": warpgroup,
+        }
         attributes |= {name: UnitAttr() for name, is_so in flags.items() if is_so}
         Operation.__init__(self, operands=list(buffers), attributes=attributes, regions=[Region(block)])
 
@@ -234,10 +239,10 @@ class MmaOp(Ranged):
         return next(u for u in UNITS if u.name == self.unit_name.data)
 
     @property
-    def pieces(self) -> tuple[Piece, Piece]:
+    def stage_tiles(self) -> tuple[StageTile, StageTile]:
         rows, columns = self.shape
-        turned = self.left_transposed is not None, self.right_transposed is not None
-        return Piece(self.unit, rows, turned[0]), Piece(self.unit, columns, turned[1])
+        transposed = self.left_transposed is not None, self.right_transposed is not None
+        return StageTile(self.unit, rows, transposed[0]), StageTile(self.unit, columns, transposed[1])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -258,7 +263,7 @@ class MmaOp(Ranged):
 
     @property
     def slot(self) -> Dim:
-        """The number of the pieces of the iterator's iteration."""
+        """The stage of the iterator's iteration."""
         assert self.step.data.const is not None
         return dim(self.iv.data) // self.step.data.const % self.n_stages
 
@@ -267,7 +272,7 @@ class MmaOp(Ranged):
         return tuple(op for op in self.block.ops if isinstance(op, BulkCopyOp))
 
     def block_bytes(self, threads: int) -> int:
-        """The block memory of what bulk copies are waited for with: two mbarriers for each stage."""
+        """The shared memory of what bulk copies signal: two mbarriers for each stage."""
         return 2 * MBARRIER * self.n_stages if self.bulk_copies else 0
 
     def print(self, printer: Printer) -> None:
@@ -329,11 +334,11 @@ class MmaOp(Ranged):
                 raise VerifyException(f"{size} {what} in tiles of {tile}: the tile is a multiple of {multiple}")
         if self.step.data.const != unit.line or self.lower.data.const != 0:
             raise VerifyException(f"stages of {unit.name} are {unit.line} long, from 0 on, not {self.step.data}")
-        for name, buffer, piece, factor in zip(("left", "right"), self.operands, self.pieces, unit.factors):
+        for name, buffer, stage_tile, factor in zip(("left", "right"), self.operands, self.stage_tiles, unit.factors):
             info = _info(buffer)
-            if piece.turned and not unit.turns:
+            if stage_tile.transposed and not unit.transposes:
                 raise VerifyException(f"stages of {unit.name} are not transposed")
-            wanted = f"{factor}[{', '.join(map(str, (self.n_stages, *piece.shape)))}]"
+            wanted = f"{factor}[{', '.join(map(str, (self.n_stages, *stage_tile.shape)))}]"
             if str(info).partition(" by ")[0] != wanted:
                 raise VerifyException(f"the {name} stages are {wanted}, not {info}")
         if self.bulk_copies and (self.warpgroup is None or len(self.bulk_copies) + 1 != len(self.block.ops)):

@@ -132,7 +132,7 @@ class ScheduleContext:
     nontemporal: bool = True
     #: Whether folds make the rows that they read.
     fuse_maps: bool = True
-    #: How many threads of a grid take one iteration each; None: as many as there are take pieces of loops.
+    #: How many threads of a grid take one iteration each; None: as many as there are take tasks.
     gpu_threads: int | None = None
     #: Extents of iterators of the loops being written, by which indices become simpler.
     extents: Mapping[Sym, Dim] = field(default_factory=dict)
@@ -144,11 +144,11 @@ class ScheduleContext:
         return sym(f"i{next(self.counter)}")
 
     def grain(self, inner: Dim, nest: kernel.GenericOp) -> Dim:
-        """Iterations of an outer loop that make one piece of parallel work, when each does `inner` points of a nest."""
+        """Iterations of an outer loop that make one parallel task, when each does `inner` points of a nest."""
         return self.costs.grain(inner, point_time(nest, self.costs))
 
     def chunk(self, nest: kernel.GenericOp) -> int:
-        """Points of a nest that make one piece of parallel work.
+        """Points of a nest that make one parallel task.
 
         What one thread then stores into at places that are data is its own, as far as its cache holds it: of a light
         nest more than sharing saves is lost when the other half comes from another core, about as from memory.  So is

@@ -87,13 +87,13 @@ def parallel_loops(
         number, trips, step = level.iterator, level.extent, level.step
     else:
         number, step = context.new_iv(), 1
-        sizes, pieces = [dim(1) for _ in levels], [level.trips for level in levels]
+        sizes, tasks = [dim(1) for _ in levels], [level.trips for level in levels]
         if context.gpu_threads is None:
-            points = product(pieces) * work
-            sizes, pieces = _split_tasks(
+            points = product(tasks) * work
+            sizes, tasks = _split_tasks(
                 context, block, levels, minimum(TARGET_TASKS, points // context.costs.chunk(nanoseconds))
             )
-        body, trips = _task(context, levels, body, number, sizes, pieces), product(pieces)
+        body, trips = _task(context, levels, body, number, sizes, tasks), product(tasks)
         work = work * product(sizes)
     body.add_op(loop.YieldOp())
     grain = context.costs.grain(work, nanoseconds)
@@ -103,36 +103,36 @@ def parallel_loops(
 def _split_tasks(
     context: ScheduleContext, block: Block, levels: Sequence[LoopSpec], wanted: Dim
 ) -> tuple[list[Dim], list[Dim]]:
-    """Of each loop the iterations in a piece of it, and how many pieces there are, for about as many tasks as `wanted`.
+    """Of each loop the iterations of a task, and how many tasks there are, for about as many tasks as `wanted`.
 
     There is at least one for each iteration of the outermost loop, unless these run together, and of each of the
     others one in all.
     """
     sizes: list[Dim] = []
-    pieces: list[Dim] = []
+    tasks: list[Dim] = []
     for level in levels:
         trips = materialize_dim(context, block, level.trips)
-        if not pieces and level.jam == 1:
+        if not tasks and level.jam == 1:
             sizes.append(dim(1))
-            pieces.append(trips)
+            tasks.append(trips)
             continue
-        before = pieces[-1] if pieces else dim(1)
+        before = tasks[-1] if tasks else dim(1)
         wanted = materialize_dim(context, block, wanted // maximum(1, before) + 1)
         size = trips // wanted + 1
         sizes.append(materialize_dim(context, block, (size + (level.jam - 1)) // level.jam * level.jam))
-        pieces.append(materialize_dim(context, block, maximum(0, trips - 1) // maximum(1, sizes[-1]) + 1))
-    return sizes, pieces
+        tasks.append(materialize_dim(context, block, maximum(0, trips - 1) // maximum(1, sizes[-1]) + 1))
+    return sizes, tasks
 
 
 def _task(
     context: ScheduleContext, levels: Sequence[LoopSpec], body: Block, number: Dim, sizes: Sequence[Dim],
-    pieces: Sequence[Dim],
+    tasks: Sequence[Dim],
 ) -> Block:  # fmt: skip
     """The loops of task `number`."""
     task = Block()
     starts = [
         materialize_dim(context, task, index * size * level.step)
-        for level, size, index in zip(levels, sizes, unravel(number, pieces))
+        for level, size, index in zip(levels, sizes, unravel(number, tasks))
     ]
     for level, size, start in reversed(list(zip(levels, sizes, starts))):
         body = level.around(body, start, minimum(level.extent, start + size * level.step))

@@ -156,8 +156,8 @@ def test_a_reshape_of_contiguous_memory_collapses():
     assert simplify((i * m + j) % m, bounds) is j
     eight = {lane: dim(8) for lane in j.symbols()}
     assert simplify((i * 32 + j + 24) % 16, eight) is j + 8 and simplify((i * 32 + j + 24) // 16, eight) is i * 2 + 1
-    piece = {Sym("d0"): n, Sym("d1"): minimum(m, sym("start") + 64)}
-    assert simplify((i * m + j) // m, piece) is i and simplify((i * 64 + j) // 64, piece) is not i
+    term = {Sym("d0"): n, Sym("d1"): minimum(m, sym("start") + 64)}
+    assert simplify((i * m + j) // m, term) is i and simplify((i * 64 + j) // 64, term) is not i
     k = iterator(0)
     assert expand_mods((k // (m - 2)) * (m - 2) + k % (m - 2)) is k
 

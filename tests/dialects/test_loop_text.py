@@ -135,7 +135,7 @@ def replaced(text: str, old: str, new: str) -> str:
         (replaced(LOOPS, "loop.yield %l : i1", "loop.yield"), r"region 0 of loop.while must yield \(i1\)"),
         (replaced(REDUCE, "identity = [-0.0 : f32]", "identity = []"), "one identity an accumulator"),
         (replaced(REDUCE, "loop.yield %a, %a : f32, f32", "loop.yield %a : f32"), r"must yield \(f32, f32\)"),
-        (replaced(REDUCE, "^bb0(%p: f32, %q: f32)", "^bb0(%p: f32, %q: f32, %z: f32)"), "the older states, then"),
+        (replaced(REDUCE, "^bb0(%p: f32, %q: f32)", "^bb0(%p: f32, %q: f32, %z: f32)"), "the older accumulators, then"),
         (MERGE.replace("i32[n]", "f32[n]"), "source and target are buffers of one type of signed integers, of rank 1"),
         (MERGE.replace("i32[n] by [1]", "i32[n, 2] by [2, 1]"), "of one type of signed integers, of rank 1"),
         (replaced(MERGE, "vector = 4", "vector = 3"), "'vector' is a power of two"),

@@ -50,20 +50,20 @@ class AmxTiles:
         each = rows * columns * len(op.unit.products)
 
         def products(_: list[VectorValue]) -> list[VectorValue]:
-            held, ahead = (-1, -1), self._lines_ahead(op) if op.unit.pieces > 1 else []
+            held, ahead = (-1, -1), self._lines_ahead(op) if op.unit.terms > 1 else []
             share = -(-len(ahead) // each)
-            for pieces in op.unit.products:
-                for r, number in enumerate(left if pieces[0] != held[0] else ()):
-                    self._load(op, op.left, (*op.left_at.data, dim(pieces[0]), dim(r)), number)
+            for terms in op.unit.products:
+                for r, number in enumerate(left if terms[0] != held[0] else ()):
+                    self._load(op, op.left, (*op.left_at.data, dim(terms[0]), dim(r)), number)
                 for c, number in enumerate(right):
-                    if pieces[1] != held[1]:
-                        self._load(op, op.right, (*op.right_at.data, dim(pieces[1]), dim(c)), number)
+                    if terms[1] != held[1]:
+                        self._load(op, op.right, (*op.right_at.data, dim(terms[1]), dim(c)), number)
                     for r in range(rows):
                         self._call("tdpbf16ps", f"i8 {r * columns + c}, i8 {left[r]}, i8 {number}")
                         for line in ahead[:share]:
                             self.memory.ask_for(line)
                         del ahead[:share]
-                held = pieces
+                held = terms
             return self.loops.region(op.block)
 
         lower, upper = op.lower.data, op.upper.data

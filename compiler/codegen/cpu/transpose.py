@@ -11,33 +11,33 @@ Load = Callable[[int, int, int], str]
 #: A shuffle of two registers: for each lane of the result, a lane of the first or, from their width on, of the second.
 Shuffle = Callable[[str, str, Sequence[int]], str]
 #: Bits of a register within which machines interleave in one instruction.
-PIECE_BITS = 128
+BLOCK_BITS = 128
 
 
 def transposed(width: int, bits: int, load: Load, shuffle: Shuffle) -> list[str]:
-    """The columns of a square tile of `width` rows (a power of two), in ``width * log2(piece)`` shuffles of registers.
+    """The columns of a square tile of `width` rows (a power of two), in ``width * log2(block)`` shuffles of registers.
 
-    Pieces of 128 bits are where they belong from the start: a register is put together of those of rows a piece apart,
-    which x86 does while it loads them.  Then groups of 1, 2, … elements are interleaved within pieces.
+    Blocks of 128 bits are in place from the start: a register is assembled of those of rows a block apart,
+    which x86 does while it loads them.  Then groups of 1, 2, … elements are interleaved within blocks.
     """
-    piece = max(1, min(width, PIECE_BITS // bits))
+    block = max(1, min(width, BLOCK_BITS // bits))
     made = []
     for number in range(width):
-        first, row = number - number % piece, number % piece
-        parts = [load(start + row, first, piece) for start in range(0, width, piece)]
+        first, row = number - number % block, number % block
+        parts = [load(start + row, first, block) for start in range(0, width, block)]
         while len(parts) > 1:
             whole = range(2 * width // len(parts))
             parts = [shuffle(x, y, whole) for x, y in zip(parts[::2], parts[1::2])]
         made += parts
     size = 1
-    while size < piece:
-        made = _paired(made, size, _interleaving(width, piece, size), shuffle)
+    while size < block:
+        made = _paired(made, size, _interleaving(width, block, size), shuffle)
         size *= 2
-    # Interleaving leaves the columns of each piece in the order of their reversed bits.
-    order = piece.bit_length() - 1
+    # Interleaving leaves the columns of each block in the order of their reversed bits.
+    order = block.bit_length() - 1
     found = [""] * width
     for place, value in enumerate(made):
-        within = place % piece
+        within = place % block
         found[place - within + int(format(within, f"0{order}b")[::-1], 2) if order else place] = value
     return found
 
@@ -54,13 +54,13 @@ def _paired(
     return made
 
 
-def _interleaving(width: int, piece: int, size: int) -> tuple[list[int], list[int]]:
-    """Groups of `size` lanes by turns from both registers: of the lower, and of the upper half of each piece."""
+def _interleaving(width: int, block: int, size: int) -> tuple[list[int], list[int]]:
+    """Groups of `size` lanes by turns from both registers: of the lower, and of the upper half of each block."""
     halves: tuple[list[int], list[int]] = ([], [])
-    for start in range(0, width, piece):
+    for start in range(0, width, block):
         for half, mask in enumerate(halves):
-            first = start + half * piece // 2
-            for group in range(first, first + piece // 2, size):
+            first = start + half * block // 2
+            for group in range(first, first + block // 2, size):
                 lanes = range(group, group + size)
                 mask += [*lanes, *(width + lane for lane in lanes)]
     return halves

@@ -112,14 +112,14 @@ class Team:
     # Memory of the block
 
     def shared(self, offset: Dim) -> str:
-        """A pointer into the block's memory."""
+        """A pointer into the block's shared memory."""
         if not self._shared:
             self.text.module.globals.setdefault("shared", SHARED.format(align=16))
             self._shared = self.text.ins("addrspacecast ptr addrspace(3) @shared to ptr", self.text.entry)
         return self.index.pointer(self._shared, "i8", offset)
 
     def memory_of_fold(self, size: int) -> Dim:
-        """The place of so many bytes of the block's memory, which no other fold has."""
+        """The place of so many bytes of the block's shared memory, which no other fold has."""
         first = self._folds
         self._folds = first + size
         return first

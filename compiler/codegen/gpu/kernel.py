@@ -2,7 +2,7 @@
 
 Parallel loops are the blocks of the grid, the warps and the threads of a block; all step by how many there are, so a
 grid of any size gives the same result.  What stands in a block and in none of its threads is done by all of them
-alike; of its stores one thread's is enough.  Block memory is the kernel's dynamic shared memory.
+alike; of its stores one thread's is enough.  Shared memory is the kernel's dynamic shared memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The fold of matrix units by warps: `loop.mma` as fragments from block memory and ``mma.sync``.
+"""Tensor-core products by warps: `loop.mma` as fragments from shared memory and ``mma.sync``.
 
 How fragments lie on a warp's threads is the PTX manual's ("Matrix Fragments for mma…"): thread 4·g + t has, of each 8
 rows of A (columns of B) and each granule along K, the elements of row g that are the t-th quarter of the granule; of
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ....dialects.loop import MmaOp
-from ....dialects.matrix_units import LINE, MatrixUnit, Piece
+from ....dialects.matrix_units import LINE, MatrixUnit, StageTile
 from ....dialects.types import DTYPES
 from ..emit.text import EmitError, IrText, llvm_type
 from ..emit.values.registers import info_of
@@ -32,25 +32,25 @@ LOADED = 16
 
 @dataclass(frozen=True)
 class _Operand:
-    """The pieces of one operand, and the bytes from the first of one to this thread's part of a warp's fragments.
+    """The stage tiles of one operand, and the bytes from the first of one to this thread's part of a warp's fragments.
 
-    They are computed once for each granule along K, or, where pieces are turned, for each 16 rows (columns); from one
-    of the others to the next it is always the same way.
+    They are computed once for each granule along K, or, where tiles are transposed, for each 16 rows (columns); from
+    one of the others to the next it is always the same way.
     """
 
     buffer: SSAValue
-    piece: Piece
+    stage_tile: StageTile
     offsets: tuple[str, ...]
 
     def at(self, octet: int, granule: int) -> tuple[str, int]:
         """The offset and what is to be added to it."""
-        if self.piece.turned:
-            return self.offsets[octet * OCTET // LOADED], granule * self.piece.unit.granule * LINE
+        if self.stage_tile.transposed:
+            return self.offsets[octet * OCTET // LOADED], granule * self.stage_tile.unit.granule * LINE
         return self.offsets[granule], octet * OCTET * LINE
 
 
 class MatrixFolds:
-    """The folds of matrix units by the warps of `team`; `buffer` gives the pointer to a buffer's elements."""
+    """The tensor-core products of the warps of `team`; `buffer` gives the pointer to a buffer's elements."""
 
     def __init__(self, text: IrText, buffer: Callable[[SSAValue], str], team: Team, pipeline: Pipeline):
         self.text, self.buffer, self.team, self.pipeline = text, buffer, team, pipeline
@@ -63,42 +63,42 @@ class MatrixFolds:
         warp, (tile_rows, tile_columns) = self.team.warp_number(), op.tile
         row = self.text.mul(self.text.ins(f"and i64 {warp}, {down - 1}"), str(tile_rows))
         column = self.text.mul(self.text.ins(f"lshr i64 {warp}, {down.bit_length() - 1}"), str(tile_columns))
-        left = self._operand(op.left, op.pieces[0], row, tile_rows)
-        right = self._operand(op.right, op.pieces[1], column, tile_columns)
+        left = self._operand(op.left, op.stage_tiles[0], row, tile_rows)
+        right = self._operand(op.right, op.stage_tiles[1], column, tile_columns)
 
         def multiply(slot: str, regs: list[str]) -> list[str]:
-            return self._multiply_pieces(op, left, right, slot, regs)
+            return self._multiply_stages(op, left, right, slot, regs)
 
         sums = self.pipeline.sums(op, tile_rows * tile_columns // 32, multiply)
         self.store_sums(op, row, column, sums)
 
     # Operands
 
-    def _operand(self, buffer: SSAValue, piece: Piece, base: str, size: int) -> _Operand:
+    def _operand(self, buffer: SSAValue, stage_tile: StageTile, base: str, size: int) -> _Operand:
         """What a warp needs of `size` rows (columns) from `base` on."""
         text = self.text
-        unit, lane = piece.unit, self.team.lane_number()
+        unit, lane = stage_tile.unit, self.team.lane_number()
         if unit.granule * unit.element.bytes > 16:
             group, member = text.ins(f"lshr i64 {lane}, 2"), text.ins(f"and i64 {lane}, 3")
             line = text.mul(text.add(base, group), str(LINE))
             within = text.mul(member, str(unit.element.bytes))
-            granules = piece.shape[2]
+            granules = stage_tile.shape[2]
             places = [text.ins(f"xor i64 {text.ins(f'and i64 {group}, {granules - 1}')}, {g}") for g in range(granules)]
             size_of = unit.granule * unit.element.bytes
             offsets = [text.add(text.add(line, within), text.mul(p, str(size_of))) for p in places]
-            return _Operand(buffer, piece, tuple(offsets))
+            return _Operand(buffer, stage_tile, tuple(offsets))
         # Of the four matrices of an ldmatrix lane 8·q + r is for row r: q % 2 are octets beside, q / 2 along K.
         row = text.ins(f"and i64 {lane}, 7")
         beside = text.ins(f"and i64 {text.ins(f'lshr i64 {lane}, 3')}, 1")
         along = text.ins(f"lshr i64 {lane}, 4")
         offsets: list[str] = []
-        if not piece.turned:
+        if not stage_tile.transposed:
             octet = text.add(base, text.add(text.mul(beside, str(OCTET)), row))
             first = text.mul(octet, str(LINE))
-            for granule in range(piece.shape[2]):
+            for granule in range(stage_tile.shape[2]):
                 place = text.ins(f"xor i64 {text.ins(f'xor i64 {along}, {row}')}, {granule}")
                 offsets.append(text.add(first, text.mul(place, "16")))
-            return _Operand(buffer, piece, tuple(offsets))
+            return _Operand(buffer, stage_tile, tuple(offsets))
         first = text.mul(text.add(text.mul(along, str(OCTET)), row), str(LINE))
         for start in range(0, size, LOADED):
             here = text.add(base, str(start))
@@ -106,11 +106,11 @@ class MatrixFolds:
             granule = text.ins(f"lshr i64 {text.ins(f'and i64 {here}, {unit.line - 1}')}, {OCTET.bit_length() - 1}")
             place = text.ins(f"xor i64 {text.add(granule, beside)}, {row}")
             offsets.append(text.add(text.add(panel, first), text.mul(place, "16")))
-        return _Operand(buffer, piece, tuple(offsets))
+        return _Operand(buffer, stage_tile, tuple(offsets))
 
     def _fragments(self, operand: _Operand, base: str, size: int, granule: int) -> list[list[str]]:
         """By 8 rows (columns) a register for each granule of the unit's depth, from `granule` on."""
-        unit = operand.piece.unit
+        unit = operand.stage_tile.unit
         count = unit.depth // unit.granule
         if unit.granule * unit.element.bytes > 16:
             scalar = llvm_type(unit.element)
@@ -123,7 +123,7 @@ class MatrixFolds:
         found: list[list[str]] = []
         for octet in range(0, size // OCTET, LOADED // OCTET):
             pointer = self._moved(base, *operand.at(octet, granule))
-            name = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{'.trans' if operand.piece.turned else ''}.b16.p3"
+            name = f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4{'.trans' if operand.stage_tile.transposed else ''}.b16.p3"
             self.text.declare(name, FOUR, ["ptr addrspace(3)"])
             regs = parts(self.text, self.text.ins(f"call {FOUR} @{name}(ptr addrspace(3) {pointer})"), FOUR)
             regs = [self._converted(r, unit) for r in regs]
@@ -141,19 +141,19 @@ class MatrixFolds:
         pointer = self.text.ins(f"getelementptr i8, ptr addrspace(3) {base}, i64 {offset}")
         return self.text.ins(f"getelementptr i8, ptr addrspace(3) {pointer}, i64 {more}") if more else pointer
 
-    def piece_pointer(self, buffer: SSAValue, piece: Piece, slot: str) -> str:
-        """Where the piece of that number begins in block memory."""
+    def stage_pointer(self, buffer: SSAValue, stage_tile: StageTile, slot: str) -> str:
+        """The pointer to the tile of a stage in shared memory."""
         near = self.text.ins(f"addrspacecast ptr {self.buffer(buffer)} to ptr addrspace(3)")
-        return self._moved(near, self.text.mul(slot, str(piece.bytes)), 0)
+        return self._moved(near, self.text.mul(slot, str(stage_tile.bytes)), 0)
 
     # Products and sums
 
-    def _multiply_pieces(
+    def _multiply_stages(
         self, op: MmaOp, left: _Operand, right: _Operand, slot: str, regs: list[str]
     ) -> list[str]:  # fmt: skip
-        """A warp's products of two pieces added to its sums: octets of rows, then of columns, two of each row."""
+        """A warp's products of two tiles added to its sums: octets of rows, then of columns, two of each row."""
         unit, (rows, columns) = op.unit, op.tile
-        bases = [self.piece_pointer(o.buffer, o.piece, slot) for o in (left, right)]
+        bases = [self.stage_pointer(o.buffer, o.stage_tile, slot) for o in (left, right)]
         deep, tall = unit.depth // unit.granule, unit.m // OCTET
         across, regs = columns // OCTET, list(regs)
         for granule in range(0, unit.line // unit.granule, deep):
@@ -183,7 +183,7 @@ class MatrixFolds:
         )
 
     def store_sums(self, op: MmaOp, row: str, column: str, sums: Sequence[str]) -> None:
-        """From the registers of a warp, whose tile begins there, to block memory, for all threads of the block."""
+        """From the registers of a warp, whose tile begins there, to shared memory, for all threads of the block."""
         text = self.text
         info, across, lane = info_of(op.sums), op.tile[1] // OCTET, self.team.lane_number()
         pitch, scalar = info.dims[-1].const, llvm_type(info.dtype)

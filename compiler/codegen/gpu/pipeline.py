@@ -1,4 +1,4 @@
-"""The loop along K of a matrix fold: pieces on their way to block memory while those before them are multiplied."""
+"""The loop along K of a tensor-core product: stages are copied to shared memory while earlier ones are multiplied."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Pipeline", "show_to_units", "wait_for_products", "wgmma"]
 
 
 def show_to_units(text: IrText) -> None:
-    """What this thread has written to block memory is there for who reads it by itself."""
+    """What this thread has written to shared memory is there for who reads it by itself."""
     text.put('call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"() convergent')
 
 
@@ -41,10 +41,10 @@ class Pipeline:
     def sums(
         self, op: MmaOp, count: int, multiply: Callable[[str, list[str]], list[str]], running: int = 0
     ) -> list[str]:  # fmt: skip
-        """The thread's `count` sums after all of K, when every thread is done with the pieces.
+        """The thread's `count` sums after all of K, when every thread is done with the stages.
 
-        `multiply` adds the products of the pieces of a number to sums.  So many of them may be `running` when it is
-        next called: they have begun, read block memory by themselves, and end with `wait_for_products`.
+        `multiply` adds the products of a stage to sums.  So many of them may be `running` when it is
+        next called: they have begun, read shared memory by themselves, and end with `wait_for_products`.
         """
         copies = any(isinstance(inner, AsyncCopyOp) for inner in op.walk())
         ahead, line = op.n_stages - 1 - running, op.unit.line
@@ -77,14 +77,14 @@ class Pipeline:
         return [r.operands()[0] for r in found]
 
     def _fill(self, op: MmaOp, at: str, upper: str, copies: bool) -> None:
-        """The pieces of the iteration at `at`, where there is one; a group of copies either way."""
+        """The stage of the iteration at `at`, where there is one; a group of copies either way."""
         self.text.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         end = self.text.ins(f"call i64 @llvm.smin.i64(i64 {self.text.add(at, '1')}, i64 {upper})")
 
-        def pieces(_: list[VectorValue]) -> list[VectorValue]:
+        def stage_tiles(_: list[VectorValue]) -> list[VectorValue]:
             self.loops.region(op.block)
             return []
 
-        self.loops.counted(op.symbol, at, end, str(op.unit.line), pieces, bound=op.upper.data)
+        self.loops.counted(op.symbol, at, end, str(op.unit.line), stage_tiles, bound=op.upper.data)
         if copies:
             self.copies.end_group()

@@ -234,7 +234,7 @@ class CooperativeReductions:
         return self.team.from_first(self._tree(fold, parts, 1, filled))
 
     def _memory_of_warps(self, fold: Fold) -> list[str]:
-        """Block memory for a value of each state from each warp."""
+        """Shared memory for a value of each state from each warp."""
         first, found = self.team.memory_of_fold(fold.op.block_bytes(self.team.threads)), list[str]()
         for d in fold.dtypes:
             found.append(self.team.shared(first))

@@ -1,8 +1,9 @@
-"""The loop along K of a matrix fold whose pieces come by bulk copies: `loop.bulk_copy` as ``cp.async.bulk.tensor``.
+"""The loop along K of a tensor-core product whose stages are filled by TMA: `loop.bulk_copy` as
+``cp.async.bulk.tensor``.
 
-One thread asks for the boxes of a stage and goes on.  Each stage has two mbarriers in block memory: ``full``, whose
+One thread asks for the boxes of a stage and goes on.  Each stage has two mbarriers in shared memory: ``full``, whose
 phase ends when all bytes have arrived, and ``empty``, whose phase ends when each warp has said that its products of the
-stage's pieces are made ("Asynchronous Barriers" of the PTX manual).  Threads wait for a phase by its parity.
+stage's mbarriers are made ("Asynchronous Barriers" of the PTX manual).  Threads wait for a phase by its parity.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class BulkPipeline:
         self._mbarriers = self._arrivals = ""
 
     def sums(self, op: MmaOp, count: int, multiply: Callable[[str, list[str]], list[str]]) -> list[str]:
-        """As `Pipeline.sums`; the products of one piece still run when `multiply` is next called."""
+        """As `Pipeline.sums`; the products of one stage still run when `multiply` is next called."""
         line, upper, sums = op.unit.line, self.index.value(op.upper.data), DTYPES[op.unit.sums]
         now = Sym(f"{op.iv.data}.now")
         self._mbarriers = self._initialised(op)
@@ -52,7 +53,7 @@ class BulkPipeline:
         def body(carried: list[VectorValue]) -> list[VectorValue]:
             at, here = self.index.symbol(now)[0], {op.symbol: dim(now.name)}
             slot = self.index.value(op.slot.substitute(here))
-            self._wait(self._mbarrier(slot), self.index.value(_turn(op).substitute(here) % 2))
+            self._wait(self._mbarrier(slot), self.index.value(_phase(op).substitute(here) % 2))
             found = multiply(slot, [r.operands()[0] for r in carried])
             wait_for_products(self.text, 1)
             self._release(op, at, here)
@@ -92,7 +93,7 @@ class BulkPipeline:
     def _initialised(self, op: MmaOp) -> str:
         """The mbarriers of a fold, those of what is full first; each thread can use them."""
         if self.team.threads % WARP:
-            raise EmitError(f"warps that release pieces, in a block of {self.team.threads} threads")
+            raise EmitError(f"warps that release stages, in a block of {self.team.threads} threads")
         first = self.team.memory_of_fold(op.block_bytes(self.team.threads))
         base = self.text.ins(f"addrspacecast ptr {self.team.shared(first)} to ptr addrspace(3)")
         self._mbarriers = base
@@ -139,7 +140,7 @@ class BulkPipeline:
     # Who does what
 
     def _ask(self, op: MmaOp, at: str, upper: str, first: bool = False) -> None:
-        """The first thread has the pieces of the iteration at `at` copied, where there is one.
+        """The first thread has the stage of the iteration at `at` copied, where there is one.
 
         It waits until they are no longer needed that lie there, if this is not the `first` time.
         """
@@ -149,7 +150,7 @@ class BulkPipeline:
         def region(_: list[VectorValue]) -> list[VectorValue]:
             slot = self.index.value(op.slot)
             if not first:
-                self._wait(self._empty(op, slot), self.index.value((_turn(op) + 1) % 2))
+                self._wait(self._empty(op, slot), self.index.value((_phase(op) + 1) % 2))
             self._arrivals = self._mbarrier(slot)
             expected = sum(copy.bytes for copy in op.bulk_copies)
             code = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
@@ -181,6 +182,6 @@ class BulkPipeline:
         self.memory.places.store_where(self._is_first_thread(), "", lambda _: do())
 
 
-def _turn(op: MmaOp) -> Dim:
-    """How often the pieces of the iterator's iteration have been filled before."""
+def _phase(op: MmaOp) -> Dim:
+    """How often the stage of the iterator's iteration has been filled before."""
     return dim(op.iv.data) // (op.unit.line * op.n_stages)

@@ -1,6 +1,6 @@
-"""The fold of matrix units by four warps together: `loop.mma` as ``wgmma``, operands read from block memory.
+"""Tensor-core products of warp groups: `loop.mma` as ``wgmma``, operands read from shared memory.
 
-Pieces lie as the PTX manual's 128-byte swizzling mode has it ("Shared Memory Matrix Layout"); where they are turned
+Tiles are in the PTX manual's 128-byte swizzling mode ("Shared Memory Matrix Layout"); where they are transposed
 their major dimension is M or N.  Each four warps have 64 rows and all columns of the sums, a warp 16 of the rows, which
 lie on its threads as those of ``mma.sync`` do.
 """
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from ....dialects.loop import MmaOp
-from ....dialects.matrix_units import LINE, Piece
+from ....dialects.matrix_units import LINE, StageTile
 from ....dialects.types import DTYPES
 from ..emit.text import EmitError, IrText, llvm_type
 from .cooperative import SHARED, Team
@@ -27,7 +27,7 @@ SWIZZLED, STRIDE = 1 << 62, (OCTET * LINE // 16) << 32
 
 
 class WarpgroupFolds:
-    """The folds of warp groups of `team`, whose sums go to memory as those of `matrices` do."""
+    """The products of warp groups of `team`, whose sums go to memory as those of `matrices` do."""
 
     def __init__(self, text: IrText, team: Team, matrices: MatrixFolds, bulk: BulkPipeline):
         self.text, self.team, self.matrices, self.bulk = text, team, matrices, bulk
@@ -42,12 +42,12 @@ class WarpgroupFolds:
 
         def multiply(slot: str, regs: list[str]) -> list[str]:
             left, right = (
-                self._descriptor(buffer, piece, slot, own)
-                for buffer, piece, own in zip((op.left, op.right), op.pieces, (group, "0"))
+                self._descriptor(buffer, stage_tile, slot, own)
+                for buffer, stage_tile, own in zip((op.left, op.right), op.stage_tiles, (group, "0"))
             )
             wgmma(text, "fence")
             for k in range(0, op.unit.line, op.unit.depth):
-                regs = self._begin(op, [self._along(d, p, k) for d, p in zip((left, right), op.pieces)], regs)
+                regs = self._begin(op, [self._along(d, p, k) for d, p in zip((left, right), op.stage_tiles)], regs)
             wgmma(text, "commit_group")
             return regs
 
@@ -61,23 +61,29 @@ class WarpgroupFolds:
         halves = [sums[4 * j + 2 * half : 4 * j + 2 * half + 2] for half in range(2) for j in range(len(sums) // 4)]
         self.matrices.store_sums(op, text.mul(warp, "16"), "0", [x for pair in halves for x in pair])
 
-    def _descriptor(self, buffer: SSAValue, piece: Piece, slot: str, own: str) -> str:
-        """Of the piece of that number from byte `own` on."""
-        pointer = self.matrices.piece_pointer(buffer, piece, slot)
+    def _descriptor(self, buffer: SSAValue, stage_tile: StageTile, slot: str, own: str) -> str:
+        """Of the tile of a stage from byte `own` on."""
+        pointer = self.matrices.stage_pointer(buffer, stage_tile, slot)
         address = self.text.add(self.text.ins(f"ptrtoint ptr addrspace(3) {pointer} to i64"), own)
         units = self.text.ins(f"lshr i64 {self.text.ins(f'and i64 {address}, {(1 << 18) - 1}')}, 4")
-        leading = piece.shape[1] * LINE // 16 if piece.turned else 1
+        leading = stage_tile.shape[1] * LINE // 16 if stage_tile.transposed else 1
         return self.text.ins(f"or i64 {units}, {SWIZZLED | STRIDE | leading << 16}")
 
-    def _along(self, descriptor: str, piece: Piece, k: int) -> str:
+    def _along(self, descriptor: str, stage_tile: StageTile, k: int) -> str:
         """The descriptor `k` elements further along K: that many lines, or bytes of a line."""
-        return self.text.add(descriptor, str(k * (LINE if piece.turned else piece.unit.element.bytes) // 16))
+        return self.text.add(
+            descriptor, str(k * (LINE if stage_tile.transposed else stage_tile.unit.element.bytes) // 16)
+        )
 
     def _begin(self, op: MmaOp, descriptors: Sequence[str], sums: Sequence[str]) -> list[str]:
         """The products of one depth of the unit, added to the sums."""
         unit, count = op.unit, len(sums)
         registers = ", ".join(f"${i}" for i in range(count))
-        majors = f", 1, 1, {int(op.pieces[0].turned)}, {int(op.pieces[1].turned)}" if DTYPES[unit.sums].is_float else ""
+        majors = (
+            f", 1, 1, {int(op.stage_tiles[0].transposed)}, {int(op.stage_tiles[1].transposed)}"
+            if DTYPES[unit.sums].is_float
+            else ""
+        )
         form = f"m64n{op.shape[1]}k{unit.depth}.{unit.ptx.rpartition('.')[0]}"
         text = (
             f"{{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.{form} "

@@ -1,9 +1,9 @@
 """Rows with contractions to grids: a block takes a panel of rows through all their nests, attention's for instance.
 
-What the nests hand each other stays in block memory, a line for each row of the panel: scores are never a tensor.
+What the nests hand each other stays in shared memory, a line for each row of the panel: scores are never a tensor.
 Contractions go by tiles of results as high as the panel, whose threads read the other operand once for all its rows;
 between them each warp takes a row at a time.  Every order is that of the nests, which could also stand apart: where a
-row is too long for block memory, or where reading the other operand so often costs more than the rows' way to memory
+row is too long for shared memory, or where reading the other operand so often costs more than the rows' way to memory
 and back, they do (`ContractionRows.excess`).
 """
 
@@ -91,11 +91,11 @@ class ContractionRows:
     @property
     def _bytes(self) -> Dim:
         lines = (_line(buffer_info(v)) * ROWS for v in self.values if v not in self.instead)
-        return sum(lines, dim(self._pieces))
+        return sum(lines, dim(self._stage_bytes))
 
     @property
-    def _pieces(self) -> int:
-        """The bytes of pieces of operands: contractions have them one after another."""
+    def _stage_bytes(self) -> int:
+        """The bytes of operands' stages, which contractions use one after another."""
         return max(SimtMatmulTile.bytes_of(tile, nest) for nest, tile in self.tiles.items())
 
     def write(self, block: Block) -> None:
@@ -120,8 +120,8 @@ class ContractionRows:
         block.add_op(grid_loop(number, product(self.extents[:-1]) * tiles, body, threads, shared=self._bytes))
 
     def _memory(self, block: Block) -> dict[SSAValue, SSAValue]:
-        """Block memory for what nests hand on, a line for each row, behind the pieces."""
-        offset, made = dim(self._pieces), dict[SSAValue, SSAValue]()
+        """Shared memory for what nests pass on, a line for each row, behind the stages."""
+        offset, made = dim(self._stage_bytes), dict[SSAValue, SSAValue]()
         for value in self.values:
             if value in self.instead:
                 made[value] = made[self.instead[value]]

@@ -1,10 +1,10 @@
 """Contractions in the order of a matrix unit to grids whose warps multiply by it.
 
-A block makes a tile of results.  Its threads bring pieces of both operands into block memory, some pieces ahead of the
-products: elements that are as the unit takes them beside the threads (16 bytes at a time where memory is contiguous
-along the piece's lines and aligned), others through registers, so that any transpose, view or map is absorbed there.
-What lies beyond K is zero.  The sums come into block memory, from where threads finish and store them in rows.
-Warp groups have whole boxes of operands brought, where tensor maps describe these: `tma.py`.
+A block makes a tile of results.  Its threads copy stage tiles of both operands into shared memory, some stages ahead of
+the products: elements that are as the unit takes them beside the threads (16 bytes at a time where memory is contiguous
+along the tile's lines and aligned), others through registers, so that any transpose, view or map is absorbed there.
+What lies beyond K is zero.  The sums come into shared memory, from where threads finish and store them in rows.  Warp
+groups have whole boxes of operands brought, where tensor maps describe these: `tma.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import IndexMap, product, unravel
-from ....dialects.matrix_units import MatrixUnit, Piece
+from ....dialects.matrix_units import MatrixUnit, StageTile
 from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.types import DTYPES
 from ...tensor.tensor_cores import NarrowOperands
@@ -47,7 +47,7 @@ SIDES = ("left", "right")
 
 @dataclass(frozen=True)
 class _Tile:
-    """A block's rows and columns of results, its warps along both, and pieces of each operand that it holds."""
+    """A block's rows and columns of results, its warps along both, and stages of each operand that it holds."""
 
     rows: int
     columns: int
@@ -63,7 +63,7 @@ class _Tile:
 def _tiles(unit: MatrixUnit, warpgroup: bool) -> tuple[_Tile, _Tile]:
     """For few results and for many: as many sums as registers hold.
 
-    Products of warp groups still run when the next ones begin, so there is one more piece.
+    Products of warp groups still run when the next ones begin, so there is one more stage.
     """
     if warpgroup:
         return _Tile(128, 64, (8, 1), 4, True), _Tile(128, 256, (8, 1), 4, True)
@@ -72,12 +72,12 @@ def _tiles(unit: MatrixUnit, warpgroup: bool) -> tuple[_Tile, _Tile]:
 
 @dataclass(frozen=True)
 class _Operand:
-    """One operand: its iterator's extent, whether memory is contiguous along K, how it lies in block memory."""
+    """One operand: its iterator's extent, whether memory is contiguous along K, how it lies in shared memory."""
 
     number: int
     extent: Dim
     along: bool
-    piece: Piece
+    stage_tile: StageTile
     base: Dim
     memory: SSAValue
 
@@ -143,7 +143,7 @@ class MmaMatmul:
             operand = self._operand(number)
             if operand is None:
                 return f"the {SIDES[number]} operand is computed on its way"
-            if not self.along[number] and not self.unit.turns:
+            if not self.along[number] and not self.unit.transposes:
                 return f"the {SIDES[number]} operand is not contiguous along K"
             made = match_tma(self.nest, operand, own, self.factors.batch, self.along[number])
             if made is None:
@@ -170,7 +170,7 @@ class MmaMatmul:
         k = FusedAxis((Sym(f"d{self.nest.n_parallel}"),), (self.k,))
         access_list = accesses(self.nest)
         for own, extent, along in zip((self.factors.left, self.factors.right), (self.m, self.n), self.along):
-            if not along and not self.unit.turns:
+            if not along and not self.unit.transposes:
                 continue  # these come one by one
             group = k if along else FusedAxis((Sym(f"d{own[-1]}"),), (extent,))
             found = alignment_condition(self.nest, group, self.vector)
@@ -194,35 +194,37 @@ class MmaMatmul:
         start, fill, size = context.new_iv(), Block(), 0
         sides: list[_Operand] = []
         for side, (own, base, extent) in enumerate(((rows, row, self.m), (columns, column, self.n))):
-            piece = Piece(unit, own, unit.turns and not self.along[side])
-            memory = _memory(body, unit.factors[side], (tile.stages, *piece.shape), size)
-            size += tile.stages * piece.bytes
-            sides.append(_Operand(side, extent, self.along[side], piece, base, memory))
+            stage_tile = StageTile(unit, own, unit.transposes and not self.along[side])
+            memory = _memory(body, unit.factors[side], (tile.stages, *stage_tile.shape), size)
+            size += tile.stages * stage_tile.bytes
+            sides.append(_Operand(side, extent, self.along[side], stage_tile, base, memory))
             slot = start // unit.line % tile.stages
             if boxes is None:
                 self._load_tile(fill, sides[side], start, slot, batch, zeros is not None)
             else:
                 at = {**batch, Sym(f"d{(self.factors.left, self.factors.right)[side][-1]}"): base}
-                boxes[side].copy(block, fill, piece, memory, slot, at | {Sym(f"d{self.nest.n_parallel}"): start})
+                boxes[side].copy(block, fill, stage_tile, memory, slot, at | {Sym(f"d{self.nest.n_parallel}"): start})
         fill.add_op(loop.YieldOp())
         sums = _memory(body, unit.sums, (rows, columns + PAD), 0)
         left, right = sides
-        buffers, pieces = (left.memory, right.memory, sums), (left.piece, right.piece)
-        body.add_op(loop.MmaOp(str(start), 0, self.k, fill, buffers, pieces, tile.stages, tile.of_warp, tile.warpgroup))
+        buffers, stage_tiles = (left.memory, right.memory, sums), (left.stage_tile, right.stage_tile)
+        body.add_op(
+            loop.MmaOp(str(start), 0, self.k, fill, buffers, stage_tiles, tile.stages, tile.of_warp, tile.warpgroup)
+        )
         self._finish(body, sums, tile, (row, column), batch, 1 if zeros is None else self.finished)
         shared = max(size, rows * (columns + PAD) * DTYPES[unit.sums].bytes)
         grid = grid_loop(number, self.stack * across * down, body, THREADS, shared=shared, aligned=zeros or ())
         block.add_op(grid)
 
-    # Pieces of the operands
+    # Stage tiles of the operands
 
     def _load_tile(
         self, block: Block, side: _Operand, start: Dim, slot: Dim, batch: dict[Sym, Dim], aligned: bool
     ) -> None:  # fmt: skip
-        """The piece of one operand from `start` on along K, as number `slot`, some elements a thread."""
-        width = self.vector if aligned and (side.along or side.piece.turned) else 1
+        """The tile of one operand from `start` on along K, as stage `slot`, some elements a thread."""
+        width = self.vector if aligned and (side.along or side.stage_tile.transposed) else 1
         source = self._source(side, width)
-        vectors = side.piece.size * self.unit.line // width
+        vectors = side.stage_tile.size * self.unit.line // width
         number, wrap = self._numbered(vectors // THREADS, 1 if source is not None else IN_FLIGHT)
         beside, first = self._share(side, number, width)
         # What is beyond the edges repeats what is there, and nobody asks for it; beyond K there are zeros.
@@ -233,11 +235,11 @@ class MmaMatmul:
             here, k = minimum(side.base + beside, side.extent - width), minimum(start + first, self.k - 1)
 
         def at(offset: Dim) -> tuple[dict[Sym, Dim], list[Dim]]:
-            """The point of the nest, and the place in block memory, of an element of the vector."""
+            """The point of the nest, and the index in shared memory, of an element of the vector."""
             across, deep = (dim(0), offset) if side.along else (offset, dim(0))
             row, column = (here + across, dim(0)) if side.number == 0 else (dim(0), here + across)
             point = point_of_contraction(self.nest, self.factors, batch, row, column, k + deep)
-            panel, line, granule, element = side.piece.stage_index(beside, first)
+            panel, line, granule, element = side.stage_tile.index(beside, first)
             return point, [slot, panel, line, granule, element + offset]
 
         body, lane = Block(), self.context.new_iv()
@@ -261,22 +263,22 @@ class MmaMatmul:
 
         So many of a thread's are lanes at a time, in `flight` together.
         """
-        thread, turn, copy = (self.context.new_iv() for _ in range(3))
+        thread, trip, copy = (self.context.new_iv() for _ in range(3))
         flight = min(each, flight)
 
         def wrap(body: Block) -> loop.ParallelOp:
             lanes = vector_loop(copy, body, unroll=flight)
             lanes.add_op(loop.YieldOp())
-            return thread_loop(thread, 0, THREADS, Block([loop.ForOp(str(turn), 0, each // flight, lanes)]))
+            return thread_loop(thread, 0, THREADS, Block([loop.ForOp(str(trip), 0, each // flight, lanes)]))
 
-        return thread + (turn * flight + copy) * THREADS, wrap
+        return thread + (trip * flight + copy) * THREADS, wrap
 
     def _share(self, side: _Operand, number: Dim, width: int) -> tuple[Dim, Dim]:
-        """Beside and along K, the first element of a vector of the piece: neighbours in memory for neighbours."""
-        line, size = self.unit.line, side.piece.size
+        """Beside and along K, the first element of a vector of the tile: neighbours in memory for neighbours."""
+        line, size = self.unit.line, side.stage_tile.size
         if side.along:
             return number // (line // width), number % (line // width) * width
-        if side.piece.turned:
+        if side.stage_tile.transposed:
             return number % (size // width) * width, number // (size // width)
         # A warp has whole sectors of memory, and granules of as many lines as banks keep apart.
         sector = SECTOR // self.unit.element.bytes

@@ -1,8 +1,8 @@
-"""Contractions to grids: tiles of both operands in block memory, tiles of sums in the registers of threads.
+"""Contractions to grids: tiles of both operands in shared memory, tiles of sums in the registers of threads.
 
-A block makes a tile of results.  For each step of a few elements along K its threads bring a piece of both operands
-into block memory (any transpose, view or map of them is absorbed there), while they fold the piece before: there are
-two of each.  A thread's sums are rows by columns in lanes, in the order's blocks of K.  At the edges the last row and
+A block makes a tile of results.  For each step of a few elements along K its threads load a tile of both operands into
+shared memory (any transpose, view or map of them is absorbed there), while they multiply the tile before: there are two
+of each.  A thread's sums are rows by columns in lanes, in the order's blocks of K.  At the edges the last row and
 column are brought in again, and what does not exist is not stored.
 """
 
@@ -26,13 +26,13 @@ from .builder import grid_loop, thread_loop
 
 __all__ = ["SimtMatmulTile", "Tile", "along_k", "point_of_contraction", "schedule_gpu_contraction"]
 
-#: Elements along K of a piece.
+#: Elements along K of a tile.
 K_TILE = 8
-#: Neighbouring rows or columns that a thread has at most: what it loads of a piece at once.
+#: Neighbouring rows or columns that a thread has at most: what it loads of a tile at once.
 VECTOR_PART = 4
 #: Results that are worth the larger tiles.
 LARGE = 1 << 20
-#: Elements between rows of a piece, so that a column lies in different banks.
+#: Elements between rows of a tile, so that a column lies in different banks.
 PAD = 4
 
 
@@ -103,13 +103,13 @@ class SimtMatmulTile:
 
     @staticmethod
     def bytes_of(tile: Tile, nest: kernel.GenericOp) -> int:
-        """The block memory that pieces for a tile of a contraction take."""
-        return sum(_bytes_of_piece(size, nest) for size in (tile.rows, tile.columns))
+        """The shared memory that operand tiles of a contraction take."""
+        return sum(_stage_bytes(size, nest) for size in (tile.rows, tile.columns))
 
     def allocate(self, block: Block) -> None:
-        """Take the first `bytes_of` the block's memory for pieces."""
+        """Take the first `bytes_of` the block's shared memory for operand tiles."""
         made: list[loop.AllocOp] = []
-        for size, index in zip((self.tile.rows, self.tile.columns), (0, _bytes_of_piece(self.tile.rows, self.nest))):
+        for size, index in zip((self.tile.rows, self.tile.columns), (0, _stage_bytes(self.tile.rows, self.nest))):
             dims = (dim(2), dim(K_TILE), dim(size + PAD))
             info = BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims))
             made.append(loop.AllocOp(info, index, "shared"))
@@ -149,7 +149,7 @@ class SimtMatmulTile:
         return body
 
     def _first(self, block: Block) -> None:
-        """The first piece of K."""
+        """The first step of K."""
         block.add_ops([*self._load_tile(block, dim(0)), loop.BarrierOp()])
 
     def _sums(self, block: Block) -> SSAValue:
@@ -164,7 +164,7 @@ class SimtMatmulTile:
         return made.outs[0]
 
     def _block_of_k(self, block: Block, first: Dim, stop: Dim) -> SSAValue:
-        """The sum from `first` on: whole pieces, then the elements of the last one."""
+        """The sum from `first` on: whole steps, then the elements of the last one."""
         start, k = self.context.new_iv(), self.context.new_iv()
         whole = first + (stop - first) // K_TILE * K_TILE
         body = Block(arg_types=[self.accumulator])
@@ -173,15 +173,15 @@ class SimtMatmulTile:
         for i in range(K_TILE):
             total = self._step(body, total, start, dim(i))
         body.add_ops([*coming, loop.BarrierOp(), loop.YieldOp(total)])
-        pieces = loop.ForOp(str(start), first, whole, body, step=K_TILE, inits=[self._identity(block)])
+        whole_steps = loop.ForOp(str(start), first, whole, body, step=K_TILE, inits=[self._identity(block)])
         rest = Block(arg_types=[self.accumulator])
         rest.add_op(loop.YieldOp(self._step(rest, rest.args[0], whole, k - whole)))
-        last = loop.ForOp(str(k), whole, stop, rest, inits=[pieces.outs[0]])
-        block.add_ops([pieces, last])
+        last = loop.ForOp(str(k), whole, stop, rest, inits=[whole_steps.outs[0]])
+        block.add_ops([whole_steps, last])
         return last.outs[0]
 
     def _step(self, block: Block, total: SSAValue, start: Dim, k: Dim) -> SSAValue:
-        """One element of the piece from `start` on folded into a thread's sums."""
+        """One element of the tile from `start` on added to a thread's sums."""
         half = start // K_TILE % 2
         a = loop.LoadOp(self.left.result, [half, k, self.at_row])
         b = loop.LoadOp(self.right.result, [half, k, self.at_column])
@@ -195,10 +195,10 @@ class SimtMatmulTile:
         block.add_op(product_)
         return self.context.combine(self.nest, [total, product_.result], block)[0]
 
-    # Pieces of the operands
+    # Tiles of the operands
 
     def _load_tile(self, block: Block, start: Dim) -> list[loop.StoreOp]:
-        """Loads a thread's elements of the pieces of both operands from `start` on; what puts them there."""
+        """Loads a thread's elements of the tiles of both operands from `start` on; what puts them there."""
         found: list[loop.StoreOp] = []
         for value, memory, index, extent, which, size in (
             (self.factors.values[0], self.left, self.row, self.m, self.factors.left, self.tile.rows),
@@ -208,7 +208,7 @@ class SimtMatmulTile:
             for copy in range(-(-count // self.tile.threads)):
                 element, guards = self.thread + copy * self.tile.threads, list[Dim]()
                 if (copy + 1) * self.tile.threads > count:
-                    # Threads that the piece has no element for bring what is last once more, and leave it.
+                    # Threads that the tile has no element for bring what is last once more, and leave it.
                     guards, element = [count - 1 - element], minimum(element, count - 1)
                 if along:
                     beside, k = element // K_TILE, element % K_TILE
@@ -234,8 +234,8 @@ class SimtMatmulTile:
         return made.results[0]
 
 
-def _bytes_of_piece(size: int, nest: kernel.GenericOp) -> int:
-    """The bytes of two pieces of so many rows or columns."""
+def _stage_bytes(size: int, nest: kernel.GenericOp) -> int:
+    """The bytes of two tiles of so many rows or columns."""
     element = scalar_dtype(nest.combiner.block.args[0].type)
     return (2 * K_TILE * (size + PAD) * element.bytes + 15) // 16 * 16
 

@@ -1,9 +1,9 @@
-"""Reductions to grids: rows for warps or blocks, columns for threads, long folds in two stages.
+"""Reductions to grids: rows for warps or blocks, columns for threads, long reductions in two stages.
 
-Where memory is contiguous along the fold, the threads of a warp share a row, and those of a block a long one.  Where
-it is contiguous across results, each thread folds a result of its own, beside its neighbours'.  A fold that is too long
-for that is cut at the order's own blocks: a first grid leaves the value of each piece, a second one combines these in
-order.
+Where memory is contiguous along the reduction, the threads of a warp share a row, and those of a block a long one.
+Where it is contiguous across results, each thread reduces a result of its own, adjacent to its neighbours'.  A
+reduction too long for that is cut at the order's own blocks: a first grid stores the value of each chunk, a second one
+combines these in order.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ __all__ = ["schedule_gpu_reduction", "supports"]
 
 #: Rows of more elements have a block each; of fewer a warp.
 LONG_ROW = 1024
-#: Elements of a piece of a long fold that a block takes, and of one that a thread takes along a column.
-PIECE, COLUMN_PIECE = 1 << 15, 1 << 10
-#: Folds of more pieces are cut where there are fewer results than this, for blocks or for threads: a GPU has memory to
-#: wait for in some 100,000 threads.
+#: Elements of a chunk of a long reduction for a block, and for a thread along a column.
+CHUNK, COLUMN_CHUNK = 1 << 15, 1 << 10
+#: Reductions of more chunks are split where there are fewer results than this, for blocks or for threads: a GPU has
+#: memory to wait for in some 100,000 threads.
 FEW_RESULTS, FEW_COLUMNS = 256, 1 << 16
 
 
 def supports(nest: kernel.GenericOp) -> bool:
-    """Whether threads can share the nest's folds, or each has one in memory beside its neighbours'."""
+    """Whether threads can share the nest's reductions, or each has one in memory adjacent to its neighbours'."""
     assert nest.order is not None
     return not nest.is_scan and nest.order.data.kind in ("tree", "free")
 
@@ -55,10 +55,10 @@ class _Reduction:
         self.across = bool(self.groups) and self._runs_across(access_list[: len(nest.ins) - nest.n_epilogue_inputs], k)
 
     def write(self, block: Block) -> None:
-        piece, few = (COLUMN_PIECE, FEW_COLUMNS) if self.across else (PIECE, FEW_RESULTS)
+        chunk, few = (COLUMN_CHUNK, FEW_COLUMNS) if self.across else (CHUNK, FEW_RESULTS)
         whole: Callable[[Block], None] = self._columns if self.across else self._rows
-        cut = minimum(self.length - piece, few - self.results)
-        if_positive(block, cut, lambda b: self._two_stage(b, piece), whole)
+        cut = minimum(self.length - chunk, few - self.results)
+        if_positive(block, cut, lambda b: self._two_stage(b, chunk), whole)
 
     def _runs_across(self, access_list: Sequence[Access], k: Sym) -> bool:
         """Whether threads stand along results: the order has no lanes, or is free and memory contiguous that way."""
@@ -119,12 +119,12 @@ class _Reduction:
         spread = thread_loop(number, first, minimum(count, first + threads), body)
         block.add_op(grid_loop(first, count, Block([spread]), threads, step=threads))
 
-    # Long folds
+    # Long reductions
 
-    def _two_stage(self, block: Block, piece: int) -> None:
-        """Pieces of every fold first, then what they gave."""
-        pieces = (self.length + (piece - 1)) // piece
-        dims = (self.results, pieces)
+    def _two_stage(self, block: Block, chunk: int) -> None:
+        """Chunks of every reduction first, then their values."""
+        chunks = (self.length + (chunk - 1)) // chunk
+        dims = (self.results, chunks)
         # What neighbouring threads leave and take is side by side.
         strides = (dim(1), self.results) if self.across else packed_strides(dims)
         partials: list[SSAValue] = []
@@ -134,22 +134,22 @@ class _Reduction:
 
         def one(body: Block, result: Dim, number: Dim) -> None:
             point = self._point(body, result)
-            lower = number * piece
-            upper = minimum(self.length, lower + piece)
+            lower = number * chunk
+            upper = minimum(self.length, lower + chunk)
             accumulators = reduce_loop(
                 self.context, self.nest, body, point, lower, upper, 1, cooperative=not self.across
             )
             body.add_ops([loop.StoreOp(v, buffer, [result, number]) for v, buffer in zip(accumulators, partials)])
 
         def last(body: Block, result: Dim, cooperative: bool) -> None:
-            accumulators = combine_partials(self.context, self.nest, body, partials, [result], pieces, cooperative)
+            accumulators = combine_partials(self.context, self.nest, body, partials, [result], chunks, cooperative)
             self.context.epilogue(self.nest, accumulators, self._point(body, result), body)
 
         if self.across:
             # Neighbouring threads have neighbouring results.
             self._thread_per_result(
                 block,
-                self.results * pieces,
+                self.results * chunks,
                 lambda body, n: one(
                     body, *(materialize_dim(self.context, body, e) for e in (n % self.results, n // self.results))
                 ),
@@ -157,8 +157,8 @@ class _Reduction:
             self._thread_per_result(block, self.results, lambda body, result: last(body, result, False))
             return
         number, body = self.context.new_iv(), Block()
-        one(body, *(materialize_dim(self.context, body, e) for e in (number // pieces, number % pieces)))
-        block.add_op(grid_loop(number, self.results * pieces, body, self.grid.threads))
+        one(body, *(materialize_dim(self.context, body, e) for e in (number // chunks, number % chunks)))
+        block.add_op(grid_loop(number, self.results * chunks, body, self.grid.threads))
         result, body = self.context.new_iv(), Block()
         last(body, result, True)
         block.add_op(grid_loop(result, self.results, body, self.grid.threads))

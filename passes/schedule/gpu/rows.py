@@ -1,6 +1,6 @@
 """Rows to grids: the nests of a row one after another, by the threads of a warp or, for long rows, of a block.
 
-What the nests hand each other stays with the threads: one number a row in registers, a row in block memory, where also
+What the nests hand each other stays with the threads: one number a row in registers, a row in shared memory, where also
 comes what several of them read, so that it is loaded once.  Rows too long for that have a place in a temporary for each
 block, whose number is bounded then.
 """
@@ -24,7 +24,7 @@ from .reduce import supports
 
 __all__ = ["WARP", "RowKernel", "is_number", "schedule_gpu_rows", "supports_rows"]
 
-#: Block memory that rows may take, and blocks that rows in other memory are shared by.
+#: Shared memory that rows may take, and blocks that rows in other memory are shared by.
 SHARED, BLOCKS = 40 << 10, 512
 #: Rows of more elements have a block each; of fewer a warp.
 LONG_ROW = 1024
@@ -105,7 +105,7 @@ class _Rows:
         block.add_op(grid_loop(number, blocks, Block([each]), self.grid.threads))
 
     def _shared_memory(self, block: Block, copies: int, point_index: Sequence[Dim]) -> Dim:
-        """Block memory for the rows of so many teams, the one at `point_index` for this; its bytes."""
+        """Shared memory for the rows of so many teams, the one at `point_index` for this; its bytes."""
         offset = dim(0)
         for value in self.rows:
             info = _several(buffer_info(value), dim(copies))

@@ -1,8 +1,8 @@
 """Scans along contiguous memory to grids: a block of threads for each of the order's blocks of a row.
 
 The order ``prefix<block, lanes>`` leaves this open: runs of `lanes` elements have a thread each, the elements of all
-runs are merged with what the runs before them give at once, and so are those of all blocks.  What remains a chain,
-that of a block's runs and that of a row's blocks, one thread goes along in block memory.  A row of several blocks takes
+runs are merged with what the runs before them give at once, and so are those of all blocks.  What remains a chain, that
+of a block's runs and that of a row's blocks, one thread goes along in shared memory.  A row of several blocks takes
 three grids: the blocks' own totals, the chain of these, and the scan itself, which starts from there.
 """
 
@@ -59,50 +59,50 @@ class _Scan:
         self.types = accumulator_types(nest)
 
     def write(self, block: Block) -> None:
-        if_positive(block, self.length - self.size, self._in_pieces, self._in_one)
+        if_positive(block, self.length - self.size, self._in_blocks, self._in_one)
 
     def _in_one(self, block: Block) -> None:
         """A block for a row."""
         result, body = self.context.new_iv(), Block()
-        piece = _Piece(self, body, result, dim(0))
-        piece.scan()
-        piece.finish(self.context.identity(self.nest, body))
-        block.add_op(grid_loop(result, self.results, body, THREADS, shared=piece.memory.size))
+        row_block = _RowBlock(self, body, result, dim(0))
+        row_block.scan()
+        row_block.finish(self.context.identity(self.nest, body))
+        block.add_op(grid_loop(result, self.results, body, THREADS, shared=row_block.memory.size))
 
-    def _in_pieces(self, block: Block) -> None:
-        context, pieces = self.context, (self.length + (self.size - 1)) // self.size
-        dims = (self.results, pieces)
+    def _in_blocks(self, block: Block) -> None:
+        context, blocks = self.context, (self.length + (self.size - 1)) // self.size
+        dims = (self.results, blocks)
         starts = [context.allocate(block, BufferInfo(scalar_dtype(t), dims, packed_strides(dims))) for t in self.types]
 
-        def grid(write: Callable[[_Piece, Sequence[Dim]], None]) -> None:
+        def grid(write: Callable[[_RowBlock, Sequence[Dim]], None]) -> None:
             number, body = context.new_iv(), Block()
-            index = [materialize_dim(context, body, e) for e in (number // pieces, number % pieces)]
-            piece = _Piece(self, body, *index)
-            piece.scan()
-            write(piece, index)
-            block.add_op(grid_loop(number, self.results * pieces, body, THREADS, shared=piece.memory.size))
+            index = [materialize_dim(context, body, e) for e in (number // blocks, number % blocks)]
+            row_block = _RowBlock(self, body, *index)
+            row_block.scan()
+            write(row_block, index)
+            block.add_op(grid_loop(number, self.results * blocks, body, THREADS, shared=row_block.memory.size))
 
-        def total(piece: _Piece, index: Sequence[Dim]) -> None:
+        def total(row_block: _RowBlock, index: Sequence[Dim]) -> None:
             one = Block()
-            accumulators = piece.within(one, piece.count - 1)
+            accumulators = row_block.within(one, row_block.count - 1)
             one.add_ops([loop.StoreOp(v, buffer, index) for v, buffer in zip(accumulators, starts)])
-            piece.body.add_op(thread_loop(context.new_iv(), 0, 1, one))
+            row_block.body.add_op(thread_loop(context.new_iv(), 0, 1, one))
 
-        def finish(piece: _Piece, index: Sequence[Dim]) -> None:
+        def finish(row_block: _RowBlock, index: Sequence[Dim]) -> None:
             loads = [loop.LoadOp(buffer, index) for buffer in starts]
-            piece.body.add_ops(loads)
-            piece.finish([load.result for load in loads])
+            row_block.body.add_ops(loads)
+            row_block.finish([load.result for load in loads])
 
         grid(total)
-        self._chain_of_pieces(block, starts, pieces)
+        self._chain_of_blocks(block, starts, blocks)
         grid(finish)
 
-    def _chain_of_pieces(self, block: Block, starts: Sequence[SSAValue], pieces: Dim) -> None:
-        """The pieces' totals become what each of them starts from: a block for a row, which takes `size` at once."""
-        context, room = self.context, self.size
+    def _chain_of_blocks(self, block: Block, starts: Sequence[SSAValue], blocks: Dim) -> None:
+        """The blocks' totals become what each of them starts from: a block for a row, which takes `size` at once."""
+        context, capacity = self.context, self.size
         result, first, body = context.new_iv(), context.new_iv(), Block()
         memory = SharedAllocator(body)
-        totals, before, carried = (memory.of(self.types, n) for n in (room, room, 1))
+        totals, before, carried = (memory.of(self.types, n) for n in (capacity, capacity, 1))
         start = Block()
         for value, cell in zip(context.identity(self.nest, start), carried):
             start.add_op(loop.StoreOp(value, cell, _FIRST))
@@ -114,21 +114,21 @@ class _Scan:
             for target, source in zip(targets, sources):
                 load = loop.LoadOp(source, far if here else near)
                 one.add_ops([load, loop.StoreOp(load.result, target, near if here else far)])
-            return thread_loop(index, 0, minimum(room, pieces - first), one)
+            return thread_loop(index, 0, minimum(capacity, blocks - first), one)
 
         chain = Block()
         loads = [loop.LoadOp(cell, _FIRST) for cell in carried]
         chain.add_ops(loads)
         ends = self.chain(
             chain, [load.result for load in loads], lambda at, into: _loaded(totals, [at, dim(0)], into), before,
-            minimum(room, pieces - first),
+            minimum(capacity, blocks - first),
         )  # fmt: skip
         chain.add_ops([loop.StoreOp(v, cell, _FIRST) for v, cell in zip(ends, carried)])
         each = Block()
         each.add_ops([copies(totals, starts, True), loop.BarrierOp()])
         each.add_ops([thread_loop(context.new_iv(), 0, 1, chain), loop.BarrierOp()])
         each.add_ops([copies(starts, before, False), loop.BarrierOp(), loop.YieldOp()])
-        body.add_op(loop.ForOp(str(first), 0, pieces, each, step=room))
+        body.add_op(loop.ForOp(str(first), 0, blocks, each, step=capacity))
         block.add_op(grid_loop(result, self.results, body, THREADS, shared=memory.size))
 
     def chain(
@@ -156,7 +156,7 @@ class _Scan:
 
 
 class SharedAllocator:
-    """Block memory, one array behind the other."""
+    """Shared memory, one array behind the other."""
 
     def __init__(self, block: Block):
         self.block, self.size = block, dim(0)
@@ -174,8 +174,8 @@ class SharedAllocator:
         return found
 
 
-class _Piece:
-    """A block's elements of a row, in block memory: runs of lanes, and what comes before each run."""
+class _RowBlock:
+    """A block's elements of a row, in shared memory: runs of lanes, and what comes before each run."""
 
     def __init__(self, scan: _Scan, body: Block, result: Dim, number: Dim):
         self.scan_, self.body, context = scan, body, scan.context
@@ -231,7 +231,7 @@ class _Piece:
         return thread_loop(scan.context.new_iv(), 0, 1, body)
 
     def within(self, block: Block, index: Dim) -> list[SSAValue]:
-        """The accumulators of the piece's elements up to one of them."""
+        """The accumulators of the block's elements up to one of them."""
         run, lane = (
             materialize_dim(self.scan_.context, block, e) for e in (index // self.scan_.lanes, index % self.scan_.lanes)
         )
@@ -239,7 +239,7 @@ class _Piece:
         return self.scan_.context.combine(self.scan_.nest, [*older, *newer], block)
 
     def finish(self, inits: Sequence[SSAValue]) -> None:
-        """Store what is made of the accumulators at each element; the row's accumulators before the piece are
+        """Store what is made of the accumulators at each element; the row's accumulators before the block are
         `inits`."""
         context, nest = self.scan_.context, self.scan_.nest
         exclusive = nest.scan is not None and nest.scan.data == "exclusive"

@@ -1,4 +1,4 @@
-"""Sorting by the whole device: tiles of a row in block memory, then merges of sorted runs.
+"""Sorting by the whole device: tiles of a row in shared memory, then merges of sorted runs.
 
 An element is known by its keys and its position, which is the last thing that decides: so no two are equal, what is
 found is the stable order, and comparators may take elements in any order.  A block sorts a tile by a bitonic network.

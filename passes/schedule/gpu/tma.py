@@ -1,4 +1,4 @@
-"""Operands of matrix units whose pieces come as boxes of tensor maps: which can, and the copies.
+"""Operands of tensor cores whose stages are filled by TMA, in boxes of tensor maps: which can, and the copies.
 
 The points of an operand are those of its own iterator, of K and of what stacks it.  In a tensor map they stand in the
 order of memory, so a box has one point along each but its own iterator and K.
@@ -16,7 +16,7 @@ from ....dialects.dims.analysis import expand_mods, linear_in, simplify
 from ....dialects.dims.dims import Dim, Sym, dim, iterator, iterators, minimum
 from ....dialects.dims.index_map import IndexMap, product, unravel
 from ....dialects.loop.tensor_map import strides_of_map
-from ....dialects.matrix_units import Piece
+from ....dialects.matrix_units import StageTile
 from ..body import buffer_info
 
 __all__ = ["TmaOperand", "match_tma", "tma_limits_ok"]
@@ -40,14 +40,14 @@ class TmaOperand:
     outer_indices: tuple[Dim, ...]
 
     def copy(
-        self, host: Block, fill: Block, piece: Piece, memory: SSAValue, slot: Dim, at: Mapping[Sym, Dim]
+        self, host: Block, fill: Block, stage_tile: StageTile, memory: SSAValue, slot: Dim, at: Mapping[Sym, Dim]
     ) -> None:  # fmt: skip
-        """The tensor map, made by the host, and the copies of the boxes from a point on that fill piece number `slot`.
+        """The tensor map, made by the host, and the copies of the boxes from a point on that fill stage `slot`.
 
-        A box has the lines of one panel of the piece.
+        A box has the lines of one panel of the tile.
         """
-        panels, lines, *_ = piece.shape
-        beside, along = (piece.unit.line, lines) if piece.turned else (lines, piece.unit.line)
+        panels, lines, *_ = stage_tile.shape
+        beside, along = (stage_tile.unit.line, lines) if stage_tile.transposed else (lines, stage_tile.unit.line)
         sizes = [{self.own: beside, self.k: along}.get(i, 1) for i in self.iterators]
         made = loop.TensorMapOp(self.buffer, self.index, sizes)
         host.add_op(made)

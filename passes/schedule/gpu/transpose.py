@@ -1,4 +1,4 @@
-"""Maps that turn memory around, to grids: square tiles of block memory between loads and stores.
+"""Maps that turn memory around, to grids: square tiles of shared memory between loads and stores.
 
 Where results are contiguous along one iterator and an input along another, neighbouring threads load neighbours of the
 input into a tile and then read it across, so that both sides of memory are used in whole lines.  Rows of the tile are
@@ -135,7 +135,7 @@ class _Tile:
 
 
 def _tiles(nest: kernel.GenericOp, turned: TransposedInputs, block: Block) -> tuple[dict[int, SSAValue], Dim]:
-    """A tile of block memory for each turned input, and the bytes of all."""
+    """A tile of shared memory for each turned input, and the bytes of all."""
     found: dict[int, SSAValue] = {}
     offset, dims = dim(0), (dim(TILE), dim(TILE + 1))
     for i in turned.inputs:

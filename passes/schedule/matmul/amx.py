@@ -51,7 +51,7 @@ PRODUCT, PACKING = 1 / 1024, 1 / 8
 HALF, WORD = DTYPES[ELEMENT], DTYPES["i32"]
 
 
-#: Where the element or word of a piece lies, by its row and its column of a tile.
+#: Where the element or word of a term lies, by its row and its column of a tile.
 _Place = Callable[..., list[Dim]]
 
 
@@ -80,7 +80,7 @@ class _Operand:
 
 @dataclass(frozen=True)
 class _Tiles:
-    """Packed tiles, ``[blocks, steps, pieces, tiles, 16, …]``, as elements and as words of two of them."""
+    """Packed tiles, ``[blocks, steps, terms, tiles, 16, …]``, as elements and as words of two of them."""
 
     elements: SSAValue
     words: SSAValue
@@ -145,7 +145,7 @@ class AmxMatmul:
 
     def _rows_in(self, cache: float) -> Dim:
         """How many blocks of the left operand half a cache holds, at least one."""
-        size = self.left.size * self.unit.depth * HALF.bytes * self.unit.pieces
+        size = self.left.size * self.unit.depth * HALF.bytes * self.unit.terms
         return maximum(1, dim(int(cache) // 2 // size) // maximum(1, self.steps))
 
     # Packing
@@ -153,7 +153,7 @@ class AmxMatmul:
     def _packed(self, block: Block, side: _Operand, blocks: Dim) -> _Tiles:
         """Memory for the tiles of some blocks of an operand: a worker's own where it is alone."""
         return self._memory(
-            block, (blocks, self.steps, dim(self.unit.pieces), dim(side.tiles)), "thread" if self.alone else "arena"
+            block, (blocks, self.steps, dim(self.unit.terms), dim(side.tiles)), "thread" if self.alone else "arena"
         )
 
     def _memory(self, block: Block, dims: tuple[Dim, ...], scope: str) -> _Tiles:
@@ -168,7 +168,7 @@ class AmxMatmul:
         """The blocks `first` to `last` of an operand, to the beginning of its memory."""
         group, number = self.context.new_iv(), self.context.new_iv()
         body = Block()
-        stage = self._memory(body, (dim(self.unit.pieces),), "thread") if side.turned else None
+        stage = self._memory(body, (dim(self.unit.terms),), "thread") if side.turned else None
         whole = self.k // self.unit.depth
         for lower, upper, partial in ((dim(0), whole, False), (whole, self.steps, True)):
             if lower == upper:
@@ -187,26 +187,26 @@ class AmxMatmul:
         self, block: Block, side: _Operand, tiles: _Tiles, stage: _Tiles | None, at: tuple[Dim, Dim, Dim],
         start: Dim, partial: bool,
     ) -> None:  # fmt: skip
-        """A tile of each piece, whose step of K is `partial` or not; what begins at `start` beside K."""
+        """A tile of each term, whose step of K is `partial` or not; what begins at `start` beside K."""
         number, step, tile = at
 
-        def index(piece: Dim, *inside: Dim) -> list[Dim]:
-            return [number, step, piece, tile, *inside]
+        def index(term: Dim, *inside: Dim) -> list[Dim]:
+            return [number, step, term, tile, *inside]
 
-        def staged(piece: Dim, *inside: Dim) -> list[Dim]:
-            return [piece, *inside]
+        def staged(term: Dim, *inside: Dim) -> list[Dim]:
+            return [term, *inside]
 
         fill = self._fill_elements if side.along else self._fill_words
         fill(block, side, stage or tiles, staged if stage else index, step * self.unit.depth, start, partial)
         if stage is None:
             return
         # The word of row r and column c comes from row c and column r.
-        piece, r, c, body = self.context.new_iv(), self.context.new_iv(), self.context.new_iv(), Block()
-        word = loop.LoadOp(stage.words, staged(piece, c, r))
-        body.add_ops([word, loop.StoreOp(word.result, tiles.words, index(piece, r, c))])
+        term, r, c, body = self.context.new_iv(), self.context.new_iv(), self.context.new_iv(), Block()
+        word = loop.LoadOp(stage.words, staged(term, c, r))
+        body.add_ops([word, loop.StoreOp(word.result, tiles.words, index(term, r, c))])
         columns = _block(_loop(c, dim(0), dim(TILE), body, vector=TILE))
         rows = _block(_loop(r, dim(0), dim(TILE), columns, unroll=TILE))
-        block.add_op(_loop(piece, dim(0), dim(self.unit.pieces), rows))
+        block.add_op(_loop(term, dim(0), dim(self.unit.terms), rows))
 
     def _fill_elements(
         self, block: Block, side: _Operand, tiles: _Tiles, index: _Place, k: Dim, start: Dim, partial: bool
@@ -219,8 +219,8 @@ class AmxMatmul:
             if lower == upper:
                 continue
             body = Block()
-            for piece, value in enumerate(self._pieces(body, side, start + r, k + along, beyond)):
-                body.add_op(loop.StoreOp(value.ref, tiles.elements, index(dim(piece), r, along)))
+            for term, value in enumerate(self._terms(body, side, start + r, k + along, beyond)):
+                body.add_op(loop.StoreOp(value.ref, tiles.elements, index(dim(term), r, along)))
             rows.add_op(_loop(along, lower, upper, body, vector=1 if beyond else depth))
         block.add_op(_loop(r, dim(0), minimum(TILE, side.extent - start), rows))
 
@@ -236,28 +236,28 @@ class AmxMatmul:
                 continue
             j, body = self.context.new_iv(), Block()
             low, high = (
-                self._pieces(body, side, start + j, k + number * 2 + i, beyond=i >= there) for i in range(2)
+                self._terms(body, side, start + j, k + number * 2 + i, beyond=i >= there) for i in range(2)
             )  # fmt: skip
-            for piece, (even, odd) in enumerate(zip(low, high, strict=True)):
-                body.add_op(loop.StoreOp(_word(even, odd).ref, tiles.words, index(dim(piece), number, j)))
+            for term, (even, odd) in enumerate(zip(low, high, strict=True)):
+                body.add_op(loop.StoreOp(_word(even, odd).ref, tiles.words, index(dim(term), number, j)))
             columns = _loop(j, dim(0), minimum(TILE, side.extent - start), body, vector=TILE)
             block.add_op(_loop(number, lower, upper, _block(columns)))
 
-    def _pieces(self, block: Block, side: _Operand, beside: Dim, k: Dim, beyond: bool) -> list[Value]:
-        """The pieces of a factor; zeros beyond K."""
+    def _terms(self, block: Block, side: _Operand, beside: Dim, k: Dim, beyond: bool) -> list[Value]:
+        """The terms of a factor; zeros beyond K."""
         b = BodyBuilder(block)
         if beyond:
-            return [b.literal(0.0, HALF)] * self.unit.pieces
+            return [b.literal(0.0, HALF)] * self.unit.terms
         row, column = (dim(0), beside) if side.number else (beside, dim(0))
         point = point_of_contraction(self.nest, self.factors, self.batch, row, column, k)
         left = b.wrap(
             self.context.operand_value(self.nest, self.held.values[side.number], point, block), self.unit.element
         )
-        if self.unit.pieces == 1:
+        if self.unit.terms == 1:
             return [left]
         found: list[Value] = []
-        for piece in range(self.unit.pieces):
-            left = left - b.cast(found[-1], left.dtype) if piece else left
+        for term in range(self.unit.terms):
+            left = left - b.cast(found[-1], left.dtype) if term else left
             found.append(b.cast(left, HALF))
         return found
 

@@ -35,7 +35,7 @@ __all__ = ["CpuMatmul", "schedule_contraction", "split_range"]
 TASKS = 16
 #: Their number is a multiple of it: a task more would be a round in which one of few threads works.
 EVEN_TASKS = 4
-#: Pieces of work that one thread does in the time that threads take to pack together, and then to multiply.
+#: Tasks that one thread does in the time that threads take to pack together, and then to multiply.
 MIN_PACK_TASKS = 12
 #: A left operand that is packed serves at least so many panels, where there are as many.
 PANELS_A_PACKING = 64
@@ -181,8 +181,8 @@ class CpuMatmul(PackedOperands):
         asks for none.
         """
         fewest = (self.panels + (self.panels_held - 1)) // self.panels_held
-        piece = self.context.grain(self.m * self.n * maximum(1, self.k), self.nest).const
-        if self.alone or (piece is not None and piece > 1):
+        grain = self.context.grain(self.m * self.n * maximum(1, self.k), self.nest).const
+        if self.alone or (grain is not None and grain > 1):
             return materialize_dim(self.context, block, fewest), dim(1)
         threads = materialize_dim(self.context, block, maximum(1, self.context.threads(block)))
         # Rows that threads must share where there are fewer panels, and threads beside each other then.

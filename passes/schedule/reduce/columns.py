@@ -139,9 +139,9 @@ def reduce_columns(context: ScheduleContext, nest: kernel.GenericOp, block: Bloc
 def can_tile_columns(nest: kernel.GenericOp) -> bool:
     """Whether a fold can go along rows of memory that lie one after another."""
     order, inner, access_list = order_of(nest), Sym(f"d{nest.n_parallel - 1}"), accesses(nest)
-    in_pieces = order.kind in ("free", "tree")
+    is_blocked = order.kind in ("free", "tree")
     in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in element_accesses(nest, access_list))
-    return in_pieces and in_rows and not unroll_length(nest)
+    return is_blocked and in_rows and not unroll_length(nest)
 
 
 def profits_from_tiling(context: ScheduleContext, nest: kernel.GenericOp) -> bool:

@@ -125,12 +125,12 @@ def _rows_of_tile(tiles: RegisterReduction) -> int:
 
 def _is_long(context: ScheduleContext, nest: kernel.GenericOp) -> bool:
     extent = nest.extents.data[-1]
-    in_pieces = order_of(nest).kind not in ("chain", "serial")
-    return in_pieces and (extent.const is None or extent.const > _block_of(context, nest))
+    is_blocked = order_of(nest).kind not in ("chain", "serial")
+    return is_blocked and (extent.const is None or extent.const > _block_of(context, nest))
 
 
 def _block_of(context: ScheduleContext, nest: kernel.GenericOp) -> int:
-    """Elements of a block: the order's, or, where that is free, a piece of parallel work."""
+    """Elements of a block: the order's, or, where that is free, a parallel task."""
     order = order_of(nest)
     return order.block if order.kind == "tree" else context.chunk(nest)
 

@@ -28,7 +28,7 @@ from .staging import is_row_buffer
 
 __all__ = ["is_column_major_access", "schedule_column_tiles", "tile_columns"]
 
-#: Lines of neighbouring rows that are a piece of parallel work, at most.
+#: Lines of neighbouring rows that are a parallel task, at most.
 _MOST_LINES = 16
 
 
@@ -55,7 +55,7 @@ def is_column_major_access(nests: Sequence[kernel.GenericOp], shared: int) -> bo
 def schedule_column_tiles(
     context: ScheduleContext, nests: Sequence[kernel.GenericOp], shared: int, block: Block, lanes: VectorConfig
 ) -> None:
-    """Loops for rows that `is_column_major_access`: threads share pieces of as many lines as one another, by bands."""
+    """Loops for rows that `is_column_major_access`: threads share tasks of equally many lines, by bands."""
     extents = nests[0].extents.data[:shared]
     iterators, start = [context.new_iv() for _ in extents[:-1]], context.new_iv()
     rows, share = extents[-1], _share(context, block, extents)
@@ -80,12 +80,12 @@ def tile_columns(context: ScheduleContext, nests: Sequence[kernel.GenericOp]) ->
 
 
 def _share(context: ScheduleContext, block: Block, extents: Sequence[Dim]) -> Dim:
-    """Neighbouring rows that are a piece of parallel work: whole lines, as many pieces for one thread as for others."""
+    """Neighbouring rows that are a parallel task: whole lines, as many tasks for one thread as for others."""
     line, threads = context.costs.elements_per_line, maximum(1, context.threads(block))
     lines = (extents[-1] + (line - 1)) // line
     own = materialize_dim(context, block, maximum(0, lines * product(extents[:-1]) - 1) // threads + 1)
-    pieces = materialize_dim(context, block, (own + (_MOST_LINES - 1)) // _MOST_LINES)
-    return materialize_dim(context, block, (maximum(0, own - 1) // pieces + 1) * line)
+    chunks = materialize_dim(context, block, (own + (_MOST_LINES - 1)) // _MOST_LINES)
+    return materialize_dim(context, block, (maximum(0, own - 1) // chunks + 1) * line)
 
 
 def _write_tile(

@@ -135,7 +135,7 @@ def _blocked(context: ScheduleContext, nest: kernel.GenericOp, block: Block) -> 
     for value, buffer in zip(context.identity(nest, block), starts):
         block.add_op(loop.StoreOp(value, buffer, [dim(scan_chunk // size)]))
 
-    def piece(stores: bool) -> Operation:
+    def chunk(stores: bool) -> Operation:
         inner = Block()
         if stores:
             loads = [loop.LoadOp(buffer, [number]) for buffer in starts]
@@ -151,7 +151,7 @@ def _blocked(context: ScheduleContext, nest: kernel.GenericOp, block: Block) -> 
         inner.add_op(loop.YieldOp())
         return loop.ParallelOp(str(number), 0, blocks, inner, grain=max(1, context.chunk(nest) // size))
 
-    start.add_op(piece(False))
+    start.add_op(chunk(False))
     # The totals become what each block starts from; the last place has what the stretch starts from.
     carried = [loop.LoadOp(buffer, [dim(scan_chunk // size)]) for buffer in starts]
     start.add_ops(carried)
@@ -165,7 +165,7 @@ def _blocked(context: ScheduleContext, nest: kernel.GenericOp, block: Block) -> 
     start.add_op(chained)
     for value, buffer in zip(chained.outs, starts):
         start.add_op(loop.StoreOp(value, buffer, [dim(scan_chunk // size)]))
-    start.add_ops([piece(True), loop.YieldOp()])
+    start.add_ops([chunk(True), loop.YieldOp()])
     block.add_op(loop.ForOp(str(begin), 0, extent, start, step=scan_chunk))
 
 

@@ -95,7 +95,7 @@ class SortBase:
     ) -> None:
         """Zeros of both signs as they stood in the operand; nothing where none has a sign.
 
-        `counts` has how many do, in so many pieces from `first` on; `keys` are those of the sorted row.
+        `counts` has how many do, in so many chunks from `first` on; `keys` are those of the sorted row.
         """
 
         def add(c: LoopBuilder, number: Dim, sum_: Value) -> Value:

@@ -5,7 +5,7 @@ network sorts all of them at once (`network`).
 
 The columns, transposed, are ascending runs, a power of two of them and all as long, which are merged in pairs: those of
 a block at once, while the second cache holds them, and then those that blocks became, level by level.  Each of these
-levels is cut into as many parts as there are blocks, and where a piece begins in both of its runs is found by a binary
+levels is cut into as many parts as there are blocks, and where a chunk begins in both of its runs is found by a binary
 search, so threads have equal work whatever the data are, and time does not depend on data at all.
 """
 
@@ -33,7 +33,7 @@ from .network import Grid, SortingNetwork, exponent, largest_value, power_of_two
 __all__ = ["NetworkMergeSort", "merge_sort_time", "values_by_network"]
 
 I64 = DTYPES["i64"]
-#: Pieces of merges that go side by side, at most.
+#: Chunks of merges in flight at once, at most.
 BESIDE = 4
 #: What an element takes in a level of merges, in operations of vectors; in a step of a network it takes one.
 MERGE = 24
@@ -91,7 +91,7 @@ class NetworkMergeSort(SortBase):
         self.columns = self.width(self.key.dtype)
         #: Runs are of signed numbers.
         self.number = DTYPES[f"i{self.key.dtype.bits}"]
-        #: Pieces of merges that go side by side.
+        #: Chunks of merges in flight at once.
         self.beside = min(BESIDE, self.columns)
         self.network = SortingNetwork(context.costs, self.key.dtype, self.columns)
         self.block = block_elements(context.costs, self.key.dtype)
@@ -173,12 +173,12 @@ class NetworkMergeSort(SortBase):
         later = code.materialize_dim(minimum(step, 1))
         code.if_(b.index(step).equals(0), lambda c: self._block(c, row, block, memory), lambda c: None)
         bits, groups = width.bit_length() - 1, width // self.beside
-        # Blocks are merged in one group of long pieces: where each begins is a search through far memory.
-        piece = code.materialize_dim(cut.rows * (1 + later * (groups - 1)))
+        # Blocks are merged in one group of long chunks: where each begins is a search through far memory.
+        chunk = code.materialize_dim(cut.rows * (1 + later * (groups - 1)))
         count = code.materialize_dim(groups - later * (groups - 1))
         lowest, end = code.materialize_dim(later * (bits - 1 + step)), code.materialize_dim(bits + step)
         with code.for_(lowest, end) as (outer, level), outer.for_(0, count) as (inner, group):
-            self._merge(inner, row, block * count + group, piece, level, memory)
+            self._merge(inner, row, block * count + group, chunk, level, memory)
         code.if_(
             b.index(step).equals(b.index(cut.block_bits)),
             lambda c: self._leave(c, row, block, half, memory),
@@ -233,8 +233,8 @@ class NetworkMergeSort(SortBase):
 
     # Merges
 
-    def _merge(self, code: LoopBuilder, row: _Row, group: Dim, piece: Dim, level: Dim, memory: _Memory) -> None:
-        """`beside` pieces, of `piece` elements, of the merges of runs, of ``rows * 2**level`` elements, in pairs."""
+    def _merge(self, code: LoopBuilder, row: _Row, group: Dim, chunk: Dim, level: Dim, memory: _Memory) -> None:
+        """`beside` chunks, of `chunk` elements, of the merges of runs, of ``rows * 2**level`` elements, in pairs."""
         rows, width = memory.cut.rows, self.columns
         length = code.bind(code.b.index(rows) << code.b.index(level))
         # What becomes of a block stays where it was: other threads are at other levels of the next one.
@@ -242,12 +242,12 @@ class NetworkMergeSort(SortBase):
         base = row.here * memory.span
         half = code.materialize_dim(level % 2)
         source, target = (code.materialize_dim(base + memory.whole * h) for h in (half, 1 - half))
-        first_piece = group * self.beside
-        end = code.materialize_dim(first_piece + self.beside)
+        first_chunk = group * self.beside
+        end = code.materialize_dim(first_chunk + self.beside)
 
         def locate(c: LoopBuilder, number: Dim) -> tuple[Dim, Dim]:
-            """The pair that a piece is of, and how many of its elements come before."""
-            before = c.bind(c.b.index(number * piece))
+            """The pair that a chunk is of, and how many of its elements come before."""
+            before = c.bind(c.b.index(number * chunk))
             pair = c.bind(c.b.index(before) / c.b.index(2 * length))
             return pair, before - pair * (2 * length)
 
@@ -262,12 +262,12 @@ class NetworkMergeSort(SortBase):
         inner.block.add_op(loop.YieldOp(*(inner.b.index(part).ref for part in parts)))
         buffers = memory.runs, memory.runs
         code.block.add_op(
-            loop.MergeOp(str(number), first_piece, end, inner.block, buffers, piece, vector=width, unroll=self.beside)
+            loop.MergeOp(str(number), first_chunk, end, inner.block, buffers, chunk, vector=width, unroll=self.beside)
         )
-        with code.for_(first_piece, end) as (c, number):
+        with code.for_(first_chunk, end) as (c, number):
             pair, done = locate(c, number)
             behind = target + pair * (2 * run_length) + 2 * length
-            is_last = (c.b.index(done + piece)).equals(c.b.index(2 * length))
+            is_last = (c.b.index(done + chunk)).equals(c.b.index(2 * length))
             c.if_(is_last, lambda d: self._end_run(d, behind, memory), lambda d: None)
 
     def _split(

@@ -7,7 +7,7 @@ has no branch that depends on data, and finds the same on any number of threads;
 digit moves nothing.  An order of several parts (of complex numbers) takes the keys of the least important part first.
 
 Digits are wider where there are more elements, since a pass costs ``2**width`` beside what it costs an element.  Rows
-of elements up to `LONG` are sorted one by a thread; of longer ones every pass is cut into pieces with counts of their
+of elements up to `LONG` are sorted one by a thread; of longer ones every pass is split into chunks with counts of their
 own.
 """
 
@@ -35,15 +35,15 @@ __all__ = ["RadixSort", "radix_sort_time"]
 I64, U64 = DTYPES["i64"], DTYPES["u64"]
 #: Rows of more elements are sorted by all threads together.
 LONG = 1 << 16
-#: Elements of a piece of a row that all threads sort, and how many pieces there are at most.
-PIECE, PIECES = 1 << 15, 64
+#: Elements of a chunk of a row that all threads sort, and how many chunks there are at most.
+CHUNK, CHUNKS = 1 << 15, 64
 #: Numbers of elements from which on a digit may have so many bits.
 WIDTHS = ((5000, 11), (320, 8), (128, 6), (0, 4))
 #: What counting and moving an element takes, one after another, in operations of vectors.
 PASS = 90
 #: What moving its position along takes.
 POSITIONS = 30
-#: Counts of one piece; some more than digits have values, so that pieces do not meet in one set of a cache.
+#: Counts of one chunk; some more than digits have values, so that chunks do not conflict in one set of a cache.
 COUNTS = 2048 + 8
 
 
@@ -51,8 +51,8 @@ COUNTS = 2048 + 8
 class _Memory:
     """What a row is sorted in.
 
-    Two copies of the keys, and of the positions, taken in turns; counts of each piece and of all; which copy is the
-    current one; how many keys of each piece are of zeros with a sign.
+    Two copies of the keys, and of the positions, taken in turns; counts of each chunk and of all; which copy is the
+    current one; how many keys of each chunk are of zeros with a sign.
     """
 
     keys: SSAValue
@@ -61,7 +61,7 @@ class _Memory:
     totals: SSAValue
     half: SSAValue
     zeros: SSAValue
-    in_pieces: bool
+    in_chunks: bool
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ class RadixSort(SortBase):
         code = LoopBuilder(self.context, block, self.op.params["has_fma"])
         most = self.n.const
         if most is not None:
-            in_pieces = most > LONG
-            (self._one_by_one if in_pieces else self._each_by_a_thread)(code, self._memory(code, self.n, in_pieces))
+            in_chunks = most > LONG
+            (self._one_by_one if in_chunks else self._each_by_a_thread)(code, self._memory(code, self.n, in_chunks))
             return
         short = self._memory(code, minimum(self.n, LONG), False)
         long = self._memory_of_longer(code, LONG)
@@ -105,20 +105,20 @@ class RadixSort(SortBase):
         """No memory where rows have no more elements than that."""
         return self._memory(code, self.n * minimum(1, self.n // (least + 1)), True)
 
-    def _memory(self, code: LoopBuilder, size: Dim, in_pieces: bool) -> _Memory:
+    def _memory(self, code: LoopBuilder, size: Dim, in_chunks: bool) -> _Memory:
         def allocate(element: DType, *dims: Dim | int) -> SSAValue:
-            return self.allocate(code, element, *dims, shared=in_pieces)
+            return self.allocate(code, element, *dims, shared=in_chunks)
 
-        pieces = PIECES if in_pieces else 1
-        counts = allocate(I64, pieces, COUNTS)
+        chunks = CHUNKS if in_chunks else 1
+        counts = allocate(I64, chunks, COUNTS)
         return _Memory(
             keys=allocate(self.keys[0].dtype, 2, size),
             positions=None if self.only_values else allocate(I64, 2, size),
             counts=counts,
-            totals=allocate(I64, 1, COUNTS) if in_pieces else counts,
+            totals=allocate(I64, 1, COUNTS) if in_chunks else counts,
             half=allocate(I64, 1),
-            zeros=allocate(I64, pieces),
-            in_pieces=in_pieces,
+            zeros=allocate(I64, chunks),
+            in_chunks=in_chunks,
         )
 
     def _row(self, code: LoopBuilder, row: Dim, memory: _Memory) -> None:
@@ -144,22 +144,22 @@ class RadixSort(SortBase):
             self._row(inner, row, memory)
 
     @contextmanager
-    def _pieces(self, code: LoopBuilder, memory: _Memory) -> Iterator[tuple[LoopBuilder, Dim, Dim, Dim]]:
-        """The pieces of a row, by threads where there are several: their numbers, where they begin and end."""
-        if not memory.in_pieces:
+    def _chunks(self, code: LoopBuilder, memory: _Memory) -> Iterator[tuple[LoopBuilder, Dim, Dim, Dim]]:
+        """The chunks of a row, by threads where there are several: numbers, starts and ends."""
+        if not memory.in_chunks:
             yield code, dim(0), dim(0), self.n
             return
-        body, piece, size = code.inner(), self.context.new_iv(), self._piece_size()
-        start = piece * size
-        yield body, piece, start, minimum(self.n, start + size)
+        body, chunk, size = code.inner(), self.context.new_iv(), self._chunk_size()
+        start = chunk * size
+        yield body, chunk, start, minimum(self.n, start + size)
         body.block.add_op(loop.YieldOp())
-        code.block.add_op(loop.ParallelOp(str(piece), 0, self._piece_count(memory), body.block))
+        code.block.add_op(loop.ParallelOp(str(chunk), 0, self._chunk_count(memory), body.block))
 
-    def _piece_size(self) -> Dim:
-        return maximum(PIECE, (self.n + (PIECES - 1)) // PIECES)
+    def _chunk_size(self) -> Dim:
+        return maximum(CHUNK, (self.n + (CHUNKS - 1)) // CHUNKS)
 
-    def _piece_count(self, memory: _Memory) -> Dim:
-        return (self.n + (self._piece_size() - 1)) // self._piece_size() if memory.in_pieces else dim(1)
+    def _chunk_count(self, memory: _Memory) -> Dim:
+        return (self.n + (self._chunk_size() - 1)) // self._chunk_size() if memory.in_chunks else dim(1)
 
     def _half(self, code: LoopBuilder, memory: _Memory) -> Dim:
         return code.bind(code.load(memory.half, [dim(0)]))
@@ -167,35 +167,35 @@ class RadixSort(SortBase):
     def _enter(self, code: LoopBuilder, row: Dim, memory: _Memory) -> None:
         """Keys of the first part, and positions as they are."""
         key = self.keys[0]
-        with self._pieces(code, memory) as (piece, number, start, stop):
-            with piece.for_(start, stop, self.width(self.element)) as (c, i):
+        with self._chunks(code, memory) as (chunk, number, start, stop):
+            with chunk.for_(start, stop, self.width(self.element)) as (c, i):
                 c.store(key.make(c.b, c.load(self.x, self.index(row, i))), memory.keys, [dim(0), i])
             if memory.positions is not None:
-                with piece.for_(start, stop, self.width(I64)) as (c, i):
+                with chunk.for_(start, stop, self.width(I64)) as (c, i):
                     c.store(c.b.index(i), memory.positions, [dim(0), i])
             if key.negative_zero is not None:
-                found = self.count_negative_zeros(piece, lambda c, i: c.load(memory.keys, [dim(0), i]), start, stop)
-                piece.store(found, memory.zeros, [number])
+                found = self.count_negative_zeros(chunk, lambda c, i: c.load(memory.keys, [dim(0), i]), start, stop)
+                chunk.store(found, memory.zeros, [number])
         code.store(code.b.constant(0, I64), memory.half, [dim(0)])
 
     def _next_keys(self, code: LoopBuilder, row: Dim, key: Key, memory: _Memory) -> None:
         """Keys of a further part, in the order that was found so far."""
         assert memory.positions is not None
         half = self._half(code, memory)
-        with self._pieces(code, memory) as (piece, _, start, stop), piece.for_(start, stop) as (c, i):
+        with self._chunks(code, memory) as (chunk, _, start, stop), chunk.for_(start, stop) as (c, i):
             at = c.bind(c.load(memory.positions, [half, i]))
             c.store(key.make(c.b, c.load(self.x, self.index(row, at))), memory.keys, [half, i])
 
     def _leave(self, code: LoopBuilder, row: Dim, memory: _Memory) -> None:
         half = self._half(code, memory)
-        with self._pieces(code, memory) as (piece, _, start, stop):
+        with self._chunks(code, memory) as (chunk, _, start, stop):
             for out, find in zip(self.op.outs, self._results(), strict=True):
-                with piece.for_(start, stop, self.width(buffer_info(out).dtype)) as (c, i):
+                with chunk.for_(start, stop, self.width(buffer_info(out).dtype)) as (c, i):
                     c.store(find(c, row, [half, i], memory), out, self.index(row, i))
         if self.keys[0].negative_zero is not None:
-            pieces = self._piece_count(memory)
+            chunks = self._chunk_count(memory)
             keys = self.indices(row), lambda c, i: c.load(memory.keys, [half, i])
-            self.order_zeros(code, *keys, memory.zeros, dim(0), pieces)
+            self.order_zeros(code, *keys, memory.zeros, dim(0), chunks)
 
     def _results(self) -> list[Callable[[LoopBuilder, Dim, list[Dim], _Memory], Value]]:
         """What gives an element of each result."""
@@ -242,13 +242,13 @@ class RadixSort(SortBase):
 
     def _pass(self, code: LoopBuilder, digits: _Digits, shift: Dim, memory: _Memory) -> None:
         half, counts = self._half(code, memory), memory.counts
-        with self._pieces(code, memory) as (piece, number, start, stop):
-            with piece.for_(0, digits.values, self.width(I64)) as (c, value):
+        with self._chunks(code, memory) as (chunk, number, start, stop):
+            with chunk.for_(0, digits.values, self.width(I64)) as (c, value):
                 c.store(c.b.constant(0, I64), counts, [number, value])
-            with piece.for_(start, stop) as (c, i):
+            with chunk.for_(start, stop) as (c, i):
                 index = [number, self._digit(c, c.load(memory.keys, [half, i]), digits, shift)]
                 c.store(c.load(counts, index) + 1, counts, index)
-        if memory.in_pieces:
+        if memory.in_chunks:
             self._add_up(code, digits, memory)
         first = self._digit(code, code.load(memory.keys, [half, dim(0)]), digits, shift)
         code.if_(
@@ -258,11 +258,11 @@ class RadixSort(SortBase):
         )
 
     def _add_up(self, code: LoopBuilder, digits: _Digits, memory: _Memory) -> None:
-        """Counts of a piece become those of the pieces before it, and the counts of all pieces the totals."""
+        """Counts of a chunk become those of the chunks before it, and the counts of all chunks the totals."""
         width, totals = self.width(I64), memory.totals
         with code.for_(0, digits.values, width) as (c, value):
             c.store(c.b.constant(0, I64), totals, [dim(0), value])
-        count = self._piece_count(memory)
+        count = self._chunk_count(memory)
         with code.for_(0, count) as (each, number), each.for_(0, digits.values, width) as (c, value):
             before, here = c.load(totals, [dim(0), value]), c.load(memory.counts, [number, value])
             c.store(before, memory.counts, [number, value])
@@ -278,12 +278,12 @@ class RadixSort(SortBase):
             return sum_ + count
 
         code.carried_loop(0, digits.values, code.b.constant(0, I64), begin)
-        with self._pieces(code, memory) as (piece, number, start, stop):
-            if memory.in_pieces:
-                with piece.for_(0, digits.values, self.width(I64)) as (c, value):
+        with self._chunks(code, memory) as (chunk, number, start, stop):
+            if memory.in_chunks:
+                with chunk.for_(0, digits.values, self.width(I64)) as (c, value):
                     begins = c.load(counts, [number, value]) + c.load(totals, [dim(0), value])
                     c.store(begins, counts, [number, value])
-            with piece.for_(start, stop) as (c, i):
+            with chunk.for_(start, stop) as (c, i):
                 key = c.load(memory.keys, [half, i])
                 index = [number, self._digit(c, key, digits, shift)]
                 to = c.load(counts, index)

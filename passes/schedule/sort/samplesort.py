@@ -46,7 +46,7 @@ SLACK = 4
 #: Parts of a row that threads share, and elements of such a part at least.
 PARTS, PART = 8, 1 << 15
 #: The share of the second cache that the keys of a part take, of which there are two copies; parts at most, as each
-#: bucket has a piece of each.
+#: bucket has a chunk of each.
 L2_SHARE, MOST_PARTS = 1 / 2, 64
 #: Elements of the rows that are sorted together, at most, where they are several.
 BATCH_ELEMENTS = 1 << 18
@@ -375,13 +375,13 @@ class SampleSort:
         here, bucket = task.here, task.part
         base = code.materialize_dim(here * self.sort.n)
 
-        def piece(c: LoopBuilder, part: Dim) -> tuple[Dim, Dim]:
+        def chunk(c: LoopBuilder, part: Dim) -> tuple[Dim, Dim]:
             at = (here * memory.parts + part) * (memory.buckets + 1) + bucket
             first, behind = (c.bind(c.load(memory.begins, [at + k])) for k in (0, 1))
             return first, behind
 
         def add(c: LoopBuilder, part: Dim, sums: list[Value]) -> list[Value]:
-            first, behind = piece(c, part)
+            first, behind = chunk(c, part)
             return [sums[0] + c.b.index(first - part * memory.part), sums[1] + c.b.index(behind - first)]
 
         zero = code.b.constant(0, I64)
@@ -391,7 +391,7 @@ class SampleSort:
             self._begins(c, task, offset, memory, True)
 
             def copy(inner: LoopBuilder, part: Dim, to: Value) -> Value:
-                first, behind = piece(inner, part)
+                first, behind = chunk(inner, part)
                 start = inner.bind(to)
                 with inner.for_(0, behind - first, self.width) as (d, i):
                     self._ask(d, memory.keys, [base + first + i + self.ahead])
@@ -403,7 +403,7 @@ class SampleSort:
 
         def without_equal(c: LoopBuilder) -> None:
             self._begins(c, task, offset, memory, False)
-            self._without_equal(c, task, (base, offset, total), piece, memory, room)
+            self._without_equal(c, task, (base, offset, total), chunk, memory, room)
 
         code.if_(code.b.index(total) <= self.bucket * SLACK, gather, without_equal)
 
@@ -413,7 +413,7 @@ class SampleSort:
 
     def _without_equal(
         self, code: LoopBuilder, task: _Task, where: tuple[Dim, Dim, Dim],
-        piece: Callable[[LoopBuilder, Dim], tuple[Dim, Dim]], memory: _Memory, room: _Room,
+        chunk: Callable[[LoopBuilder, Dim], tuple[Dim, Dim]], memory: _Memory, room: _Room,
     ) -> None:  # fmt: skip
         """Of a bucket that is too large, all that equal the least key to their places, and others to the grid.
 
@@ -424,7 +424,7 @@ class SampleSort:
         least = code.load(memory.least, [task.here * memory.buckets + task.part])
 
         def part_off(inner: LoopBuilder, part: Dim, counts: list[Value]) -> list[Value]:
-            range_ = piece(inner, part)
+            range_ = chunk(inner, part)
             equal, rest = (inner.bind(v) for v in counts)
             found = self._parted(
                 inner, lambda c, i: c.load(memory.keys, [base + i]), range_, lambda x: x <= least,

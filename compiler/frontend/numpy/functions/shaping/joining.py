@@ -131,7 +131,7 @@ def _cuts(x: Tensor, sections: Any, axis: int, equal: bool) -> list[Any]:
     return [i * each + min(i, more) for i in range(1, int(sections))]
 
 
-def _pieces(x: Tensor, sections: Any, axis: Any, equal: bool) -> list[Tensor]:
+def _sections(x: Tensor, sections: Any, axis: Any, equal: bool) -> list[Tensor]:
     axis = methods._axis(axis, x.ndim)
     cuts = _cuts(x, sections, axis, equal)
     before = (slice(None),) * axis
@@ -140,12 +140,12 @@ def _pieces(x: Tensor, sections: Any, axis: Any, equal: bool) -> list[Tensor]:
 
 @handles(np.split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    return _pieces(as_tensor(ary), indices_or_sections, axis, True)
+    return _sections(as_tensor(ary), indices_or_sections, axis, True)
 
 
 @handles(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
-    return _pieces(as_tensor(ary), indices_or_sections, axis, False)
+    return _sections(as_tensor(ary), indices_or_sections, axis, False)
 
 
 def _split_along(name: str, axis: int) -> Any:
@@ -154,7 +154,7 @@ def _split_along(name: str, axis: int) -> Any:
         least = {0: 2, 1: 1, 2: 3}[axis]
         if ary.ndim < least:
             raise OpError(f"np.{name} takes a tensor of {least} dims or more, not {ary.user_type}", code="TX0103")
-        return _pieces(ary, indices_or_sections, 0 if axis == 1 and ary.ndim == 1 else axis, True)
+        return _sections(ary, indices_or_sections, 0 if axis == 1 and ary.ndim == 1 else axis, True)
 
     return along
 
