@@ -175,13 +175,13 @@ def profile_graph(
     repeats = 20 if repeats is None else checked_repeats(repeats)
     buffers = run_stages(graph, options, strides=strides_of(graph, facts), stop_after="buffers").module
     assert buffers is not None
-    clocked = _Clocked(graph, buffers, options)
+    instrumented = _Instrumented(graph, buffers, options)
     threads = options.threads or usual_threads(os.environ.get("TXC_NUM_THREADS"))
-    prepared = clocked.prepare(arrays, integers)
-    calls = clocked.calls(prepared, arrays, threads, repeats)
+    prepared = instrumented.prepare(arrays, integers)
+    calls = instrumented.calls(prepared, arrays, threads, repeats)
     chosen = sorted(calls, key=lambda c: c.seconds)[len(calls) // 2]
     kernels = kernels_of(function_of(buffers))
-    env = {Sym(name): value for name, value in zip(clocked.code.symbols, prepared.symbols, strict=True)}
+    env = {Sym(name): value for name, value in zip(instrumented.code.symbols, prepared.symbols, strict=True)}
     rows = tuple(_row(op, seconds, env) for op, seconds in zip(kernels, chosen.kernels, strict=True))
     return Profile(graph.name, threads, repeats, chosen.seconds, rows, ceilings(threads))
 
@@ -205,7 +205,7 @@ def _places(op: Operation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(loc.data for loc in found if isinstance(loc, StringAttr)))
 
 
-class _Clocked:
+class _Instrumented:
     """A `buffers` module, compiled with clocks around its kernels."""
 
     def __init__(self, graph: Graph, buffers: ModuleOp, options: Options):
@@ -216,7 +216,7 @@ class _Clocked:
         code = code_of(graph, stages.module)
         loaded = load_object(stages.object, code.names, library_symbols(_SYMBOLS))
         address, sizes = loaded.addresses[code.function], (len(code.buffers), len(code.symbols))
-        native = _ClockedFunction(address, *sizes, keep=loaded, checked=options.check_bounds)
+        native = _InstrumentedFunction(address, *sizes, keep=loaded, checked=options.check_bounds)
         native.times = self._times = np.zeros(int(code.buffers[-1].dims[0]), np.int64)
         #: Callers see neither the clocks nor the buffer of times, which is the last one.
         self.code: CodeSpec = code._replace(buffers=code.buffers[:-1])
@@ -262,7 +262,7 @@ def copy_with_strides(array: np.ndarray) -> np.ndarray:
     return made
 
 
-class _ClockedFunction(NativeFunction):
+class _InstrumentedFunction(NativeFunction):
     """Machine code that takes one buffer more than its caller knows of: `times`."""
 
     times: np.ndarray

@@ -277,10 +277,10 @@ class ScheduleContext:
 
         With several results no store is non-temporal: switching between them costs more than it saves.
         """
-        past = in_order and self.may_be_nontemporal(nest)
+        may_bypass = in_order and self.may_be_nontemporal(nest)
         for value, out, index in zip(values, nest.outs, nest.maps_out()):
-            streaming = self.costs.nontemporal_threshold if past else 0
-            if past and enabled():
+            threshold = self.costs.nontemporal_threshold if may_bypass else 0
+            if may_bypass and enabled():
                 self._remark_nontemporal(nest, out)
             if out in self.scalar_buffers:
                 self.scalar_values[out] = value
@@ -288,7 +288,7 @@ class ScheduleContext:
                     continue
             buffer, first = self.subviews.get(out, (out, ()))
             element = [*first, *(e.substitute(point) for e in index.exprs)]
-            block.add_op(loop.StoreOp(value, buffer, element, self.store_guards, nontemporal=streaming))
+            block.add_op(loop.StoreOp(value, buffer, element, self.store_guards, nontemporal=threshold))
 
     def may_be_nontemporal(self, nest: kernel.GenericOp) -> bool:
         """Whether a nest's stores may be non-temporal: those of a cheap map, to one result that is only written."""
@@ -302,8 +302,8 @@ class ScheduleContext:
 
     def _remark_nontemporal(self, nest: kernel.GenericOp, out: SSAValue) -> None:
         size = bytes_of(out)
-        past = size + sum(map(bytes_of, set(nest.ins)))
-        ways = {"non-temporal": past, "cached": past + size}
+        may_bypass = size + sum(map(bytes_of, set(nest.ins)))
+        ways = {"non-temporal": may_bypass, "cached": may_bypass + size}
         chosen = f"non-temporal stores above {self.costs.nontemporal_threshold >> 20} MiB"
         why = "no read for ownership, but later readers miss the cache"
         choices = {name: self.costs.transfer_ns(moved, in_l2=False) for name, moved in ways.items()}

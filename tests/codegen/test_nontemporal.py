@@ -13,7 +13,7 @@ from .harness import function, load, loop, parallel, parse, run, store
 
 F32 = "f32[n] by [1]"
 LEAST = CostModel().nontemporal_threshold
-LARGE = LEAST // 4 if host_target().has_streaming_stores else 0
+LARGE = LEAST // 4 if host_target().has_nontemporal_stores else 0
 
 
 def shifted_copy(unroll: int, long: bool = False, info: str = F32, streaming: bool = True) -> str:

@@ -64,7 +64,7 @@ class CpuFunction:
         self.index = self.emitter.index
         self.tiles = AmxTiles(self.text, self.index, self.emitter.memory, self.emitter.loops)
         self.emitter.handlers.update({
-            AllocOp: self._allocate, ForOp: self._for, ParallelOp: self._parallel, TimestampOp: self._clock,
+            AllocOp: self._allocate, ForOp: self._for, ParallelOp: self._parallel, TimestampOp: self._timestamp,
             ThreadsOp: self._threads, AmxOp: self.tiles.matmul, ShuffleOp: partial(shuffle_lanes, self.emitter),
         })  # fmt: skip
         self.buffers: dict[SSAValue, str] = {}
@@ -99,7 +99,7 @@ class CpuFunction:
             self.text.put(early)
 
     def _give_back(self) -> None:
-        if self.emitter.memory.nontemporal.streamed:  # stores past the caches are ordered by nothing else
+        if self.emitter.memory.nontemporal.needs_fence:  # nothing else orders non-temporal stores
             self.text.declare("llvm.x86.sse.sfence", "void", [])
             self.text.put("call void @llvm.x86.sse.sfence()")
         self.tiles.release()
@@ -115,7 +115,7 @@ class CpuFunction:
         return self.frame.field("%symbols", 8 * self.given_symbols[symbol], "i64")
 
     def _size(self, expr: Dim) -> str | None:
-        """An expression of symbols from outside that is long enough to be handed on, not computed again."""
+        """An expression of symbols from outside that is long enough to be passed on, not computed again."""
         parent = self.parent
         if parent is None or operations_of(expr) <= SHORT:
             return None
@@ -162,7 +162,7 @@ class CpuFunction:
     def _threads(self, op: ThreadsOp) -> None:
         self.emitter.values[op.result] = VectorValue((), [self.frame.runtime(THREADS, "i64")], DTYPES["i64"])
 
-    def _clock(self, op: TimestampOp) -> None:
+    def _timestamp(self, op: TimestampOp) -> None:
         """The C library's clock: cycle counters count at rates of their own, and some processors guard theirs."""
         text = self.text
         number = MONOTONIC_APPLE if "apple" in text.target.triple else MONOTONIC

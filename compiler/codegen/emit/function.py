@@ -34,7 +34,7 @@ from .debug_info import Place
 from .loops.loops import Loops
 from .loops.merge import Merges
 from .loops.partition import Partitions
-from .loops.reduce import FoldAlone, Reductions
+from .loops.reduce import ReduceInThread, Reductions
 from .loops.scan import Scans
 from .memory.access import Memory, Places
 from .memory.bounds_check import BoundsChecks, Exits
@@ -62,7 +62,7 @@ class FunctionEmitter:
         self, text: IrText, lanes: Lanes, *, buffer: Callable[[SSAValue], str], places: Places,
         alignment: Callable[[str, str, Dim], int], symbol: Callable[[Sym], str] = undefined,
         size: Callable[[Dim], str | None] = lambda _: None, value: Callable[[SSAValue], VectorValue] = unmade,
-        poll: Callable[[], None] | None = None, exits: Exits | None = None, alone: FoldAlone | None = None,
+        poll: Callable[[], None] | None = None, exits: Exits | None = None, alone: ReduceInThread | None = None,
     ):  # fmt: skip
         self.text, self.lanes = text, lanes
         self.index = IndexValues(text, lanes, symbol, size)

@@ -231,7 +231,7 @@ class IrText:
             return b
         if b == "0":
             return a
-        folded = _fold(a, b, lambda x, y: x + y)
+        folded = _constant_fold(a, b, lambda x, y: x + y)
         return folded if folded is not None else self.ins(f"add nsw i64 {a}, {b}", out)
 
     def whole(self, trip: str, step: int) -> str:
@@ -249,7 +249,7 @@ class IrText:
     def sub(self, a: str, b: str, out: list[Any] | None = None) -> str:
         if b == "0":
             return a
-        folded = _fold(a, b, lambda x, y: x - y)
+        folded = _constant_fold(a, b, lambda x, y: x - y)
         return folded if folded is not None else self.ins(f"sub nsw i64 {a}, {b}", out)
 
     def mul(self, a: str, b: str, out: list[Any] | None = None) -> str:
@@ -259,11 +259,11 @@ class IrText:
             return a
         if a == "0" or b == "0":
             return "0"
-        folded = _fold(a, b, lambda x, y: x * y)
+        folded = _constant_fold(a, b, lambda x, y: x * y)
         return folded if folded is not None else self.ins(f"mul nsw i64 {a}, {b}", out)
 
 
-def _fold(a: str, b: str, compute: Callable[[int, int], int]) -> str | None:
+def _constant_fold(a: str, b: str, compute: Callable[[int, int], int]) -> str | None:
     if a[0] == "%" or b[0] == "%":
         return None
     return str(compute(int(a), int(b)))

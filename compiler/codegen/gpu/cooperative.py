@@ -1,4 +1,4 @@
-"""Threads of a GPU that work together: who they are, barriers, and values that they hand each other."""
+"""Threads of a GPU that work together: who they are, barriers, and the values that they exchange."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..emit.text import IrText, llvm_type
 from ..emit.values.index import IndexValues
 from ..emit.values.registers import VectorValue
 
-__all__ = ["SHARED", "WARP", "Team"]
+__all__ = ["SHARED", "WARP", "CooperativeGroup"]
 
 #: The memory of a block, whose size a launch says.
 SHARED = "@shared = external addrspace(3) global [0 x i8], align {align}"
@@ -17,7 +17,7 @@ SHARED = "@shared = external addrspace(3) global [0 x i8], align {align}"
 WARP = 32
 
 
-class Team:
+class CooperativeGroup:
     """The threads that work together at the current place of `text`, of a ``block`` or of a ``warp``."""
 
     def __init__(self, text: IrText, index: IndexValues):
@@ -26,14 +26,14 @@ class Team:
         self.threads = 0
         self.kind = "block"
         #: Whether all of them are at the current place.
-        self.together = False
-        #: Where the memory of folds goes on.
-        self._folds: Dim = dim(0)
+        self.uniform = False
+        #: The end of the shared memory that reductions reserved.
+        self._reserved: Dim = dim(0)
         self._thread = self._lane = self._warp = self._shared = ""
 
-    def begin(self, threads: int, folds: Dim) -> None:
-        """A block of so many threads, in whose memory that of folds begins there."""
-        self.threads, self.together, self._folds = threads, True, folds
+    def begin(self, threads: int, reserved: Dim) -> None:
+        """A block of so many threads, in whose shared memory that of reductions begins there."""
+        self.threads, self.uniform, self._reserved = threads, True, reserved
 
     @property
     def size(self) -> int:
@@ -47,7 +47,7 @@ class Team:
         return self.text.ins(f"zext i32 {self.text.ins(f'call i32 @{full}()', prelude)} to i64", prelude)
 
     def thread_number(self) -> str:
-        """This thread's number in its team."""
+        """This thread's number in its group."""
         self._thread = self._thread or self.special("tid")
         return self._thread if self.kind == "block" else self.lane_number()
 
@@ -66,7 +66,7 @@ class Team:
         return self._warp
 
     def barrier(self) -> None:
-        """All threads of the team wait for each other."""
+        """All threads of the group wait for each other."""
         if self.kind == "warp":
             self.text.declare("llvm.nvvm.bar.warp.sync", "void", ["i32"])
             self.text.put("call void @llvm.nvvm.bar.warp.sync(i32 -1)")
@@ -118,8 +118,8 @@ class Team:
             self._shared = self.text.ins("addrspacecast ptr addrspace(3) @shared to ptr", self.text.entry)
         return self.index.pointer(self._shared, "i8", offset)
 
-    def memory_of_fold(self, size: int) -> Dim:
-        """The place of so many bytes of the block's shared memory, which no other fold has."""
-        first = self._folds
-        self._folds = first + size
+    def reserve_shared(self, size: int) -> Dim:
+        """The offset of so many bytes of the block's shared memory that nothing else has."""
+        first = self._reserved
+        self._reserved = first + size
         return first

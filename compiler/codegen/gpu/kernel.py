@@ -19,14 +19,14 @@ from ..emit.text import EmitError, IrText, Module
 from ..emit.values.lanes import Lanes
 from ..emit.values.registers import VectorValue
 from .alignment import Alignments
-from .cooperative import WARP, Team
+from .cooperative import WARP, CooperativeGroup
 from .cp_async import AsyncCopies
-from .mma import MatrixFolds
+from .mma import MmaProducts
 from .pipeline import Pipeline
 from .places import BranchedPlaces
-from .reduce import CooperativeReductions, fold_alone
+from .reduce import CooperativeReductions, reduce_in_thread
 from .tma import BulkPipeline
-from .wgmma import WarpgroupFolds
+from .wgmma import WarpgroupProducts
 
 __all__ = ["GpuKernel"]
 
@@ -35,14 +35,14 @@ TENSOR_MAP = 128
 
 
 def _is_shared(op: Operation) -> bool:
-    """Whether an op is a fold that the threads of a block or warp share."""
+    """Whether an op is a reduction that the threads of a block or warp share."""
     return isinstance(op, loop.ReduceOp) and op.cooperative is not None
 
 
-def _fills_registers(fold: loop.MmaOp) -> bool:
+def _fills_registers(product: loop.MmaOp) -> bool:
     """Whether a thread may need more than it has where two blocks run side by side: for its sums, or what it brings."""
-    through = any(isinstance(op, loop.StoreOp) for op in fold.walk())
-    return through or fold.warpgroup is not None or DTYPES[fold.unit.sums].bits > 32
+    through = any(isinstance(op, loop.StoreOp) for op in product.walk())
+    return through or product.warpgroup is not None or DTYPES[product.unit.sums].bits > 32
 
 
 class GpuKernel:
@@ -53,21 +53,27 @@ class GpuKernel:
         lanes = Lanes(self.text)
         places = BranchedPlaces(self.text)
         self.emitter = FunctionEmitter(
-            self.text, lanes, buffer=self.buffer, places=places, alignment=self.alignments.of_row, alone=fold_alone
+            self.text,
+            lanes,
+            buffer=self.buffer,
+            places=places,
+            alignment=self.alignments.of_row,
+            alone=reduce_in_thread,
         )
         self.index, self.lanes = self.emitter.index, lanes
         memory, loops = self.emitter.memory, self.emitter.loops
-        self.team = Team(self.text, self.index)
-        reductions = CooperativeReductions(self.emitter.reductions, self.team, places)
+        self.group = CooperativeGroup(self.text, self.index)
+        reductions = CooperativeReductions(self.emitter.reductions, self.group, places)
         copies = AsyncCopies(self.text, lanes, self.index, memory)
-        bulk = BulkPipeline(self.text, self.index, memory, loops, self.team, self._tensor_map)
-        pipeline = Pipeline(self.text, self.index, loops, self.team, copies)
-        self.matrices = MatrixFolds(self.text, self.buffer, self.team, pipeline)
-        self.warpgroups = WarpgroupFolds(self.text, self.team, self.matrices, bulk)
+        bulk = BulkPipeline(self.text, self.index, memory, loops, self.group, self._tensor_map)
+        pipeline = Pipeline(self.text, self.index, loops, self.group, copies)
+        self.matrices = MmaProducts(self.text, self.buffer, self.group, pipeline)
+        self.warpgroups = WarpgroupProducts(self.text, self.group, self.matrices, bulk)
         self.emitter.handlers.update({
             loop.AllocOp: self._allocate, loop.StoreOp: self._store, loop.ForOp: self._for, loop.MmaOp: self._matrix,
             loop.ParallelOp: self._parallel, loop.ReduceOp: reductions.reduce, loop.AsyncCopyOp: copies.copy,
-            loop.BulkCopyOp: bulk.copy, loop.BarrierOp: lambda op: self.team.barrier(), loop.TimestampOp: self._clock,
+            loop.BulkCopyOp: bulk.copy, loop.BarrierOp: lambda op: self.group.barrier(),
+            loop.TimestampOp: self._timestamp,
         })  # fmt: skip
         self.buffers: dict[SSAValue, str] = {}
         self._tensor_maps: dict[SSAValue, str] = {}
@@ -96,9 +102,9 @@ class GpuKernel:
         threads = {p.n_threads for p in op.walk() if isinstance(p, loop.ParallelOp) and p.kind.data == "gpu_block"}
         bounds = ""
         if threads:
-            folds = [inner for inner in op.walk() if isinstance(inner, loop.MmaOp)]
+            products = [inner for inner in op.walk() if isinstance(inner, loop.MmaOp)]
             # Without such a bound ptxas keeps to the registers of a full multiprocessor, even where it has to spill.
-            side_by_side = 2 if folds and not any(map(_fills_registers, folds)) else 1
+            side_by_side = 2 if products and not any(map(_fills_registers, products)) else 1
             bounds = f'"nvvm.maxntid"="{max(threads)}" "nvvm.minctasm"="{side_by_side}"'
         self.text.finish(self.name, "ptx_kernel void", ", ".join(parameters), bounds)
 
@@ -115,7 +121,7 @@ class GpuKernel:
     def _allocate(self, op: loop.AllocOp) -> None:
         if op.scope.data != "shared":
             raise EmitError(f"memory of scope {op.scope.data!r} inside a kernel: its temporaries are block memory")
-        self.buffers[op.result] = self.team.shared(op.offset.data)
+        self.buffers[op.result] = self.group.shared(op.offset.data)
 
     def _tensor_map(self, tensor: SSAValue) -> str:
         return self._tensor_maps[tensor]
@@ -123,11 +129,11 @@ class GpuKernel:
     # Operations
 
     def _store(self, op: loop.StoreOp) -> None:
-        if not self.team.together:
+        if not self.group.uniform:
             self.emitter.store(op)
             return
         inside, after = self.text.label("one"), self.text.label("done")
-        self.text.branch_if(self.text.ins(f"icmp eq i64 {self.team.thread_number()}, 0"), inside, after)
+        self.text.branch_if(self.text.ins(f"icmp eq i64 {self.group.thread_number()}, 0"), inside, after)
         self.text.start(inside)
         self.text.frames.append({})
         self.emitter.store(op)
@@ -141,11 +147,11 @@ class GpuKernel:
 
     def _matrix(self, op: loop.MmaOp) -> None:
         self.alignments.know(op)
-        if not self.team.together or self.lanes.axes or self.team.kind != "block":
-            raise EmitError("a matrix fold where not all threads of the block are")
-        (self.matrices if op.warpgroup is None else self.warpgroups).fold(op)
+        if not self.group.uniform or self.lanes.axes or self.group.kind != "block":
+            raise EmitError("a tensor-core product where not all threads of the block are")
+        (self.matrices if op.warpgroup is None else self.warpgroups).emit_product(op)
 
-    def _clock(self, op: loop.TimestampOp) -> None:
+    def _timestamp(self, op: loop.TimestampOp) -> None:
         raise EmitError("a GPU kernel is timed from outside")
 
     # Parallel loops
@@ -155,18 +161,18 @@ class GpuKernel:
         if kind == "gpu_block":
             self._blocks_of_grid(op)
         elif kind == "gpu_warp":
-            self._spread(op, self.team.warp_number(), self.team.threads // WARP)
+            self._spread(op, self.group.warp_number(), self.group.threads // WARP)
         elif kind == "gpu_thread":
-            self._spread(op, self.team.thread_number(), self.team.size)
+            self._spread(op, self.group.thread_number(), self.group.size)
         else:
             raise EmitError(f"loop.parallel of kind {kind} is for a CPU; this target is {self.text.target.triple}")
 
     def _blocks_of_grid(self, op: loop.ParallelOp) -> None:
-        folds = [inner for inner in op.walk() if isinstance(inner, loop.ReduceOp | loop.MmaOp)]
-        self.team.begin(op.n_threads, op.shared_bytes - sum(fold.block_bytes(op.n_threads) for fold in folds))
+        products = [inner for inner in op.walk() if isinstance(inner, loop.ReduceOp | loop.MmaOp)]
+        self.group.begin(op.n_threads, op.shared_bytes - sum(product.block_bytes(op.n_threads) for product in products))
         for zero in op.aligned.data if op.aligned is not None else ():
             self.alignments.learn(zero)
-        number, count = self.team.special("ctaid"), self.team.special("nctaid")
+        number, count = self.group.special("ctaid"), self.group.special("nctaid")
         step = self.index.value(op.step.data)
         first = self.text.add(self.index.value(op.lower.data), self.text.mul(number, step))
         self.alignments.know(op)
@@ -175,13 +181,13 @@ class GpuKernel:
         def body(_: list[VectorValue]) -> list[VectorValue]:
             self.emitter.region(op.block)
             if shares:  # the next block of the grid that these threads run uses the same memory
-                self.team.barrier()
+                self.group.barrier()
             return []
 
         self.emitter.loops.counted(
             op.symbol, first, self.index.value(op.upper.data), self.text.mul(count, step), body, bound=bound_of(op)
         )
-        self.team.together = False
+        self.group.uniform = False
 
     def _spread(self, op: loop.ParallelOp, number: str, count: int) -> None:
         """The iterations spread over `count` threads or warps, of which this is `number`."""
@@ -193,13 +199,13 @@ class GpuKernel:
         extent, stride = (upper - lower).const, step.const
 
         def body(_: list[VectorValue]) -> list[VectorValue]:
-            outside = self.team.kind, self.team.together
+            outside = self.group.kind, self.group.uniform
             if op.kind.data == "gpu_warp":
-                self.team.kind = "warp"
+                self.group.kind = "warp"
             else:
-                self.team.together = False
+                self.group.uniform = False
             self.emitter.region(op.block)
-            self.team.kind, self.team.together = outside
+            self.group.kind, self.group.uniform = outside
             return []
 
         once = extent is not None and stride is not None and extent <= count * stride

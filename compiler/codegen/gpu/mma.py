@@ -18,10 +18,10 @@ from ....dialects.matrix_units import LINE, MatrixUnit, StageTile
 from ....dialects.types import DTYPES
 from ..emit.text import EmitError, IrText, llvm_type
 from ..emit.values.registers import info_of
-from .cooperative import Team
+from .cooperative import CooperativeGroup
 from .pipeline import Pipeline
 
-__all__ = ["OCTET", "MatrixFolds", "parts"]
+__all__ = ["OCTET", "MmaProducts", "parts"]
 
 FOUR = "{ i32, i32, i32, i32 }"
 #: Rows of A (columns of B) that a register of a fragment has elements of; columns of a unit's sums.
@@ -49,18 +49,20 @@ class _Operand:
         return self.offsets[granule], octet * OCTET * LINE
 
 
-class MatrixFolds:
-    """The tensor-core products of the warps of `team`; `buffer` gives the pointer to a buffer's elements."""
+class MmaProducts:
+    """The tensor-core products of the warps of `group`; `buffer` gives the pointer to a buffer's elements."""
 
-    def __init__(self, text: IrText, buffer: Callable[[SSAValue], str], team: Team, pipeline: Pipeline):
-        self.text, self.buffer, self.team, self.pipeline = text, buffer, team, pipeline
+    def __init__(self, text: IrText, buffer: Callable[[SSAValue], str], group: CooperativeGroup, pipeline: Pipeline):
+        self.text, self.buffer, self.group, self.pipeline = text, buffer, group, pipeline
 
-    def fold(self, op: MmaOp) -> None:
+    def emit_product(self, op: MmaOp) -> None:
         """By warps, each its tile of the sums."""
         down, across = op.warps
-        if down * across * 32 != self.team.threads or down & (down - 1):
-            raise EmitError(f"a matrix fold of {down} by {across} warps in a block of {self.team.threads} threads")
-        warp, (tile_rows, tile_columns) = self.team.warp_number(), op.tile
+        if down * across * 32 != self.group.threads or down & (down - 1):
+            raise EmitError(
+                f"a tensor-core product of {down} by {across} warps in a block of {self.group.threads} threads"
+            )
+        warp, (tile_rows, tile_columns) = self.group.warp_number(), op.tile
         row = self.text.mul(self.text.ins(f"and i64 {warp}, {down - 1}"), str(tile_rows))
         column = self.text.mul(self.text.ins(f"lshr i64 {warp}, {down.bit_length() - 1}"), str(tile_columns))
         left = self._operand(op.left, op.stage_tiles[0], row, tile_rows)
@@ -77,7 +79,7 @@ class MatrixFolds:
     def _operand(self, buffer: SSAValue, stage_tile: StageTile, base: str, size: int) -> _Operand:
         """What a warp needs of `size` rows (columns) from `base` on."""
         text = self.text
-        unit, lane = stage_tile.unit, self.team.lane_number()
+        unit, lane = stage_tile.unit, self.group.lane_number()
         if unit.granule * unit.element.bytes > 16:
             group, member = text.ins(f"lshr i64 {lane}, 2"), text.ins(f"and i64 {lane}, 3")
             line = text.mul(text.add(base, group), str(LINE))
@@ -185,7 +187,7 @@ class MatrixFolds:
     def store_sums(self, op: MmaOp, row: str, column: str, sums: Sequence[str]) -> None:
         """From the registers of a warp, whose tile begins there, to shared memory, for all threads of the block."""
         text = self.text
-        info, across, lane = info_of(op.sums), op.tile[1] // OCTET, self.team.lane_number()
+        info, across, lane = info_of(op.sums), op.tile[1] // OCTET, self.group.lane_number()
         pitch, scalar = info.dims[-1].const, llvm_type(info.dtype)
         assert pitch is not None
         down = text.add(row, text.ins(f"lshr i64 {lane}, 2"))
@@ -198,7 +200,7 @@ class MatrixFolds:
             pair = text.ins(f"insertelement <2 x {scalar}> {pair}, {scalar} {sums[number + 1]}, i64 1")
             pointer = text.ins(f"getelementptr {scalar}, ptr {base}, i64 {(i * pitch + j) * OCTET}")
             text.put(f"store <2 x {scalar}> {pair}, ptr {pointer}, align {2 * info.dtype.bytes}")
-        self.team.barrier()
+        self.group.barrier()
 
 
 def parts(text: IrText, made: str, kind: str) -> list[str]:

@@ -11,7 +11,7 @@ from ..emit.loops.loops import Loops
 from ..emit.text import IrText
 from ..emit.values.index import IndexValues
 from ..emit.values.registers import VectorValue
-from .cooperative import Team
+from .cooperative import CooperativeGroup
 from .cp_async import AsyncCopies
 
 __all__ = ["Pipeline", "show_to_units", "wait_for_products", "wgmma"]
@@ -35,8 +35,8 @@ def wgmma(text: IrText, action: str, operand: str = "") -> None:
 class Pipeline:
     """The loop that all matrix units have in common, of `text`."""
 
-    def __init__(self, text: IrText, index: IndexValues, loops: Loops, team: Team, copies: AsyncCopies):
-        self.text, self.index, self.loops, self.team, self.copies = text, index, loops, team, copies
+    def __init__(self, text: IrText, index: IndexValues, loops: Loops, group: CooperativeGroup, copies: AsyncCopies):
+        self.text, self.index, self.loops, self.group, self.copies = text, index, loops, group, copies
 
     def sums(
         self, op: MmaOp, count: int, multiply: Callable[[str, list[str]], list[str]], running: int = 0
@@ -55,7 +55,7 @@ class Pipeline:
                 self.copies.wait_for_groups(ahead - 1)
             if running:
                 show_to_units(self.text)
-            self.team.barrier()
+            self.group.barrier()
             at, slot = self.index.symbol(now)[0], self.index.value(op.slot.substitute({op.symbol: dim(now.name)}))
             found = [r.operands()[0] for r in carried]
             if not running:
@@ -73,7 +73,7 @@ class Pipeline:
         _, found = self.loops.counted(now, "0", upper, str(line), body, zeros, bound=op.upper.data)
         if running:
             wait_for_products(self.text, 0)
-        self.team.barrier()
+        self.group.barrier()
         return [r.operands()[0] for r in found]
 
     def _fill(self, op: MmaOp, at: str, upper: str, copies: bool) -> None:

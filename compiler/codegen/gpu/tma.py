@@ -21,7 +21,7 @@ from ..emit.memory.access import Memory, storage_type
 from ..emit.text import EmitError, IrText
 from ..emit.values.index import IndexValues
 from ..emit.values.registers import VectorValue, info_of
-from .cooperative import WARP, Team
+from .cooperative import WARP, CooperativeGroup
 from .pipeline import show_to_units, wait_for_products
 
 __all__ = ["BulkPipeline"]
@@ -34,12 +34,12 @@ class BulkPipeline:
     """
 
     def __init__(
-        self, text: IrText, index: IndexValues, memory: Memory, loops: Loops, team: Team,
+        self, text: IrText, index: IndexValues, memory: Memory, loops: Loops, group: CooperativeGroup,
         tensor_map: Callable[[SSAValue], str],
     ):  # fmt: skip
-        self.text, self.index, self.memory, self.loops, self.team = text, index, memory, loops, team
+        self.text, self.index, self.memory, self.loops, self.group = text, index, memory, loops, group
         self.tensor_map = tensor_map
-        #: Where a fold's mbarriers lie, and the one that counts the bytes that come next.
+        #: The offset of a product's mbarriers, and the one that counts the bytes that come next.
         self._mbarriers = self._arrivals = ""
 
     def sums(self, op: MmaOp, count: int, multiply: Callable[[str, list[str]], list[str]]) -> list[str]:
@@ -66,7 +66,7 @@ class BulkPipeline:
         zeros = [VectorValue((), ["0.0" if sums.is_float else "0"], sums) for _ in range(count)]
         _, found = self.loops.counted(now, "0", upper, str(line), body, zeros, bound=op.upper.data)
         wait_for_products(self.text, 0)
-        self.team.barrier()
+        self.group.barrier()
         self._by_first_thread(lambda: self._each_mbarrier(op, "inval", ""))
         return [r.operands()[0] for r in found]
 
@@ -91,11 +91,11 @@ class BulkPipeline:
     # Mbarriers
 
     def _initialised(self, op: MmaOp) -> str:
-        """The mbarriers of a fold, those of what is full first; each thread can use them."""
-        if self.team.threads % WARP:
-            raise EmitError(f"warps that release stages, in a block of {self.team.threads} threads")
-        first = self.team.memory_of_fold(op.block_bytes(self.team.threads))
-        base = self.text.ins(f"addrspacecast ptr {self.team.shared(first)} to ptr addrspace(3)")
+        """The mbarriers of a product, those of what is full first; each thread can use them."""
+        if self.group.threads % WARP:
+            raise EmitError(f"warps that release stages, in a block of {self.group.threads} threads")
+        first = self.group.reserve_shared(op.block_bytes(self.group.threads))
+        base = self.text.ins(f"addrspacecast ptr {self.group.shared(first)} to ptr addrspace(3)")
         self._mbarriers = base
 
         def start() -> None:
@@ -108,13 +108,13 @@ class BulkPipeline:
         self._by_first_thread(start)
         # What the block did with this memory before is over for copies, too, and they find the mbarriers.
         show_to_units(self.text)
-        self.team.barrier()
+        self.group.barrier()
         return base
 
     def _each_mbarrier(self, op: MmaOp, action: str, operand: str) -> None:
         """``init``, for one thread that fills and all warps that release, or ``inval``."""
         for number in range(2 * op.n_stages):
-            arrivals = 1 if number < op.n_stages else self.team.threads // WARP
+            arrivals = 1 if number < op.n_stages else self.group.threads // WARP
             given = [f"ptr addrspace(3) {self._mbarrier(str(number))}", *([f"i32 {arrivals}"] if operand else [])]
             self.text.asm(f"mbarrier.{action}.shared::cta.b64 [$0]{operand};", "l,r" if operand else "l", *given)
 
@@ -166,7 +166,7 @@ class BulkPipeline:
     def _release(self, op: MmaOp, at: str, here: dict[Sym, Dim]) -> None:
         """One thread of each warp says that the products of the iteration before the one at `at` are made."""
         behind = (dim(op.iv.data) // op.unit.line + (op.n_stages - 1)) % op.n_stages
-        first = self.text.ins(f"icmp eq i64 {self.team.lane_number()}, 0")
+        first = self.text.ins(f"icmp eq i64 {self.group.lane_number()}, 0")
         some = self.text.ins(f"icmp ne i64 {at}, 0")
 
         def arrive(_: str) -> None:
@@ -176,7 +176,7 @@ class BulkPipeline:
         self.memory.places.store_where(self.text.ins(f"and i1 {first}, {some}"), "", arrive)
 
     def _is_first_thread(self) -> str:
-        return self.text.ins(f"icmp eq i64 {self.team.thread_number()}, 0")
+        return self.text.ins(f"icmp eq i64 {self.group.thread_number()}, 0")
 
     def _by_first_thread(self, do: Callable[[], None]) -> None:
         self.memory.places.store_where(self._is_first_thread(), "", lambda _: do())

@@ -15,29 +15,29 @@ from ....dialects.loop import MmaOp
 from ....dialects.matrix_units import LINE, StageTile
 from ....dialects.types import DTYPES
 from ..emit.text import EmitError, IrText, llvm_type
-from .cooperative import SHARED, Team
-from .mma import OCTET, MatrixFolds, parts
+from .cooperative import SHARED, CooperativeGroup
+from .mma import OCTET, MmaProducts, parts
 from .pipeline import wgmma
 from .tma import BulkPipeline
 
-__all__ = ["WarpgroupFolds"]
+__all__ = ["WarpgroupProducts"]
 
 #: Of a descriptor, which counts in 16 bytes: the 128-byte swizzling mode, eight lines as stride.
 SWIZZLED, STRIDE = 1 << 62, (OCTET * LINE // 16) << 32
 
 
-class WarpgroupFolds:
-    """The products of warp groups of `team`, whose sums go to memory as those of `matrices` do."""
+class WarpgroupProducts:
+    """The products of warp groups of `group`, whose sums go to memory as those of `matrices` do."""
 
-    def __init__(self, text: IrText, team: Team, matrices: MatrixFolds, bulk: BulkPipeline):
-        self.text, self.team, self.matrices, self.bulk = text, team, matrices, bulk
+    def __init__(self, text: IrText, group: CooperativeGroup, matrices: MmaProducts, bulk: BulkPipeline):
+        self.text, self.group, self.matrices, self.bulk = text, group, matrices, bulk
 
-    def fold(self, op: MmaOp) -> None:
+    def emit_product(self, op: MmaOp) -> None:
         text = self.text
-        if op.warps[0] * 32 != self.team.threads:
-            raise EmitError(f"a matrix fold of {op.shape[0]} rows in a block of {self.team.threads} threads")
+        if op.warps[0] * 32 != self.group.threads:
+            raise EmitError(f"a tensor-core product of {op.shape[0]} rows in a block of {self.group.threads} threads")
         text.module.globals["shared"] = SHARED.format(align=OCTET * LINE)  # granules are exchanged by their address
-        warp = self.team.warp_number()
+        warp = self.group.warp_number()
         group = text.mul(text.ins(f"lshr i64 {warp}, 2"), str(op.GROUP_ROWS * LINE))
 
         def multiply(slot: str, regs: list[str]) -> list[str]:

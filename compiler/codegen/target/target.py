@@ -91,7 +91,7 @@ class Target:
         return self.has("avx512fp16")
 
     @property
-    def has_streaming_stores(self) -> bool:
+    def has_nontemporal_stores(self) -> bool:
         """Whether stores of vectors past the caches are emitted."""
         return self.is_x86
 

@@ -38,7 +38,8 @@ FIRST = Sym("d0")
 
 @dataclass(frozen=True)
 class InPlaceStencil:
-    """`made` computes a temporary of rows of a buffer no further than `reach` from those that `kept` replaces by it."""
+    """`compute` computes a temporary of rows of a buffer no further than `reach` from those that `copy_back`
+    replaces."""
 
     compute: kernel.GenericOp
     copy_back: kernel.GenericOp
@@ -51,29 +52,29 @@ class InPlaceStencil:
         return owner
 
 
-def match_stencil(made: Operation) -> InPlaceStencil | None:
+def match_stencil(compute: Operation) -> InPlaceStencil | None:
     """The update that a nest begins and the next one ends; None for any other nest."""
-    kept = made.next_op
-    if not (_is_map(made) and _is_map(kept) and _is_copy(kept)):
+    copy_back = compute.next_op
+    if not (_is_map(compute) and _is_map(copy_back) and _is_copy(copy_back)):
         return None
-    temporary, target = kept.ins[0], kept.outs[0]
-    into, out = made.maps_out()[0], kept.maps_out()[0]
-    if made.outs[0] is not temporary or made.extents != kept.extents or len(made.extents.data) < 2:
+    temporary, target = copy_back.ins[0], copy_back.outs[0]
+    into, out = compute.maps_out()[0], copy_back.maps_out()[0]
+    if compute.outs[0] is not temporary or compute.extents != copy_back.extents or len(compute.extents.data) < 2:
         return None
     info, written = buffer_info(target), _row(out)
-    if not into.is_identity or not kept.maps_in()[0].is_identity or written is None or out.guards:
+    if not into.is_identity or not copy_back.maps_in()[0].is_identity or written is None or out.guards:
         return None
-    if not _is_arena(temporary, {made, kept}) or info.strides != packed_strides(info.dims):
+    if not _is_arena(temporary, {compute, copy_back}) or info.strides != packed_strides(info.dims):
         return None
     reach = 0
-    for value, index in zip(made.ins, made.maps_in()):
+    for value, index in zip(compute.ins, compute.maps_in()):
         if value is target:
             row = _row(index)
             apart = None if row is None else (row - written).const
             if apart is None:
                 return None
             reach = max(reach, abs(apart))
-    return InPlaceStencil(made, kept, reach) if reach and not made.reads_at_computed({target}) else None
+    return InPlaceStencil(compute, copy_back, reach) if reach and not compute.reads_at_computed({target}) else None
 
 
 def _is_map(op: Operation | None) -> bool:
@@ -148,7 +149,7 @@ class _Sweep:
         most = rows // maximum(LEAST * self.reach, grain)
         chunks = materialize_dim(context, block, maximum(1, minimum(context.threads(block), most)))
         held = self._temporary(block, chunks)
-        streams, context.nontemporal = context.nontemporal, False
+        nontemporal, context.nontemporal = context.nontemporal, False
         chunk, body = context.new_iv(), Block()
         self._chunk(body, held, chunk, *split_range(context, body, rows, chunk, chunks))
         body.add_op(loop.YieldOp())
@@ -159,7 +160,7 @@ class _Sweep:
         for lower, upper in ((dim(0), dim(self.reach)), (count - self.reach, count)):
             body.add_op(self._keep(held, chunk, first, lower, upper))
         block.add_op(_loop(chunk, dim(0), chunks, body))
-        context.nontemporal = streams
+        context.nontemporal = nontemporal
 
     def _temporary(self, block: Block, chunks: Dim) -> SSAValue:
         """Rows of all chunks, in the memory that there is for all of them."""

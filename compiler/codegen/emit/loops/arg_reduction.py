@@ -3,7 +3,7 @@
 Such a state is recognised by its form, whatever the reduction is called: an element enters with the reduced iterator,
 and a merge looks at the numbers only to ask whether the newer one is lower, and to choose one of them.  Two things
 follow.  Numbers may count from the start of a block, so they are as wide as the values beside them and fit their
-masks.  And a fold that goes forward never finds a lower number, so it need not ask.
+masks.  And a reduction that goes forward never finds a lower number, so it need not ask.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ SHORT_BODY = 25
 MANY_COPIES = 8
 #: So many vectors of sums, of several rows each, have a loop with half of them for what is left over.
 WIDE_TILE = 4
-#: So many vectors of folds go one by one: they wait less for their own sums than copies cost that do nothing.
+#: So many vectors of reductions go one by one: they wait less for their own sums than copies cost that do nothing.
 ALONE = 2
 
 
@@ -287,7 +287,7 @@ class Loops:
                 left = None if left is None else left % full
         if full == 1 or left == 0:
             return
-        if 1 < width < full and not self.lanes.axes and self._folds(op):
+        if 1 < width < full and not self.lanes.axes and self._is_reduction(op):
             least = ALONE * width + 1 if masked else width
             if left is None or left >= least:
                 lane = VectorAxis(symbol, width, full // width, depth)
@@ -342,10 +342,10 @@ class Loops:
         """
         if unroll >= MANY_COPIES:
             return unroll // 4
-        return unroll // 2 if masked and self._folds(op) and self.lanes.axes and unroll >= WIDE_TILE else 0
+        return unroll // 2 if masked and self._is_reduction(op) and self.lanes.axes and unroll >= WIDE_TILE else 0
 
-    def _folds(self, op: ForOp) -> bool:
-        """Whether each iteration is a fold, whose steps wait for one another."""
+    def _is_reduction(self, op: ForOp) -> bool:
+        """Whether each iteration is a reduction, whose steps are a dependence chain."""
         return any(isinstance(inner, ReduceOp) for inner in op.block.ops)
 
     def _at_once(

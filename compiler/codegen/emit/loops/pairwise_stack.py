@@ -1,4 +1,4 @@
-"""Partial results of a fold that wait in stack memory for others as old as they are."""
+"""Partial accumulators of a pairwise reduction, in stack memory until others of as many elements exist."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..text import IrText, llvm_type, vector_type
 from ..values.registers import VectorValue, count_of, width_of
 
 if TYPE_CHECKING:
-    from .reduce import Fold, Reductions
+    from .reduce import ReductionPlan, Reductions
 
-__all__ = ["PairwiseStack", "get_state", "put_state", "stored_type"]
+__all__ = ["PairwiseStack", "load_accumulator", "store_accumulator", "stored_type"]
 
 
 def stored_type(dtype: DType) -> str:
@@ -22,7 +22,7 @@ def stored_type(dtype: DType) -> str:
     return "i8" if scalar == "i1" else scalar
 
 
-def put_state(text: IrText, pointer: str, value: str, dtype: DType, width: int) -> None:
+def store_accumulator(text: IrText, pointer: str, value: str, dtype: DType, width: int) -> None:
     """Store a state."""
     scalar = llvm_type(dtype)
     if scalar == "i1":
@@ -30,7 +30,7 @@ def put_state(text: IrText, pointer: str, value: str, dtype: DType, width: int) 
     text.put(f"store {vector_type(width, scalar)} {value}, ptr {pointer}, align {_bytes(scalar)}")
 
 
-def get_state(text: IrText, pointer: str, dtype: DType, width: int) -> str:
+def load_accumulator(text: IrText, pointer: str, dtype: DType, width: int) -> str:
     """Load a state."""
     stored = stored_type(dtype)
     value = text.ins(f"load {vector_type(width, stored)}, ptr {pointer}, align {_bytes(stored)}")
@@ -44,10 +44,10 @@ def _bytes(scalar: str) -> int:
 class PairwiseStack:
     """Partial results that wait for one as old as they are, a level of them for each power of two: a binary counter."""
 
-    def __init__(self, reductions: Reductions, fold: Fold, levels: int):
-        self.reductions, self.fold = reductions, fold
-        self.copies, self.width = count_of(fold.outer), width_of(fold.outer)
-        self.stacks = [reductions.text.alloca(self._type(d), levels * self.copies) for d in fold.dtypes]
+    def __init__(self, reductions: Reductions, plan: ReductionPlan, levels: int):
+        self.reductions, self.plan = reductions, plan
+        self.copies, self.width = count_of(plan.outer), width_of(plan.outer)
+        self.stacks = [reductions.text.alloca(self._type(d), levels * self.copies) for d in plan.dtypes]
 
     def _type(self, dtype: DType) -> str:
         return vector_type(self.width, stored_type(dtype))
@@ -59,34 +59,34 @@ class PairwiseStack:
                 r.text.ins(f"getelementptr {self._type(d)}, ptr {base}, i64 {r.text.add(row, str(c))}")
                 for c in range(self.copies)
             ]
-            for base, d in zip(self.stacks, self.fold.dtypes)
+            for base, d in zip(self.stacks, self.plan.dtypes)
         ]
 
     def get(self, level: str) -> list[VectorValue]:
         """What waits at a level."""
         r = self.reductions
         return [
-            VectorValue(self.fold.outer, [get_state(r.text, p, d, self.width) for p in pointers], d)
-            for pointers, d in zip(self._slots(level), self.fold.dtypes)
+            VectorValue(self.plan.outer, [load_accumulator(r.text, p, d, self.width) for p in pointers], d)
+            for pointers, d in zip(self._slots(level), self.plan.dtypes)
         ]
 
     def push(self, number: str, value: Sequence[VectorValue]) -> list[VectorValue]:
         """Merge the result with this number with those that waited for it; it waits in their place."""
-        r, fold = self.reductions, self.fold
+        r, plan = self.reductions, self.plan
         value = [v.spelled() for v in value]
         free = r.text.intrinsic("cttz", "i64", "i64", [("i64", r.text.ins(f"xor i64 {number}, -1")), ("i1", "true")])
-        level = Sym(f"{fold.op.symbol.name}.level")
+        level = Sym(f"{plan.op.symbol.name}.level")
         _, value = r.loops.counted(
-            level, "0", free, "1", lambda v: r.merge(fold, self.get(r.index.symbols[level][0]), v), value
+            level, "0", free, "1", lambda v: r.merge(plan, self.get(r.index.symbols[level][0]), v), value
         )  # fmt: skip
         for pointers, v in zip(self._slots(free), value):
             for p, x in zip(pointers, v.operands()):
-                put_state(r.text, p, x, v.dtype, self.width)
+                store_accumulator(r.text, p, x, v.dtype, self.width)
         return value
 
     def drain(self, number: str, value: list[VectorValue]) -> list[VectorValue]:
         """The youngest of so many results merged with all that waits: a level for each other bit that is set."""
-        r, outer = self.reductions, self.fold.outer
+        r, outer = self.reductions, self.plan.outer
         bits = self._without_lowest(number)
         before, loop, after = r.text.block, r.text.label("loop"), r.text.label("done")
         r.text.branch_if(r.text.ins(f"icmp ne i64 {bits}, 0"), loop, after)
@@ -97,7 +97,7 @@ class PairwiseStack:
         left = r.text.fresh()
         carried = [VectorValue(v.lanes, [r.text.fresh() for _ in v.regs], v.dtype) for v in value]
         level = r.text.intrinsic("cttz", "i64", "i64", [("i64", left), ("i1", "true")])
-        merged = r.lanes.spread_all(r.merge(self.fold, self.get(level), carried), outer)
+        merged = r.lanes.spread_all(r.merge(self.plan, self.get(level), carried), outer)
         rest, latch = self._without_lowest(left), r.text.block
         r.text.branch_if(r.text.ins(f"icmp ne i64 {rest}, 0"), loop, after)
         r.text.frames.pop()

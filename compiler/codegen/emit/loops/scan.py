@@ -21,7 +21,7 @@ from ..values.lanes import Lanes
 from ..values.primitives import literal
 from ..values.registers import Values, VectorAxis, VectorValue, dtype_of
 from .loops import Loops, bound_of, needs_order
-from .pairwise_stack import get_state, put_state
+from .pairwise_stack import load_accumulator, store_accumulator
 from .reduce import number_of
 
 __all__ = ["Scans"]
@@ -40,7 +40,7 @@ class _Scan:
 
 #: A run's elements as vectors, from where the run starts; and what to do with their prefixes.
 Load = Callable[[VectorAxis], list[VectorValue]]
-Finish = Callable[[VectorAxis, Sequence[VectorValue]], None]
+StorePrefixes = Callable[[VectorAxis, Sequence[VectorValue]], None]
 
 
 class Scans:
@@ -74,19 +74,19 @@ class Scans:
         self.values.update(zip(op.outs, total))
 
     def _scan_block(self, scan: _Scan, before: list[VectorValue], start: str, end: str) -> list[VectorValue]:
-        """The elements from `start` to `end`, at most a block; the states after them."""
+        """The elements from `start` to `end`, at most a block; the accumulators after them."""
         op, lanes = scan.op, scan.lanes
         main_end = self.text.add(start, self.text.whole(self.text.sub(end, start), lanes))
         if needs_order(op.body.block) or needs_order(op.epilogue.block):
-            load, finish = self._through_memory(scan, str(lanes))
+            load, store_prefixes = self._through_memory(scan, str(lanes))
         else:
-            load, finish = self._in_vectors(scan)
-        states = len(scan.dtypes)
+            load, store_prefixes = self._in_vectors(scan)
+        accumulators = len(scan.dtypes)
         chain = [VectorValue((), [text], d) for text, d in zip(scan.identity, scan.dtypes)]
         lane = VectorAxis(op.symbol, lanes, 1, len(self.lanes.axes))
 
         def run(carried: list[VectorValue]) -> list[VectorValue]:
-            return self._run(scan, before, carried, lane, load, finish, None)
+            return self._run(scan, before, carried, lane, load, store_prefixes, None)
 
         stopped, after = self.loops.counted(
             op.symbol, start, main_end, str(lanes), run, [*chain, *before], bound=bound_of(op)
@@ -101,27 +101,28 @@ class Scans:
 
             return self.loops.counted(op.symbol, stopped, end, str(lanes), step, after, trips=1, bound=bound_of(op))[1]
 
-        return self.loops.where(f"icmp slt i64 {stopped}, {end}", "tail", rest, after)[states:]
+        return self.loops.where(f"icmp slt i64 {stopped}, {end}", "tail", rest, after)[accumulators:]
 
     # One run
 
     def _run(
         self, scan: _Scan, before: list[VectorValue], carried: list[VectorValue], lane: VectorAxis, load: Load,
-        finish: Finish, count: str | None,
+        store_prefixes: StorePrefixes, count: str | None,
     ) -> list[VectorValue]:  # fmt: skip
-        """One run (`count` elements of it, None: all); `carried` is the chain of runs, then the states after the last.
+        """One run (`count` elements of it, None: all); `carried` is the chain of runs, then the accumulators after the
+        last.
 
-        `before` are the states before the block.
+        `before` are the accumulators before the block.
         """
-        states = len(scan.dtypes)
-        chain, latest = carried[:states], carried[states:]
+        accumulators = len(scan.dtypes)
+        chain, latest = carried[:accumulators], carried[accumulators:]
         elements = load(lane)
         with self.lanes.along(lane):
             local = self._doubled(scan, elements, lane)
             prefixes = self._merged(scan, chain, local, lane)
             results = self._merged(scan, before, prefixes, lane)
         shown = [self._moved_up(r, p, lane) for r, p in zip(results, latest)] if scan.exclusive else results
-        finish(lane, shown)
+        store_prefixes(lane, shown)
         place = str(lane.width - 1) if count is None else self.text.sub(count, "1")
         if count is None:
             # Merged on its own, the chain from run to run is one merge long.
@@ -157,7 +158,7 @@ class Scans:
 
     # Where runs come from and go to
 
-    def _in_vectors(self, scan: _Scan) -> tuple[Load, Finish]:
+    def _in_vectors(self, scan: _Scan) -> tuple[Load, StorePrefixes]:
         def inside(lane: VectorAxis, block: Block, arguments: Sequence[VectorValue] = ()) -> list[VectorValue]:
             with self.lanes.along(lane):
                 return self.region(block, arguments)
@@ -165,12 +166,12 @@ class Scans:
         def load(lane: VectorAxis) -> list[VectorValue]:
             return [self._as_vector(r, lane) for r in inside(lane, scan.op.body.block)]
 
-        def finish(lane: VectorAxis, prefixes: Sequence[VectorValue]) -> None:
+        def store_prefixes(lane: VectorAxis, prefixes: Sequence[VectorValue]) -> None:
             inside(lane, scan.op.epilogue.block, prefixes)
 
-        return load, finish
+        return load, store_prefixes
 
-    def _through_memory(self, scan: _Scan, count: str) -> tuple[Load, Finish]:
+    def _through_memory(self, scan: _Scan, count: str) -> tuple[Load, StorePrefixes]:
         """One element of a run after another, `count` of them; between the two loops the run is in stack memory."""
         symbol = scan.op.symbol
         memory = [self.text.alloca(storage_type(d), scan.lanes) for d in scan.dtypes]
@@ -190,28 +191,31 @@ class Scans:
 
         def load(lane: VectorAxis) -> list[VectorValue]:
             for base, text, d in zip(memory, scan.identity, scan.dtypes):
-                put_state(self.text, base, lit(text, lane.width, llvm_type(d)), d, lane.width)
+                store_accumulator(self.text, base, lit(text, lane.width, llvm_type(d)), d, lane.width)
 
             def put(places: list[str]) -> None:
                 for place, x in zip(places, self.region(scan.op.body.block)):
-                    put_state(self.text, place, x.operands()[0], x.dtype, 1)
+                    store_accumulator(self.text, place, x.operands()[0], x.dtype, 1)
 
             each(lane, put)
             return [
-                VectorValue((lane,), [get_state(self.text, p, d, lane.width)], d) for p, d in zip(memory, scan.dtypes)
+                VectorValue((lane,), [load_accumulator(self.text, p, d, lane.width)], d)
+                for p, d in zip(memory, scan.dtypes)
             ]
 
-        def finish(lane: VectorAxis, prefixes: Sequence[VectorValue]) -> None:
+        def store_prefixes(lane: VectorAxis, prefixes: Sequence[VectorValue]) -> None:
             for base, x in zip(memory, prefixes):
-                put_state(self.text, base, x.regs[0], x.dtype, lane.width)
+                store_accumulator(self.text, base, x.regs[0], x.dtype, lane.width)
 
             def take(places: list[str]) -> None:
-                states = [VectorValue((), [get_state(self.text, p, d, 1)], d) for p, d in zip(places, scan.dtypes)]
-                self.region(scan.op.epilogue.block, states)
+                accumulators = [
+                    VectorValue((), [load_accumulator(self.text, p, d, 1)], d) for p, d in zip(places, scan.dtypes)
+                ]
+                self.region(scan.op.epilogue.block, accumulators)
 
             each(lane, take)
 
-        return load, finish
+        return load, store_prefixes
 
     def _as_vector(self, x: VectorValue, lane: VectorAxis) -> VectorValue:
         return VectorValue((lane,), self.lanes.spread(x, (lane,)), x.dtype).spelled()

@@ -331,7 +331,7 @@ class Memory:
         align = min((slot.align for slot in slots), default=1)
         beside = next((lane.copies for lane in lanes if lane.width > 1), 1)
         width = width_of(lanes)
-        rows = PendingStores(self.nontemporal.streaming(op, info, width * info.dtype.bytes), align, beside, width)
+        rows = PendingStores(self.nontemporal.alignment_mask(op, info, width * info.dtype.bytes), align, beside, width)
         if isinstance(value, ComplexReg):
             scalar = llvm_type(value.dtype.part)
             for slot, re, im in zip(slots, self.lanes.spread(value.re, lanes), self.lanes.spread(value.im, lanes)):

@@ -16,11 +16,11 @@ __all__ = ["MaskedRows", "PendingStores", "row_mask"]
 class PendingStores:
     """Rows of one store, each of `width` elements, not written yet: values and addresses.
 
-    `streaming` is as `NontemporalStores.streaming` says.  So many after one another are neighbours in memory
+    `alignment_mask` is as `NontemporalStores.streaming` says.  So many after one another are neighbours in memory
     (`beside`).  Those that are `cut` where the loop ends, or `guarded`, have masks of the elements that are there.
     """
 
-    streaming: str | None
+    alignment_mask: str | None
     align: int
     beside: int
     width: int
@@ -31,7 +31,7 @@ class PendingStores:
 
     def alone(self) -> PendingStores:
         """For one row of the same store that has no neighbours."""
-        return PendingStores(self.streaming, self.align, 1, self.width)
+        return PendingStores(self.alignment_mask, self.align, 1, self.width)
 
     def add(self, ty: str, value: str, pointer: str, mask: str | None, cut: bool) -> PendingStores:
         """One more; `cut` says that the loop's end alone makes its mask."""
@@ -71,7 +71,7 @@ class MaskedRows:
         """The rows that have waited, all at once, so that one test serves them all."""
         text = self.text
         if rows.whole:
-            self.nontemporal.store(rows.type, rows.whole, rows.align, rows.streaming, rows.beside)
+            self.nontemporal.store(rows.type, rows.whole, rows.align, rows.alignment_mask, rows.beside)
         self._store_masked(rows, rows.guarded)
         if not rows.cut or self.lanes.rest is None:
             self._store_masked(rows, rows.cut)
@@ -80,7 +80,7 @@ class MaskedRows:
         whole, partial, after = text.label("whole"), text.label("partial"), text.label("done")
         text.branch_if(text.ins(f"icmp sge i64 {self.lanes.rest}, {rows.width}"), whole, partial)
         text.start(whole)
-        self.nontemporal.store(rows.type, [row[:2] for row in rows.cut], rows.align, rows.streaming, rows.beside)
+        self.nontemporal.store(rows.type, [row[:2] for row in rows.cut], rows.align, rows.alignment_mask, rows.beside)
         text.branch(after)
         text.start(partial)
         self._store_masked(rows, rows.cut)

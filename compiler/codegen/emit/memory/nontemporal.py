@@ -31,11 +31,13 @@ class NontemporalStores:
 
     def __init__(self, text: IrText, index: IndexValues):
         self.text, self.index = text, index
-        #: Whether a store went past the caches: other threads see it after a fence only.
-        self.streamed = False
+        #: Whether a store was non-temporal: other threads see it after a fence only.
+        self.needs_fence = False
 
-    def store(self, ty: str, rows: Sequence[tuple[str, str]], align: int, streaming: str | None, beside: int) -> None:
-        """Whole vectors to their places; past the caches where `streaming` (`streaming`) and the places allow it.
+    def store(
+        self, ty: str, rows: Sequence[tuple[str, str]], align: int, alignment_mask: str | None, beside: int
+    ) -> None:
+        """Store whole vectors; non-temporal where the addresses have no bit of `alignment_mask` (see there).
 
         They do where so many `beside` each other, one after another, fill whole lines.
         """
@@ -45,7 +47,7 @@ class NontemporalStores:
             for value, pointer in rows:
                 text.put(f"store {ty} {value}, ptr {pointer}, {suffix}")
 
-        if streaming is None:
+        if alignment_mask is None:
             store(f"align {align}")
             return
         count, _, element = ty[1:-1].partition(" x ")
@@ -59,22 +61,22 @@ class NontemporalStores:
             start = text.ins(f"sub i64 {address}, {k * size}") if k else address
             low = text.ins(f"or i64 {low}, {start}") if k else start
         past, usual, after = text.label("past"), text.label("usual"), text.label("stored")
-        text.branch_if(text.ins(f"icmp eq i64 {text.ins(f'and i64 {low}, {streaming}')}, 0"), past, usual)
+        text.branch_if(text.ins(f"icmp eq i64 {text.ins(f'and i64 {low}, {alignment_mask}')}, 0"), past, usual)
         text.start(past)
         store(f"align {size}, !nontemporal !{{i32 1}}")
-        self.streamed = True
+        self.needs_fence = True
         text.branch(after)
         text.start(usual)
         store(f"align {align}")
         text.branch(after)
         text.start(after)
 
-    def streaming(self, op: StoreOp, info: BufferInfo, vector_bytes: int) -> str | None:
-        """The address bits that must be 0 for stores past the caches: those within a line, or all in small buffers.
+    def alignment_mask(self, op: StoreOp, info: BufferInfo, vector_bytes: int) -> str | None:
+        """The address bits that must be 0 for non-temporal stores: those within a line, or all in small buffers.
 
         None where the operation or the target has no such stores.
         """
-        has_vectors = self.text.target.has_streaming_stores and vector_bytes * 8 in (128, 256, 512)
+        has_vectors = self.text.target.has_nontemporal_stores and vector_bytes * 8 in (128, 256, 512)
         if op.nontemporal is None or not has_vectors:
             return None
         least = op.nontemporal.value.data
@@ -86,9 +88,9 @@ class NontemporalStores:
             return aligned if size.const >= least else None
         scope = self.index.scopes[self.index.depth(size)]
         key = size, least
-        found = scope.streaming.get(key)
+        found = scope.alignment_mask.get(key)
         if found is None:
             large = self.text.ins(f"icmp sge i64 {self.index.value(size)}, {least}", scope.prelude)
             found = self.text.ins(f"select i1 {large}, i64 {aligned}, i64 -1", scope.prelude)
-            scope.streaming[key] = found
+            scope.alignment_mask[key] = found
         return found

@@ -27,13 +27,13 @@ I64 = DTYPES["i64"]
 class Scope:
     """A place in the function where symbols were defined, with the index values computed there."""
 
-    __slots__ = ("pointers", "positive", "prelude", "streaming", "values")
+    __slots__ = ("alignment_mask", "pointers", "positive", "prelude", "values")
 
     def __init__(self, prelude: list[Any]):
         self.prelude = prelude
         self.values: dict[Dim, str] = {}
         self.pointers: dict[tuple[str, str, Dim], str] = {}
-        self.streaming: dict[tuple[Dim, int], str] = {}
+        self.alignment_mask: dict[tuple[Dim, int], str] = {}
         self.positive: dict[Dim, str] = {}
 
 

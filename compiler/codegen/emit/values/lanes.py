@@ -28,7 +28,7 @@ class Lanes:
         self.rest: str | None = None
         #: In a loop under a mask that its end alone makes: the elements left, one at least.
         self.left: str | None = None
-        #: In a step of a fold, over its lanes: whether an element is there, where not all are.
+        #: In a step of a reduction, over its lanes: whether an element is there, where not all are.
         self.inside: VectorValue | None = None
         self._vector_masks: set[str] = set()
 
@@ -108,7 +108,7 @@ class Lanes:
         scalar = llvm_type(a.dtype)
 
         def one(width: int, c: str, x: str, y: str) -> str:
-            # A fold's first totals are constants.
+            # A reduction's first totals are constants.
             return self.text.choose(width, c, scalar, x, y)
 
         if condition.uniform and (a.lanes or b.lanes):
