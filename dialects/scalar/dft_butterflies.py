@@ -10,7 +10,7 @@ from ..ops.elementwise.trigonometric import cosine as cosine_near_zero
 from ..ops.elementwise.trigonometric import sine as sine_near_zero
 from .language import ScalarBuilder, Value
 
-__all__ = ["RADICES", "Pair", "butterfly", "turn"]
+__all__ = ["RADICES", "Pair", "butterfly", "root_of_unity"]
 
 #: The radices of passes, in the order in which a length is divided by them.
 RADICES = (8, 4, 3, 5, 2, 7)
@@ -86,7 +86,7 @@ def _odd(b: ScalarBuilder, x: Sequence[Pair]) -> list[Pair]:
     return results
 
 
-def turn(b: ScalarBuilder, k: Value, n: Value) -> Pair:
+def root_of_unity(b: ScalarBuilder, k: Value, n: Value) -> Pair:
     """``exp(-2*pi*i * k/n)`` for whole ``0 <= k < n`` as f64: the angle reduced exactly to an eighth of a turn."""
     eighth = b.floor(8.0 * k / n)
     rest = b.fma(-eighth, n, 8.0 * k)

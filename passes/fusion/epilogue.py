@@ -1,4 +1,4 @@
-"""Epilogues: the maps after a fold that can run where its result is, before anything goes to memory."""
+"""Epilogues: the maps after a reduction that run on its result before anything is stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_materialized(value: SSAValue) -> bool:
 
 
 def single_transpose_use(value: SSAValue) -> tx.ViewOp | None:
-    """The permutation of dims that is the only use of a fold's result: the nest can run in its order of results.
+    """The permutation of dims that is the only use of a reduction's result: the nest can run in its order of results.
 
     Not where both operands of a contraction have dims of their own: those are tiles of rows by columns.
     """
@@ -28,8 +28,8 @@ def single_transpose_use(value: SSAValue) -> tx.ViewOp | None:
     if not isinstance(view, tx.ViewOp) or not view.map.is_permutation or view.parent is not op.parent:
         return None
     if isinstance(op, tx.ContractOp):
-        together = len(op.batch) + len(op.pairs)
-        return view if any(tensor.rank == together for tensor in op.operand_tensors) else None
+        shared_dims = len(op.batch) + len(op.pairs)
+        return view if any(tensor.rank == shared_dims for tensor in op.operand_tensors) else None
     return view if isinstance(op, tx.ReductionOp) and not isinstance(op, tx.ScanOp) else None
 
 

@@ -1,7 +1,7 @@
 """Fusion: named tensor ops become loop nests, one a materialised value (stage `evals` to stage `fused`).
 
-What is materialised was decided before (`tx.eval`, reductions, contractions, stores, results): fusion pulls every
-other map and view into the nests that use it, and the maps after a reduction or contraction become its `finish` region
+What is materialised was decided before (`tx.eval`, reductions, contractions, stores, results): fusion pulls every other
+map and view into the nests that use it, and the maps after a reduction or contraction become its epilogue
 where they end in one value (an epilogue).  The passes behind it put nests together: those over one iteration space
 (`sibling_fusion.py`), and those that exchange one row at a time (`row_fusion.py`).
 """
@@ -69,7 +69,7 @@ class _Scope:
 
     def __init__(self, options: FusionPass, block: Block, values: dict[SSAValue, SSAValue]):
         self.options, self.block, self.values = options, block, values
-        #: Where the epilogues end that folds wait for.
+        #: The epilogue roots into which reductions are deferred.
         self.ends: set[SSAValue] = set()
 
     def run(self, old: Block) -> None:
@@ -137,7 +137,7 @@ class _Scope:
         store: IndexMap = op.params["map"]
         nest = self.nest(store.extents, op)
         pulled = nest.inline(value, identity_map(store.extents))
-        self._emit(op, nest.finish_store(pulled, self.tensor(base), store))
+        self._emit(op, nest.build_store(pulled, self.tensor(base), store))
 
     def _visit_scatter(self, op: TxOp) -> None:
         base, value, *indices = op.operands
@@ -147,7 +147,7 @@ class _Scope:
 
         def nest() -> kernel.ScatterOp:
             store: IndexMap = params["map"]
-            return self.nest(store.extents, op).finish_scatter(value, indices, target, store, params["limits"], combine)
+            return self.nest(store.extents, op).build_scatter(value, indices, target, store, params["limits"], combine)
 
         made = nest()
         if made.disturbs([target]):
@@ -203,10 +203,10 @@ class _Scope:
         extents, root = tensor_of(value.type).dims, value.owner
         assert isinstance(root, TxOp)
         nest = self.nest(extents, root)
-        return nest.finish_map(nest.inline(value, identity_map(extents)), [value.type])
+        return nest.build_map(nest.inline(value, identity_map(extents)), [value.type])
 
     def _epilogue(self, value: SSAValue) -> Operation | None:
-        """A deferred reduction at the root of this chain of maps, with the chain as its `finish`."""
+        """A deferred reduction at the root of this chain of maps, with the chain as its epilogue."""
         anchor = self._anchor(value) if value in self.ends else None
         return None if anchor is None else build_reduction(self, anchor, value)
 
@@ -225,7 +225,7 @@ class _Scope:
         return None
 
     def _deferred_into(self, op: TxOp) -> SSAValue | None:
-        """What a fold waits for: the end, in memory, of the maps after it."""
+        """The epilogue root of a reduction: the end, in memory, of the maps after it."""
         if not self.options.maps or not isinstance(op, (tx.ReductionOp, tx.ContractOp)) or len(op.results) != 1:
             return None
         return epilogue_root(op.results[0])
@@ -246,16 +246,16 @@ def build_reduction(scope: _Scope, op: tx.ReductionOp | tx.ContractOp, epilogue:
 
 
 def build_single_reduction(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue | None = None) -> Operation:
-    """``tx.sum`` and kin: parallel iterators for the kept dims, one linear iterator for the reduced ones."""
+    """``tx.sum`` and kin: parallel iterators for the remaining dims, one linear iterator for the reduced ones."""
     decl = op.bound
     assert issubclass(decl, Reduction)
     operand = tensor_of(op.operands[0].type)
     reduced: tuple[int, ...] = op.params["dims"]
-    kept = [i for i in range(operand.rank) if i not in reduced]
-    results, free = _results(op, [operand.dims[i] for i in kept], epilogue)
+    remaining = [i for i in range(operand.rank) if i not in reduced]
+    results, free = _results(op, [operand.dims[i] for i in remaining], epilogue)
     nest = scope.nest((*results, product([operand.dims[i] for i in reduced])), op)
-    k = sym(f"d{len(kept)}")
-    where = dict(zip(kept, free)) | dict(zip(reduced, unravel(k, [operand.dims[i] for i in reduced])))
+    k = sym(f"d{len(remaining)}")
+    where = dict(zip(remaining, free)) | dict(zip(reduced, unravel(k, [operand.dims[i] for i in reduced])))
     x = nest.inline(op.operands[0], nest.index([where[i] for i in range(operand.rank)]))
     b = nest.builder
     elements = decl.map_element(b, x, b.index(k)) if decl.indexed else decl.map_element(b, x, x)
@@ -267,12 +267,13 @@ def build_single_reduction(scope: _Scope, op: tx.ReductionOp, epilogue: SSAValue
 
 
 def _results(
-    op: tx.ReductionOp | tx.ContractOp, kept: Sequence[Dim], epilogue: SSAValue | None
+    op: tx.ReductionOp | tx.ContractOp, remaining: Sequence[Dim], epilogue: SSAValue | None
 ) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
-    """The extents of a fold's results in the order in which its nest runs them, and the iterator of each kept dim."""
+    """The extents of a reduction's results in the order in which its nest runs them, and the iterator of each remaining
+    dim."""
     view = None if epilogue is None else single_transpose_use(op.results[0])
     if view is None:
-        return tuple(kept), iterators(len(kept))
+        return tuple(remaining), iterators(len(remaining))
     return view.map.extents, view.map.exprs
 
 
@@ -301,13 +302,17 @@ def build_contraction(scope: _Scope, op: tx.ContractOp, epilogue: SSAValue | Non
     left_free = [i for i in range(left.rank) if i not in [p[0] for p in (*batch, *pairs)]]
     right_free = [i for i in range(right.rank) if i not in [p[1] for p in (*batch, *pairs)]]
     contracted = [left.dims[i] for i, _ in pairs]
-    kept = [*[left.dims[i] for i, _ in batch], *[left.dims[i] for i in left_free], *[right.dims[i] for i in right_free]]
+    remaining = [
+        *[left.dims[i] for i, _ in batch],
+        *[left.dims[i] for i in left_free],
+        *[right.dims[i] for i in right_free],
+    ]
     columns = _transposed_result_order(
-        op if epilogue is None else epilogue.owner, len(batch), len(left_free), len(kept)
+        op if epilogue is None else epilogue.owner, len(batch), len(left_free), len(remaining)
     )
-    results, free = _results(op, kept, epilogue) if columns is None else _in_order(kept, columns)
+    results, free = _results(op, remaining, epilogue) if columns is None else _in_order(remaining, columns)
     nest = scope.nest((*results, product(contracted)), op)
-    ks = unravel(sym(f"d{len(kept)}"), contracted)
+    ks = unravel(sym(f"d{len(remaining)}"), contracted)
     both, lefts, rights = free[: len(batch)], free[len(batch) : len(batch) + len(left_free)], free[-len(right_free) :]
     at_left = dict(zip(left_free, lefts)) | {i: k for (i, _), k in zip((*batch, *pairs), (*both, *ks))}
     at_right = dict(zip(right_free, rights)) | {j: k for (_, j), k in zip((*batch, *pairs), (*both, *ks))}
@@ -342,10 +347,10 @@ def _transposed_result_order(stored: Operation | Block, batch: int, left: int, r
     return order if groups == sorted(groups) else None
 
 
-def _in_order(kept: Sequence[Dim], order: Sequence[int]) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
+def _in_order(remaining: Sequence[Dim], order: Sequence[int]) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
     """As `_results`: results in an order of their dims."""
     indices = dict(zip(order, iterators(len(order))))
-    return tuple(kept[i] for i in order), tuple(indices[i] for i in range(len(order)))
+    return tuple(remaining[i] for i in order), tuple(indices[i] for i in range(len(order)))
 
 
 def _times(b: BodyBuilder, x: Value, y: Value) -> Value:
@@ -364,24 +369,24 @@ def _build_reduction(
     elements: Sequence[Value],
     order: Order | None,
     merge: Callable[[BodyBuilder, tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
-    finish: Callable[[BodyBuilder, tuple[Value, ...]], Sequence[Value]],
+    finalize: Callable[[BodyBuilder, tuple[Value, ...]], Sequence[Value]],
     epilogue: SSAValue | None,
     index: Sequence[Dim],
     out: IndexMap | None = None,
     scan: str = "",
 ) -> Operation:
-    """The nest of a fold; with an epilogue its `finish` goes on to the value at the end of the chain.
+    """The nest of a reduction; with an epilogue its `finalize` goes on to the value at the end of the chain.
 
-    `index` is the index of the fold's own result.  A `scan` writes at every point, where `out` says.
+    `index` is the index of the reduction's own result.  A `scan` writes at every point, where `out` says.
     """
     at = out or nest.index(iterators(len(nest.extents) - 1))
 
-    def finishing(b: BodyBuilder, finals: tuple[Value, ...]) -> Sequence[Value]:
-        results = finish(b, finals)
+    def epilogue_block(b: BodyBuilder, finals: tuple[Value, ...]) -> Sequence[Value]:
+        results = finalize(b, finals)
         if epilogue is None:
             return results
         nest.bind(op.results[0], nest.index(index), results[0])
         return (nest.inline(epilogue, at),)
 
     types: list[Attribute] = [r.type for r in op.results] if epilogue is None else [epilogue.type]
-    return nest.finish_reduction(accumulators, elements, order or FREE, merge, finishing, types, at, scan)
+    return nest.build_reduction_nest(accumulators, elements, order or FREE, merge, epilogue_block, types, at, scan)

@@ -23,7 +23,7 @@ def interchange(nest: GenericOp, order: Sequence[int]) -> None:
 
 
 def inverse_permutation(order: Sequence[int]) -> tuple[int, ...]:
-    """The order that turns a nest back."""
+    """The permutation that interchanges a nest's loops back."""
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 

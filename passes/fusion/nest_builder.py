@@ -65,7 +65,7 @@ class NestBuilder:
         return IndexMap(self.extents, tuple(exprs)).simplified()
 
     def enter_region(self, block: Block) -> tuple[Block, BodyBuilder]:
-        """Go on in another region (a reduction's `finish`): what was pulled before is out of sight there."""
+        """Go on in another region (a reduction's `finalize`): what was pulled before is out of sight there."""
         left = (self.block, self.builder)
         self.block, self.builder = block, BodyBuilder(block, self.builder.has_fma, self.builder.loc)
         self._inputs, self._pulled = {}, {}
@@ -215,18 +215,18 @@ class NestBuilder:
     def _is_bound(self, expr: Dim) -> bool:
         return any(s.name.startswith(BOUND) for s in expr.symbols())
 
-    def finish_map(self, result: Value, result_types: Sequence[Attribute]) -> GenericOp:
+    def build_map(self, result: Value, result_types: Sequence[Attribute]) -> GenericOp:
         """The nest of an elementwise expression."""
         self.block.add_op(YieldOp(self.builder.ssa(result)))
         identity = self.index([sym(f"d{i}") for i in range(len(self.extents))])
         return GenericOp(self.ins, (), self.extents, self.maps, [identity], self.block, result_types)
 
-    def finish_store(self, result: Value, base: SSAValue, store: IndexMap) -> GenericOp:
+    def build_store(self, result: Value, base: SSAValue, store: IndexMap) -> GenericOp:
         """The nest that stores an expression into a view of `base`."""
         self.block.add_op(YieldOp(self.builder.ssa(result)))
         return GenericOp(self.ins, [base], self.extents, self.maps, [store], self.block, [base.type])
 
-    def finish_scatter(
+    def build_scatter(
         self, value: SSAValue, indices: Sequence[SSAValue], base: SSAValue, store: IndexMap, limits: Sequence[Dim],
         combine: type[Map] | None,
     ) -> ScatterOp:  # fmt: skip
@@ -253,18 +253,18 @@ class NestBuilder:
             merge.add_op(YieldOp(builder.ssa(merged)))
         return ScatterOp(self.ins, base, self.extents, ordered, self.maps, index, self.block, merge, [base.type])
 
-    def finish_reduction(
+    def build_reduction_nest(
         self,
         accumulators: Sequence[tuple[float | int | bool, DType]],
         elements: Sequence[Value],
         order: Order,
         merge: Callable[[BodyBuilder, tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
-        finish: Callable[[BodyBuilder, tuple[Value, ...]], Sequence[Value]],
+        finalize: Callable[[BodyBuilder, tuple[Value, ...]], Sequence[Value]],
         result_types: Sequence[Attribute],
         out: IndexMap | None = None,
         scan: str = "",
     ) -> GenericOp:
-        """The nest of a fold along the last iterator; `finish` may pull further values into its region.
+        """The nest of a reduction along the last iterator; `finalize` may inline further values into its region.
 
         A `scan` (inclusive or exclusive) writes at every point, where `out` says.
         """
@@ -279,10 +279,10 @@ class NestBuilder:
         )
         merging.add_op(YieldOp(*[v.ref for v in merge(builder, older, newer)]))
         entered = len(self.ins)
-        finishing = Block(arg_types=types)
-        self.enter_region(finishing)
-        finals = tuple(self.builder.wrap(a, d) for a, (_, d) in zip(finishing.args, accumulators))
-        finishing.add_op(YieldOp(*[self.builder.ssa(v) for v in finish(self.builder, finals)]))
+        epilogue_block = Block(arg_types=types)
+        self.enter_region(epilogue_block)
+        finals = tuple(self.builder.wrap(a, d) for a, (_, d) in zip(epilogue_block.args, accumulators))
+        epilogue_block.add_op(YieldOp(*[self.builder.ssa(v) for v in finalize(self.builder, finals)]))
         parallel = len(self.extents) - 1
         out = out or self.index([sym(f"d{i}") for i in range(parallel)])
         return GenericOp(
@@ -299,5 +299,5 @@ class NestBuilder:
             identity=[scalar_constant(v, d) for v, d in accumulators],
             scan=scan,
             combiner=merging,
-            epilogue=finishing,
+            epilogue=epilogue_block,
         )

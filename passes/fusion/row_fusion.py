@@ -1,14 +1,14 @@
 """Row fusion: nests that share outer iterators and hand each other one row at a time become one `kernel.row_group`.
 
-A group is worth making where it holds a reduction along a row: softmax is a maximum, a map, a sum and a division
-whose rows stay in cache, so memory is passed over once.  A contraction stands alone: one row of it at a time
-would read the whole right operand for every row, where tiles of several rows read it once for all of them.
-Where schedules take a panel of several rows at a time, a group may begin with a contraction, whose rows the others use,
-and end with one that uses theirs, as attention does (`Contractions`).
-Where folds go across memory, so that maps would have to go so with them, bands of rows go side by side, by a schedule
-that has such (`column_major`); else whole tensors are passed over along memory instead.
-Maps are turned (`interchange.py`) where only the order of their iterators keeps them from going by rows.
-A group has no more nests than make a kernel of reasonable length (`CostModel.fits_kernel`); the next ones make another.
+A group is worth making where it holds a reduction along a row: softmax is a maximum, a map, a sum and a division whose
+rows stay in cache, so memory is passed over once.  A contraction stands alone: one row of it at a time would read the
+whole right operand for every row, where tiles of several rows read it once for all of them.  Where schedules take a
+panel of several rows at a time, a group may begin with a contraction, whose rows the others use, and end with one that
+uses theirs, as attention does (`Contractions`).  Where reductions are column-major, and maps would have to be so with
+them, column tiles of rows are computed together, by a schedule that has such (`column_major`); else whole tensors are
+passed over along memory instead.  Loops of maps are interchanged (`interchange.py`) where only the order of their
+iterators keeps them from running by rows.  A group has no more nests than make a kernel of reasonable length
+(`CostModel.fits_kernel`); the next ones make another.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ class _RowGroup:
         self.operations = 0.0
         self.first: MatmulOperands | None = None
         self.last: MatmulOperands | None = None
-        #: What turns nests back, the last one first.
-        self.turned: list[tuple[GenericOp, tuple[int, ...]]] = []
+        #: The permutations that undo interchanges, the last one first.
+        self.interchanged: list[tuple[GenericOp, tuple[int, ...]]] = []
 
     @property
     def has_producer_only(self) -> bool:
@@ -143,7 +143,7 @@ class _RowGroup:
         return bool(related) and self.shared_with(op) > 0
 
     def accepts_interchanged(self, op: GenericOp) -> _RowGroup | None:
-        """The group that takes a nest where maps are turned: itself, the nest turned, or that of its maps, turned.
+        """The group that accepts a nest after an interchange: of the nest's loops, or of the maps' of the group.
 
         None where there is nothing to gain: where all iterators that can be shared are.
         """
@@ -156,29 +156,29 @@ class _RowGroup:
             if value not in self.written:
                 continue
             if not op.is_reduction:
-                order, turning = read_permutation(index, self.written[value]), [op]
+                order, to_interchange = read_permutation(index, self.written[value]), [op]
             elif maps_only and len({nest.extents for nest in self.nests}) == 1:
-                order, turning = read_permutation(self.written[value], index), self.nests
+                order, to_interchange = read_permutation(self.written[value], index), self.nests
             else:
                 continue
             if order is None:
                 continue
-            for nest in turning:
+            for nest in to_interchange:
                 interchange(nest, order)
-            group = self if turning[0] is op else self._again()
+            group = self if to_interchange[0] is op else self._again()
             if group.accepts(op) and group.shared_with(op) > before:
-                group.turned += [(nest, inverse_permutation(order)) for nest in turning]
+                group.interchanged += [(nest, inverse_permutation(order)) for nest in to_interchange]
                 return group
-            for nest in turning:
+            for nest in to_interchange:
                 interchange(nest, inverse_permutation(order))
         return None
 
     def _again(self) -> _RowGroup:
-        """The same group, its nests turned."""
+        """The same group, with its nests interchanged."""
         made = _RowGroup(self.costs, self.contractions, self.column_major)
         for nest in self.nests:
             made.add(nest)
-        made.turned = list(self.turned)
+        made.interchanged = list(self.interchanged)
         return made
 
     def ends_with(self, op: GenericOp, factors: MatmulOperands) -> bool:
@@ -234,7 +234,7 @@ class _RowGroup:
         if self.has_producer_only:
             return self.without_first().close()
         if not _close(self.nests, self.shared, self.costs, self.column_major):
-            for nest, back in reversed(self.turned):
+            for nest, back in reversed(self.interchanged):
                 interchange(nest, back)
 
 
@@ -310,9 +310,10 @@ def _close(group: list[GenericOp], shared: int, costs: CostModel, column_major: 
 
 
 def is_column_major(group: Sequence[GenericOp], shared: int) -> bool:
-    """Whether all folds along rows go across memory, which their orders say, and maps would have to go so with them.
+    """Whether all reductions along rows are column-major, which their orders say, and maps would have to be so with
+    them.
 
-    Folds alone, as those of a mean and a variance, go along many rows at a time.
+    Reductions alone, as those of a mean and a variance, run along many rows at a time.
     """
     orders = [nest.order.data for nest in group if nest.order is not None and nest.n_parallel == shared]
     maps = any(nest.order is None and len(nest.extents.data) > shared for nest in group)
@@ -320,6 +321,6 @@ def is_column_major(group: Sequence[GenericOp], shared: int) -> bool:
 
 
 def _can_vectorize_across(group: list[GenericOp]) -> bool:
-    """Whether many rows that lie across memory can go at once: of folds and maps that compute no index."""
+    """Whether many column-major rows can be computed at once: of reductions and maps that compute no index."""
     plain = all(not nest.is_scan and match_matmul(nest) is None for nest in group)
     return plain and not any(isinstance(op, ReadOp) for nest in group for op in nest.walk())

@@ -1,7 +1,7 @@
 """Sibling fusion: nests over one iteration space become one nest with several results.
 
 Merged are elementwise nests where the later one either reads what the earlier one wrote, at the same point, or shares
-an input with it: then one pass over memory serves both.  Folds are merged where they take the same elements in one
+an input with it: then one pass over memory serves both.  Reductions are merged where they take the same elements in one
 order; the nest then has the accumulators of both, and what comes after the later fold may use what the earlier one
 gave.
 """
@@ -36,9 +36,9 @@ __all__ = ["SiblingFusionPass"]
 _Known: TypeAlias = dict[Hashable, Operation]
 #: Inputs, and which element of each belongs to a point.
 _Operands: TypeAlias = tuple[Sequence[SSAValue], Sequence[IndexMap]]
-#: Attributes that a merged nest keeps.
-KEPT = ("loc", "layout")
-#: Accumulators of merged folds: each takes registers for every vector that folds beside others.
+#: Attributes that a merged nest preserves.
+PRESERVED = ("loc", "layout")
+#: Accumulators of merged reductions: each takes registers for every vector that is reduced beside others.
 MAX_ACCUMULATORS = 4
 
 
@@ -69,7 +69,7 @@ def _grown(nest: GenericOp, costs: CostModel) -> GenericOp:
     group = _SiblingGroup(nest)
     while (found := _sibling(group, costs)) is not None:
         group.absorb(found)
-    return group.finished()
+    return group.build()
 
 
 class RegionMerger:
@@ -120,7 +120,7 @@ class _SiblingGroup:
     """A nest and those merged with it so far, which become one operation when there are no more.
 
     The regions grow inside `nest`, the first of them, which keeps its place; `results` are those of the single nests,
-    `outs` where each is stored.  Of folds, `identity` has the accumulators that they start from.
+    `outs` where each is stored.  Of reductions, `identity` has the accumulators that they start from.
     """
 
     def __init__(self, nest: GenericOp):
@@ -133,21 +133,21 @@ class _SiblingGroup:
         entering, posts = _operands(nest)
         self.body = RegionMerger(nest.body.block, *entering)
         self.merge = RegionMerger(nest.combiner.block, (), ()) if nest.is_reduction else None
-        self.finish = RegionMerger(nest.epilogue.block, *posts) if nest.is_reduction else None
+        self.epilogue = RegionMerger(nest.epilogue.block, *posts) if nest.is_reduction else None
 
     @property
     def ins(self) -> list[SSAValue]:
-        return self.body.ins + (self.finish.ins if self.finish is not None else [])
+        return self.body.ins + (self.epilogue.ins if self.epilogue is not None else [])
 
     def absorb(self, second: GenericOp) -> None:
         """Add a nest, what it reads of the results so far being taken from registers."""
         if not self.taken:
-            for region in (self.body, self.merge, self.finish):
+            for region in (self.body, self.merge, self.epilogue):
                 if region is not None:
                     region.open()
         self._take_elements(second)
-        if self.merge is not None and self.finish is not None:
-            self._absorb_reduction(second, self.merge, self.finish)
+        if self.merge is not None and self.epilogue is not None:
+            self._absorb_reduction(second, self.merge, self.epilogue)
         self.taken.append(second)
         self.results += second.results
         self.outs += second.maps_out()
@@ -158,24 +158,24 @@ class _SiblingGroup:
     @property
     def _last(self) -> RegionMerger:
         """The region that yields results."""
-        return self.body if self.finish is None else self.finish
+        return self.body if self.epilogue is None else self.epilogue
 
     def _take_elements(self, second: GenericOp) -> None:
         entering, _ = _operands(second)
         more = second.body.block
         self.body.absorb(more, self._given(self.body, *entering, more.args))
 
-    def _absorb_reduction(self, second: GenericOp, merge: RegionMerger, finish: RegionMerger) -> None:
-        """Add a fold's accumulators: behind the others, in both halves of what `merge` takes and in what `finish`
-        does."""
+    def _absorb_reduction(self, second: GenericOp, merge: RegionMerger, epilogue: RegionMerger) -> None:
+        """Add a reduction's accumulators: behind the others, in both halves of what `merge` takes and in what
+        `epilogue` does."""
         count, more = len(self.identity), second.epilogue.block
         types = [a.type for a in more.args[: len(_identity(second))]]
         older = [merge.block.insert_arg(t, count + i) for i, t in enumerate(types)]
         newer = [merge.block.insert_arg(t, len(merge.block.args)) for t in types]
         merge.absorb(second.combiner.block, [*older, *newer])
-        finals = [finish.block.insert_arg(t, count + i) for i, t in enumerate(types)]
+        finals = [epilogue.block.insert_arg(t, count + i) for i, t in enumerate(types)]
         _, posts = _operands(second)
-        finish.absorb(more, [*finals, *self._given(finish, *posts, more.args[len(types) :])])
+        epilogue.absorb(more, [*finals, *self._given(epilogue, *posts, more.args[len(types) :])])
         self.identity += _identity(second)
         assert self.order is not None and second.order is not None
         if self.order == FREE:
@@ -193,27 +193,27 @@ class _SiblingGroup:
 
     def _drop_unused(self) -> None:
         """Leave out results that only the nests themselves read."""
-        kept = [i for i, result in enumerate(self.results) if result.first_use is not None]
-        if kept and len(kept) < len(self.results):
-            self.results = [self.results[i] for i in kept]
-            self.outs = [self.outs[i] for i in kept]
-            self._last.values = [self._last.values[i] for i in kept]
+        used = [i for i, result in enumerate(self.results) if result.first_use is not None]
+        if used and len(used) < len(self.results):
+            self.results = [self.results[i] for i in used]
+            self.outs = [self.outs[i] for i in used]
+            self._last.values = [self._last.values[i] for i in used]
 
-    def finished(self) -> GenericOp:
+    def build(self) -> GenericOp:
         """The one nest, where the first stood."""
         nest, block = self.nest, self.nest.parent
         if not self.taken:
             return nest
         assert block is not None
-        ins, maps = self.ins, self.body.maps + (self.finish.maps if self.finish is not None else [])
+        ins, maps = self.ins, self.body.maps + (self.epilogue.maps if self.epilogue is not None else [])
         types = [r.type for r in self.results]
-        merge, finish = (None if region is None else region.closed() for region in (self.merge, self.finish))
+        merge, epilogue = (None if region is None else region.closed() for region in (self.merge, self.epilogue))
         merged = GenericOp(
             ins, (), nest.extents.data, maps, self.outs, self.body.closed(), types,
             parallel=nest.n_parallel, epilogue_inputs=len(ins) - len(self.body.ins), order=self.order,
-            identity=self.identity, combiner=merge, epilogue=finish,
+            identity=self.identity, combiner=merge, epilogue=epilogue,
         )  # fmt: skip
-        merged.attributes.update({k: nest.attributes[k] for k in KEPT if k in nest.attributes})
+        merged.attributes.update({k: nest.attributes[k] for k in PRESERVED if k in nest.attributes})
         block.insert_op_after(merged, nest)
         for old, new in zip(self.results, merged.results):
             old.replace_all_uses_with(new)
@@ -228,7 +228,7 @@ def _identity(nest: GenericOp) -> list[Attribute]:
 
 
 def _operands(nest: GenericOp) -> tuple[_Operands, _Operands]:
-    """The inputs of a nest's body, then those of its `finish`, each with their maps."""
+    """The inputs of a nest's body, then those of its `epilogue`, each with their maps."""
     ins, maps, entering = list(nest.ins), nest.maps_in(), len(nest.ins) - nest.n_epilogue_inputs
     return (ins[:entering], maps[:entering]), (ins[entering:], maps[entering:])
 
@@ -290,9 +290,10 @@ def _reads_elsewhere(group: _SiblingGroup, second: GenericOp) -> bool:
 
 
 def _why_not_reductions(group: _SiblingGroup, second: GenericOp) -> str:
-    """Why a fold over the same extents stays apart from folds; empty where they become one.
+    """Why a reduction over the same extents is not merged with others; empty where they become one.
 
-    What is exact in any order takes the other's; a fold of products is a contraction, which has schedules of its own.
+    What is exact in any order takes the other's; a reduction of products is a contraction, which has schedules of its
+    own.
     """
     first = group.nest
     assert group.order is not None and second.order is not None

@@ -14,11 +14,11 @@ __all__ = ["drop_unit_dims"]
 def drop_unit_dims(nest: kernel.GenericOp) -> None:
     """Take the parallel iterators whose extent is known to be 1 out of a nest, in place."""
     extents, parallel = nest.extents.data, nest.n_parallel
-    kept = [i for i, extent in enumerate(extents) if i >= parallel or extent.const != 1]
-    if len(kept) == len(extents):
+    remaining = [i for i, extent in enumerate(extents) if i >= parallel or extent.const != 1]
+    if len(remaining) == len(extents):
         return
-    renumbered = {old: iterator(new) for new, old in enumerate(kept)}
-    left = tuple(extents[i] for i in kept)
+    renumbered = {old: iterator(new) for new, old in enumerate(remaining)}
+    left = tuple(extents[i] for i in remaining)
     here = IndexMap(left, tuple(renumbered.get(i, dim(0)) for i in range(len(extents))))
     reindex(nest, here)
-    nest.attributes["parallel"] = integer_attr(sum(i < parallel for i in kept))
+    nest.attributes["parallel"] = integer_attr(sum(i < parallel for i in remaining))

@@ -61,8 +61,8 @@ def balanced_tile(
     threads = maximum(1, threads)
     lines = materialize_dim(context, block, maximum(0, total - 1) // (threads * unit) + 1)
     tile = materialize_dim(context, block, minimum(most, lines * unit))
-    bands = materialize_dim(context, block, maximum(0, results - 1) // tile + 1)
-    return materialize_dim(context, block, minimum(tile, (maximum(0, results - 1) // (bands * unit) + 1) * unit))
+    tiles = materialize_dim(context, block, maximum(0, results - 1) // tile + 1)
+    return materialize_dim(context, block, minimum(tile, (maximum(0, results - 1) // (tiles * unit) + 1) * unit))
 
 
 def parallel_loops(

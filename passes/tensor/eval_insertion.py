@@ -1,11 +1,11 @@
-"""Eval insertion: which values are computed once and kept in memory, and which again wherever they are used.
+"""Eval insertion: which values are computed once and materialized, and which again wherever they are used.
 
 A `tx.eval` is put
 
-* where correctness of the cost model leaves no choice: a fold (reduction, contraction) that another op reads
+* where correctness of the cost model leaves no choice: a reduction or contraction that another op reads
   (recomputing one for each element would change the complexity, not just a constant),
-* where a map's recomputation costs more than the memory traffic of keeping it: each consumer evaluates it once for
-  every element *of the consumer*, so an operand broadcast along a long dim is recomputed that many times,
+* where a map's recomputation costs more than the memory traffic of materializing it: each consumer evaluates it once
+  for every element *of the consumer*, so an operand broadcast along a long dim is recomputed that many times,
 * where several consumers would each have the code of a long chain of maps: chains grow with the program, and without an
   end the code of all their consumers would grow with its square.  A scalar's op counts by its instructions: a power
   in each of fifty nests was most of a program's code.
@@ -101,7 +101,8 @@ class _Insertion:
                 self._padded(op)
 
     def _reduction(self, op: tx.TxOp, value: SSAValue) -> None:
-        """A fold is kept unless it ends there, or all that follows are maps of its own size that end in one value."""
+        """A reduction is materialized unless it ends there, or all that follows are maps of its own size that end in
+        one value."""
         if is_materialized(value) or epilogue_root(value) is not None:
             return
         uses = value.uses.get_length()
@@ -119,7 +120,7 @@ class _Insertion:
             _insert(value, 0.0, 0.0, value.uses.get_length(), reason)
 
     def _is_cheaper_materialized(self, op: tx.MapOp, value: SSAValue) -> bool:
-        """Whether a map's result takes less time to keep than to compute again; it is kept then."""
+        """Whether a map's result takes less time to materialize than to compute again; it is materialized then."""
         if not tensor_of(value.type).rank:
             return False  # the same for every element: the emitter computes it outside the innermost loops
         own = assumed_size(tensor_of(value.type))
@@ -139,7 +140,8 @@ class _Insertion:
         return False
 
     def _padded(self, op: tx.ViewOp) -> None:
-        """Windows of a padded operand: it is kept where the folds that read it would ask often where it ends.
+        """Windows of a padded operand: it is materialized where the reductions that read it would often evaluate its
+        guards.
 
         A contraction packs what it reads, and asks then.
         """
@@ -172,9 +174,9 @@ class _Insertion:
             return self._inlined_in(user)
         if isinstance(user, tx.ContractOp):
             left, right = (assumed_size(tensor_of(v.type)) for v in user.operands)
-            kept = assumed_size(tensor_of(user.results[0].type))
+            result = assumed_size(tensor_of(user.results[0].type))
             # Panels of the right operand are packed once; the left is read again for every panel of columns.
-            return right if operand == 1 else left * max(1.0, kept / max(1.0, left) / 16)
+            return right if operand == 1 else left * max(1.0, result / max(1.0, left) / 16)
         if isinstance(user, (tx.ReductionOp, func.ReturnOp, tx.YieldOp, tx.EvalOp)):
             return own
         if isinstance(user, tx.TakeOp) and operand == 0:
@@ -265,7 +267,7 @@ def _is_used_behind(value: SSAValue, behind: int, place: dict[Operation, int]) -
 
 
 def _is_reduced(value: SSAValue) -> bool:
-    """Whether all that reads a value, through maps, are folds of elements."""
+    """Whether all that reads a value, through maps, are reductions of elements."""
     return all(
         isinstance(use.operation, tx.ReductionOp)
         or (isinstance(use.operation, tx.MapOp) and _is_reduced(use.operation.results[0]))

@@ -5,9 +5,9 @@ memory, and is absent for row-major.  Orders flow forward: an input has the orde
 view of the same dims keeps it (a slice) or permutes it, a map takes the order that most bytes of its operands have, a
 scan that of its operand, a product of operands whose columns lie together has its columns together.  So ``x.T + y.T``
 reads and writes memory in one sweep and its result is stored transposed, as NumPy's ``order="K"`` does; and a
-permutation that meets its inverse costs nothing, whatever maps lie between.  What folds and maps read more than once is
-marked too, as it may be kept.  Each decision carries the bytes that row-major storage would have moved against
-the grain (``saved``).
+permutation that meets its inverse costs nothing, whatever maps lie between.  What reductions and maps read more than
+once is marked too, as it may be materialized.  Each decision carries the bytes that row-major storage would have moved
+against the grain (``saved``).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _Rewriter:
         plain = row_major(tensor_of(result.type).rank)
         best = max(votes, key=lambda order: (votes[order], order == plain))
         self.orders[result] = best
-        stored = _is_stored(result, self.row_major_results) or _may_be_kept(result)
+        stored = _is_stored(result, self.row_major_results) or _may_be_materialized(result)
         if best != plain and stored:
             op.attributes["layout"] = to_attr(best)
             op.attributes["saved"] = integer_attr(int(votes[best] - votes.get(plain, 0.0)))
@@ -137,7 +137,7 @@ def _is_stored(value: SSAValue, row_major_results: bool) -> bool:
     return False
 
 
-def _may_be_kept(value: SSAValue) -> bool:
+def _may_be_materialized(value: SSAValue) -> bool:
     """Whether a value goes to memory where that takes less than computing it again, for nests that take any order."""
     uses = [use.operation for use in value.uses]
     several = len(uses) > 1 or isinstance(value.owner, tx.ScanOp)

@@ -1,10 +1,11 @@
-"""Folds go along memory: the order of arithmetic where that has dims in another order than the program counts them.
+"""Reductions follow the layout: the order of arithmetic where that has dims in another order than the program counts
+them.
 
 What `lower` made goes along the last dim by lanes, along others by a chain for each result, and takes several dims with
 the last one as the fastest.  Here the last dim is the one that memory has as the fastest, and several go as they lie
 there, as NumPy has it: an argument's as its strides say, a view's of the same dims as those of what it is of, a map's
-as its operands' where these agree.  So a fold of ``x.T`` has the bits of the same fold of ``x``, and none walks across
-memory.  Elements that strides do not pack, and all others, have the order of the program.
+as its operands' where these agree.  So a reduction of ``x.T`` has the bits of the same reduction of ``x``, and none
+walks across memory.  Elements that strides do not pack, and all others, have the order of the program.
 """
 
 from __future__ import annotations
@@ -95,32 +96,32 @@ class _Rewriter:
         order = self.orders.get(op.operand)
         if order is None or op.order.kind == "serial":
             return
-        turned, decl = _turned(tensor_of(op.operand.type), order), op.bound
+        interchanged, decl = _interchanged(tensor_of(op.operand.type), order), op.bound
         assert issubclass(decl, Reduction)
         slides = tx.slides(op.operand, op.dims)
-        op.attributes["order"] = order_attr(decl.order(turned, tuple(order.index(d) for d in op.dims), slides))
+        op.attributes["order"] = order_attr(decl.order(interchanged, tuple(order.index(d) for d in op.dims), slides))
         places = sorted(op.dims)
         along = [d for d in order if d in places]
         if along != places and not decl.indexed:
-            self._turn(op, dict(zip(places, along)))
+            self._interchange(op, dict(zip(places, along)))
 
-    def _turn(self, op: tx.ReductionOp, source: dict[int, int]) -> None:
-        """Exchange dims that are folded together: each becomes another one of them."""
+    def _interchange(self, op: tx.ReductionOp, source: dict[int, int]) -> None:
+        """Interchange dims that are reduced together: each becomes another one of them."""
         place = {"loc": op.attributes["loc"]} if "loc" in op.attributes else {}
         rank = tensor_of(op.operand.type).rank
         permutation = tuple(source.get(i, i) for i in range(rank))
-        turned = tx.make("shuffle", [op.operand], {"permutation": permutation}, extra=place)
+        interchanged = tx.make("shuffle", [op.operand], {"permutation": permutation}, extra=place)
         assert op.parent is not None
-        op.parent.insert_op_before(turned, op)
-        op.operands[0] = turned.results[0]
+        op.parent.insert_op_before(interchanged, op)
+        op.operands[0] = interchanged.results[0]
 
     def _scan(self, op: tx.ScanOp) -> None:
         order = self.orders.get(op.operand)
         if order is None or op.order.kind == "free":
             return
-        turned, decl = _turned(tensor_of(op.operand.type), order), op.bound
+        interchanged, decl = _interchanged(tensor_of(op.operand.type), order), op.bound
         assert issubclass(decl, Scan)
-        op.attributes["order"] = order_attr(decl.order(turned, order.index(op.axis)))
+        op.attributes["order"] = order_attr(decl.order(interchanged, order.index(op.axis)))
 
     def _contraction(self, op: tx.ContractOp) -> None:
         """Sums of a product of which one operand has no dims of its own are those of the other one's elements."""
@@ -132,17 +133,17 @@ class _Rewriter:
             return
         pairs = sorted(op.pairs, key=lambda pair: order.index(pair[side]))
 
-        def turned(pair: tuple[int, int]) -> tuple[int, int]:
+        def interchanged(pair: tuple[int, int]) -> tuple[int, int]:
             return (pair[0], order.index(pair[1])) if side else (order.index(pair[0]), pair[1])
 
-        types = [_turned(t, order) if i == side else t for i, t in enumerate((left, right))]
+        types = [_interchanged(t, order) if i == side else t for i, t in enumerate((left, right))]
         slides = any(tx.slides(value, dims) for value, dims in zip(op.operands, zip(*pairs)))
-        made = tx.contract_order(types, [turned(p) for p in pairs], [turned(p) for p in op.batch], slides)
+        made = tx.contract_order(types, [interchanged(p) for p in pairs], [interchanged(p) for p in op.batch], slides)
         op.attributes["order"] = order_attr(replace(made, product=op.order.product))
         if pairs != list(op.pairs):
             op.attributes["pairs"] = to_attr(tuple(pairs))
 
 
-def _turned(tensor: TensorType, order: Order) -> TensorType:
+def _interchanged(tensor: TensorType, order: Order) -> TensorType:
     """The type with dims as memory has them."""
     return tensor.with_dims(tuple(tensor.dims[d] for d in order))

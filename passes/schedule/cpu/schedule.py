@@ -189,11 +189,11 @@ class CpuSchedule(Scheduler):
             schedule_reduction(self.context, nest, block, self._lanes(nest), done, serial)
         copy_loc(nest, block, before)
 
-    def _lanes(self, nest: kernel.GenericOp, turned: bool = False) -> VectorConfig:
+    def _lanes(self, nest: kernel.GenericOp, transposed: bool = False) -> VectorConfig:
         """Vectors as long as the nest is worth; where it waits for the divider roots and quotients are marked.
 
         Contractions have the longest, also of a vector: rows that share it fold side by side, in as few registers.
-        Tiles that are `turned` in registers write whole lines by the longest ones; those of short elements would be
+        Tiles that are `transposed` in registers write whole lines by the longest ones; those of short elements would be
         too many instructions.
         """
         costs, most = self.context.costs, self.lanes.vector_bits
@@ -204,11 +204,11 @@ class CpuSchedule(Scheduler):
             work = work.plus(point_work(self.context.fused_maps[nest], costs))
         if not nest.is_reduction and most == ESTIMATED_BITS:
             work = mark_newton_sqrt(nest, mark_reciprocal_division(nest, work, costs), costs)
-        turned = turned and work.bits >= MIN_TRANSPOSE_BITS
-        bits = most if turned else costs.vector_bits(work, most)
+        transposed = transposed and work.bits >= MIN_TRANSPOSE_BITS
+        bits = most if transposed else costs.vector_bits(work, most)
         if enabled() and most > costs.half_cache_line_bits:
             why = "bound by arithmetic" if bits == most else "not bound by arithmetic"
-            why = "tiles are transposed in registers" if turned else why
+            why = "tiles are transposed in registers" if transposed else why
             by_half_lines = costs.compute_ns(work.arithmetic, work.bits) * most / costs.half_cache_line_bits
             choices = {
                 "arithmetic of half-line vectors": by_half_lines,

@@ -2,7 +2,7 @@
 
 ``X[k] = c[k] * sum_j (x[j] * c[j]) * conj(c[k - j])`` where ``c[j] = exp(-pi*i * j*j / n)``.  The sum is a product of
 polynomials modulo ``z**(2*M) - 1`` for any ``M >= n``, which is one modulo ``z**M - 1`` and one modulo
-``z**M + 1``: these are the two *residues*.  The second is a cyclic convolution, too, where element j is turned by
+``z**M + 1``: these are the two *residues*.  The second is a cyclic convolution, too, where element j is rotated by
 ``exp(-pi*i * j / M)`` before and back behind.  So all passes are of M elements, half as much memory as of 2M, and none
 is about the zeros behind x.
 
@@ -33,8 +33,8 @@ Write: TypeAlias = Callable[[LoopBuilder], None]
 
 #: The radix of the first and of the last pass over rows.
 END = 8
-#: What `chirps` has: the chirp, and it turned by ``exp(-pi*i * j / M)`` and back.
-PLAIN, TURNED, BACK = range(3)
+#: What `chirps` has: the chirp, and it rotated by ``exp(-pi*i * j / M)`` and back.
+PLAIN, ROTATED, BACK = range(3)
 
 
 class Bluestein(Rader):
@@ -59,7 +59,7 @@ class Bluestein(Rader):
             chirp, (re, im) = angle(c.b, j * j % (self.n * 2), self.n * 2), angle(c.b, j, self.length * 2)
             for kind, z in (
                 (PLAIN, chirp),
-                (TURNED, times(c.b, chirp, (re, im))),
+                (ROTATED, times(c.b, chirp, (re, im))),
                 (BACK, times(c.b, chirp, (re, -im))),
             ):
                 for part, value in enumerate(z):
@@ -90,11 +90,11 @@ class Bluestein(Rader):
         def there(c: LoopBuilder) -> None:
             self._by_method(c, lambda c: enter(c, self._enter_roots, lambda c: self._enter_powers(c, row)), by_chirps)
 
-        def turn_around(c: LoopBuilder) -> None:
+        def multiply_filter(c: LoopBuilder) -> None:
             filtered = partial(self._filtered, residue=residue)
-            self._by_method(c, lambda c: self._multiply(c, row, filtered), lambda c: self._turn_around(c, residue))
+            self._by_method(c, lambda c: self._multiply(c, row, filtered), lambda c: self._multiply_filter(c, residue))
 
-        code.if_(code.b.index(back).equals(0), there, turn_around)
+        code.if_(code.b.index(back).equals(0), there, multiply_filter)
 
     def _leave_convolution(self, code: LoopBuilder, row: Dim, real: Dim, residue: Dim, back: Dim) -> None:
         def of_row(c: LoopBuilder) -> None:
@@ -104,7 +104,7 @@ class Bluestein(Rader):
             self._by_method(c, lambda c: self._leave_powers(c, row), lambda c: self._leave_product(c, row, residue))
 
         def of_filter(c: LoopBuilder) -> None:
-            self._by_method(c, self._keep_roots, lambda c: self._keep_filter(c, residue))
+            self._by_method(c, self._store_roots, lambda c: self._store_filter(c, residue))
 
         code.if_(code.b.index(real).equals(0), of_filter, of_row)
 
@@ -115,7 +115,7 @@ class Bluestein(Rader):
 
         def move(c: LoopBuilder, j: Dim, lane: Dim, guards: list[Dim]) -> None:
             z = self._read(c, row, j, lane, guards)
-            self._put(c, 0, j, lane, times(c.b, z, self._chirp(c, residue * TURNED, j)))
+            self._put(c, 0, j, lane, times(c.b, z, self._chirp(c, residue * ROTATED, j)))
 
         self._for_each_element(code, row, 1, move)
         with self._elements(code, self.length, self.n) as (c, j, lane):
@@ -127,7 +127,7 @@ class Bluestein(Rader):
         with self._elements(code, self.length) as (c, j, lane):
             behind = self.length - j
             ahead = self._chirp(c, residue * BACK, j, (self.n - 1 - j,))
-            back = self._chirp(c, residue * TURNED, behind, (self.n - 1 - behind,))
+            back = self._chirp(c, residue * ROTATED, behind, (self.n - 1 - behind,))
             self._put(c, 0, j, lane, (ahead[0] + back[0], -(ahead[1] + back[1])))
 
     def _begin_rows(self, code: LoopBuilder, source: Dim, given: Callable[[LoopBuilder, Dim], list[Pair]]) -> None:
@@ -140,11 +140,11 @@ class Bluestein(Rader):
     # Between the passes there and back, whose parts are exchanged
 
     def _filtered(self, code: LoopBuilder, at: Dim, lane: Dim, z: Pair, residue: Dim) -> Pair:
-        kept = self._pair(code, self.filters, [[residue, *self._part(part, at, lane)] for part in (0, 1)])
-        re, im = times(code.b, z, kept)
+        filter_value = self._pair(code, self.filters, [[residue, *self._part(part, at, lane)] for part in (0, 1)])
+        re, im = times(code.b, z, filter_value)
         return im, re
 
-    def _turn_around(self, code: LoopBuilder, residue: Dim) -> None:
+    def _multiply_filter(self, code: LoopBuilder, residue: Dim) -> None:
         half = self._half(code)
         if self.v == 1:
             m = self.length // END
@@ -169,7 +169,7 @@ class Bluestein(Rader):
         with self._elements(code, self.length) as (c, j, lane):
             finish(c, j, lane, self._get(c, half, j, lane))
 
-    def _keep_filter(self, code: LoopBuilder, residue: Dim) -> None:
+    def _store_filter(self, code: LoopBuilder, residue: Dim) -> None:
         """The filter's transform, scaled for both passes and the two residues."""
 
         def finish(c: LoopBuilder, at: Dim, lane: Dim, z: Pair) -> None:

@@ -29,7 +29,7 @@ LARGEST = 127
 #: (`MIN_ROW_LENGTH`): vectors run along that many elements.
 ROWS = 8
 #: Results k, and as many -k, that are summed up together.
-TOGETHER = 4
+TRANSFORMS_IN_FLIGHT = 4
 
 
 def _squares(m: Dim) -> Dim:
@@ -79,10 +79,10 @@ class PrimeRadix(StockhamPasses):
     def _fill(self, code: LoopBuilder, p: Dim) -> None:
         half = code.materialize_dim(p // 2)
         with code.for_(0, half) as (middle, k), middle.for_(0, half) as (c, j):
-            turn = (k + 1) * (j + 1) % p * (self.length // p)
+            exponent = (k + 1) * (j + 1) % p * (self.length // p)
             for part in (0, 1):
                 to = [dim(part), self._table_of(p) + k * half + j]
-                c.store(c.load(self.table, [dim(part), turn]), self.roots_of_primes, to)
+                c.store(c.load(self.table, [dim(part), exponent]), self.roots_of_primes, to)
 
     def _prime(self, code: LoopBuilder, radix: Dim, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
         half, table = code.materialize_dim(radix // 2), code.materialize_dim(self._table_of(radix))
@@ -92,16 +92,16 @@ class PrimeRadix(StockhamPasses):
                 return self._get(c, source, q + s * (p + m * k), lane)
 
             def put(c: LoopBuilder, k: Dim, z: Pair) -> None:
-                turned = times(c.b, z, self._factor(c, self.table, p * s * k))
-                self._put(c, target, q + s * (p * radix + k), lane, turned)
+                twiddled = times(c.b, z, self._factor(c, self.table, p * s * k))
+                self._put(c, target, q + s * (p * radix + k), lane, twiddled)
 
             first = given(c, dim(0))
             total = c.carried_loops(1, radix, first, lambda c, j, z: [x + y for x, y in zip(z, given(c, j))])
             self._put(c, target, q + s * p * radix, lane, (total[0], total[1]))
-            with c.for_(0, (half + (TOGETHER - 1)) // TOGETHER) as (each, number):
+            with c.for_(0, (half + (TRANSFORMS_IN_FLIGHT - 1)) // TRANSFORMS_IN_FLIGHT) as (each, number):
                 ks = [
-                    each.materialize_dim(minimum(number * TOGETHER, half - TOGETHER) + k)
-                    for k in range(1, TOGETHER + 1)
+                    each.materialize_dim(minimum(number * TRANSFORMS_IN_FLIGHT, half - TRANSFORMS_IN_FLIGHT) + k)
+                    for k in range(1, TRANSFORMS_IN_FLIGHT + 1)
                 ]
                 zero = each.b.constant(0.0, self.part)
 
@@ -109,7 +109,7 @@ class PrimeRadix(StockhamPasses):
                     one, other = given(c, j), given(c, radix - j)
                     return self._rotated(c, [(k - 1) * half + (j - 1) + table for k in ks], one, other, sums)
 
-                sums = each.carried_loops(1, half + 1, [*within(each, first), zero, zero] * TOGETHER, step)
+                sums = each.carried_loops(1, half + 1, [*within(each, first), zero, zero] * TRANSFORMS_IN_FLIGHT, step)
                 for i, k in enumerate(ks):
                     re, im, across_re, across_im = sums[4 * i : 4 * i + 4]
                     put(each, k, (re - across_im, im + across_re))
@@ -117,13 +117,13 @@ class PrimeRadix(StockhamPasses):
         code.store(code.b.index(target), self.cells, [dim(HALF)])
 
     def _rotated(
-        self, code: LoopBuilder, turns: Sequence[Dim], one: Pair, other: Pair, sums: Sequence[Value]
+        self, code: LoopBuilder, exponents: Sequence[Dim], one: Pair, other: Pair, sums: Sequence[Value]
     ) -> list[Value]:
         """The sums for some k with what elements j and -j add: cosines by their sum, sines by their difference."""
         together, apart = [x + y for x, y in zip(one, other)], [x - y for x, y in zip(one, other)]
         result: list[Value] = []
-        for i, turn in enumerate(turns):
-            cosine, sine = (code.load(self.roots_of_primes, [dim(part), turn]) for part in (0, 1))
+        for i, exponent in enumerate(exponents):
+            cosine, sine = (code.load(self.roots_of_primes, [dim(part), exponent]) for part in (0, 1))
             factors = (cosine, cosine, sine, sine)
             for x, factor, so_far in zip((*together, *apart), factors, sums[4 * i : 4 * i + 4]):
                 result.append(code.b.fma(x, factor, so_far))

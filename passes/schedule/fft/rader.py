@@ -133,7 +133,7 @@ class Rader(LengthPlan):
         if self.v == 1:
             self._begin(code)
 
-    def _keep_roots(self, code: LoopBuilder) -> None:
+    def _store_roots(self, code: LoopBuilder) -> None:
         """The filter's transform, scaled for the passes there and back."""
         half = self._half(code)
         with self._elements(code, self.length) as (c, j, lane):
@@ -145,7 +145,7 @@ class Rader(LengthPlan):
         """The product with the filter, with the first elements, which are no part of it, on the way."""
         half = self._half(code)
 
-        def keep(c: LoopBuilder, lane: Dim, guards: list[Dim]) -> None:
+        def store(c: LoopBuilder, lane: Dim, guards: list[Dim]) -> None:
             self._put(c, SUMS, dim(0), lane, self._read(c, row, dim(0), lane, guards))
             self._put(c, SUMS, dim(1), lane, self._get(c, half, dim(0), lane))
 
@@ -155,7 +155,7 @@ class Rader(LengthPlan):
             first = self._get(c, dim(0), dim(0), lane)
             self._put(c, 0, dim(0), lane, (first[0] + im, first[1] + re))
 
-        self._in_lanes(code, row, keep)
+        self._in_lanes(code, row, store)
         with self._elements(code, self.length) as (c, j, lane):
             self._put(c, 0, j, lane, filtered(c, j, lane, self._get(c, half, j, lane)))
         self._in_lanes(code, row, add)

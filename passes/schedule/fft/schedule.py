@@ -39,7 +39,7 @@ HALF_LINE = 256
 #: vectors and have no primes but those of radices, for which rows and columns go in different ways.
 FILLED = 128
 #: Vectors of neighbouring transforms that are read and written together: so many cache lines in a row.
-TOGETHER = 4
+TRANSFORMS_IN_FLIGHT = 4
 
 
 def schedule_fft(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
@@ -92,8 +92,10 @@ class _Fft(Bluestein):
         self.end = self.wide if self.length.const and self.length.const % (END * self.wide) == 0 else self.width
         # Vectors of transforms that come and go together (of Bluestein's, which need more memory, each alone), the
         # transforms that these are, and the groups of them in a row of what lies inside the dim.
-        self.transforms_in_flight = dim(1) if self.v == 1 or self.moved else TOGETHER - self.flag * (TOGETHER - 1)
-        self.most = 1 if self.transforms_in_flight.const == 1 else TOGETHER
+        self.transforms_in_flight = (
+            dim(1) if self.v == 1 or self.moved else TRANSFORMS_IN_FLIGHT - self.flag * (TRANSFORMS_IN_FLIGHT - 1)
+        )
+        self.most = 1 if self.transforms_in_flight.const == 1 else TRANSFORMS_IN_FLIGHT
         self.side = self.transforms_in_flight * self.v
         self.groups = (self.inner + (self.side - 1)) // self.side
         table = BufferInfo(self.part, (dim(2), longest), packed_strides((dim(2), longest)))
@@ -103,10 +105,10 @@ class _Fft(Bluestein):
                 c.store(c.b.cast(value, self.part), self.table, [dim(part), k])
         self._make_primes(code)
         self.direct = dim(0)
-        self.kept = 1 + (self.flag - self.powers) * (END - 1) if self.v == 1 else dim(1)
+        self.last_factor = 1 + (self.flag - self.powers) * (END - 1) if self.v == 1 else dim(1)
         if self.v == 1:
-            self.turned = self.context.allocate(block, table)
-            self._turn(code)
+            self.twiddles = self.context.allocate(block, table)
+            self._fill_twiddles(code)
             self.spread = self.context.allocate(block, table)
             self._spread(code)
         # Side by side, the parts of a place share a cache line, so that places a power of two apart evict nothing.
@@ -118,7 +120,7 @@ class _Fft(Bluestein):
         self.cells = self.context.allocate(block, BufferInfo(I64, (dim(4),), (dim(1),)), "thread")
         self._transforms(code)
 
-    def _turn(self, code: LoopBuilder) -> None:
+    def _fill_twiddles(self, code: LoopBuilder) -> None:
         """The factors of the first pass side by side, as its vectors take them: that of ``p*k`` at ``[k][p]``."""
         length = code.b.index(self.length)
         if self.length.const is not None:
@@ -140,11 +142,11 @@ class _Fft(Bluestein):
         with code.for_(0, self.radix) as (middle, k), middle.for_(0, m, self.wide) as (c, p):
             for part in (0, 1):
                 factor = c.load(self.table, [dim(part), p * k])
-                c.store(factor, self.turned, [dim(part), p + apart * k])
+                c.store(factor, self.twiddles, [dim(part), p + apart * k])
 
     def _spread(self, code: LoopBuilder) -> None:
         """The factors of a second pass whose s is one of `SECONDS`: that of ``p*k*s`` at ``[k][p]``."""
-        rest = self.length // (self.kept * self.radix)
+        rest = self.length // (self.last_factor * self.radix)
         if self.length.const is not None:
             left = rest.const or 1
             radix = dim(next_radix(left) if left > 1 and self.radix.const in SECONDS else 1)

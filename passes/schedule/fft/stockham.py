@@ -15,7 +15,7 @@ from ....dialects import loop
 from ....dialects.dims.dims import Dim, dim, minimum
 from ....dialects.dims.index_map import unravel
 from ....dialects.scalar.builder import BodyBuilder
-from ....dialects.scalar.dft_butterflies import RADICES, Pair, butterfly, turn
+from ....dialects.scalar.dft_butterflies import RADICES, Pair, butterfly, root_of_unity
 from ....dialects.scalar.language import ComplexValue, Value
 from ....dialects.types import DTYPES, DType
 from ..body import ScheduleContext, buffer_info
@@ -91,14 +91,14 @@ class StockhamPasses:
     transforms_in_flight: Dim
     #: Factors ``exp(-2*pi*i * k / length)``, and those of a row's first and second pass in their order.
     table: SSAValue
-    turned: SSAValue
+    twiddles: SSAValue
     spread: SSAValue
     scratch: SSAValue
     cells: SSAValue
     #: Of a known length, what its passes over scratch memory leave to the last one.
     left: Dim
     #: The factor of the length that the passes over scratch memory never divide by: the radix of a pass behind them.
-    kept: Dim
+    last_factor: Dim
 
     # Memory
 
@@ -227,13 +227,13 @@ class StockhamPasses:
         if self.length.const is None:
             code.while_(self._goes_on, lambda c: self._choose(c, RADICES))
             return
-        direct, kept = self.direct.const == 1, self.kept.const or 1
-        span = self.radix.const or 1 if direct or kept > 1 else 1
-        left = self.length.const // span // kept
+        direct, last_factor = self.direct.const == 1, self.last_factor.const or 1
+        span = self.radix.const or 1 if direct or last_factor > 1 else 1
+        left = self.length.const // span // last_factor
         while left > 1 and not (direct and left in ENDS):
             radix = next_radix(left)
             left //= radix
-            self._pass(code, radix, dim(left * kept), dim(span))
+            self._pass(code, radix, dim(left * last_factor), dim(span))
             span *= radix
         self.left = dim(left)
 
@@ -252,7 +252,7 @@ class StockhamPasses:
 
         def run(c: LoopBuilder, radix: int | Dim) -> None:
             rest, span = c.bind(c.load(self.cells, [dim(LEFT)])) // radix, c.bind(c.load(self.cells, [dim(SPAN)]))
-            self._pass(c, radix, c.materialize_dim(rest * self.kept), span)
+            self._pass(c, radix, c.materialize_dim(rest * self.last_factor), span)
             c.store(c.b.index(rest), self.cells, [dim(LEFT)])
             c.store(c.b.index(span * radix), self.cells, [dim(SPAN)])
 
@@ -356,7 +356,7 @@ class StockhamPasses:
         with self._whole(code, m, width) as (c, p):
             for k, z in enumerate(butterfly(c.b, given(c, p))):
                 at = p + apart * k
-                self._put(c, target, at, lane, times(c.b, z, self._factor(c, self.turned, at)) if k else z)
+                self._put(c, target, at, lane, times(c.b, z, self._factor(c, self.twiddles, at)) if k else z)
         side = min(self.width, radix)
         if radix % side:
             moved = code.for_(0, m), 1
@@ -374,8 +374,8 @@ class StockhamPasses:
         with code.for_(0, m) as (middle, p), middle.for_(0, s, min(self.wide, s)) as (c, q):
             given = [self._get(c, source, q + (p + m * k) * s, dim(0)) for k in range(radix)]
             for k, z in enumerate(butterfly(c.b, given)):
-                turned = times(c.b, z, self._factor(c, self.spread, p + m * k)) if k else z
-                self._put(c, target, q + (p * radix + k) * s, dim(0), turned)
+                twiddled = times(c.b, z, self._factor(c, self.spread, p + m * k)) if k else z
+                self._put(c, target, q + (p * radix + k) * s, dim(0), twiddled)
         code.store(code.b.index(target), self.cells, [dim(HALF)])
 
     def _later(self, code: LoopBuilder, radix: int, m: Dim, s: Dim, source: Dim, target: Dim, wide: bool) -> None:
@@ -384,8 +384,8 @@ class StockhamPasses:
             with self._along(middle, s, wide) as (c, q, lane):
                 given = [self._get(c, source, q + s * (p + m * k), lane) for k in range(radix)]
                 for k, z in enumerate(butterfly(c.b, given)):
-                    turned = times(c.b, z, self._factor(c, self.table, p * s * k)) if k else z
-                    self._put(c, target, q + s * (p * radix + k), lane, turned)
+                    twiddled = times(c.b, z, self._factor(c, self.table, p * s * k)) if k else z
+                    self._put(c, target, q + s * (p * radix + k), lane, twiddled)
         code.store(code.b.index(target), self.cells, [dim(HALF)])
 
     @contextmanager
@@ -470,7 +470,7 @@ def within(code: LoopBuilder, z: Pair) -> Pair:
 def angle(b: BodyBuilder, k: Dim, n: Dim) -> Pair:
     """``exp(-2*pi*i * k/n)`` as f64."""
     f64 = DTYPES["f64"]
-    return turn(b, b.cast(b.index(k), f64), b.cast(b.index(n), f64))
+    return root_of_unity(b, b.cast(b.index(k), f64), b.cast(b.index(n), f64))
 
 
 def times(b: BodyBuilder, x: Pair, y: Pair) -> Pair:

@@ -55,10 +55,10 @@ class ContractionRows:
             if not self.runs or nest in self.tiles or self.runs[-1][-1] in self.tiles:
                 self.runs.append([])
             self.runs[-1].append(nest)
-        self.handed = crossing_values(self.runs)
+        self.passed = crossing_values(self.runs)
         numbers = {
             v for run in self.runs for nest in run for v in nest.outs if is_number(v, nest, run, self.shared)
-        } - set(self.handed)
+        } - set(self.passed)
         made = dict.fromkeys(v for nest in rows.nests for v in nest.outs if v not in numbers)
         self.values = [v for v in made if is_row_buffer(v)]
         self.instead = in_place_rows(rows.nests, self.values)
@@ -74,7 +74,7 @@ class ContractionRows:
         """What panels save of what the nests take apart, by the cost model."""
         costs, count = self.context.costs, product(self.extents)
         saved = costs.gpu_launch_cost(len(self.runs) - 1)
-        for value in self.handed:
+        for value in self.passed:
             uses = sum(any(value in nest.operands for nest in run) for run in self.runs)
             info = buffer_info(value)
             saved = saved + costs.gpu_traffic_cost(count * product(info.dims) * (info.dtype.bytes * uses))
@@ -151,9 +151,9 @@ class ContractionRows:
     def _rows(self, nests: Sequence[kernel.GenericOp], block: Block, done: dict[Sym, Dim], first: Dim) -> None:
         """Nests within the rows from `first` on, a warp for each."""
         row, body = self.context.new_iv(), Block()
-        kept = {v for nest in nests for v in nest.outs if is_number(v, nest, nests, self.shared)}
+        in_registers = {v for nest in nests for v in nest.outs if is_number(v, nest, nests, self.shared)}
         point = done | {Sym(f"d{self.shared - 1}"): row}
-        RowKernel(self.context, nests, self.grid, kept, {}).write(body, point, WARP)
+        RowKernel(self.context, nests, self.grid, in_registers, {}).write(body, point, WARP)
         body.add_op(loop.YieldOp())
         upper = minimum(self.extents[-1], first + ROWS)
         block.add_op(loop.ParallelOp(str(row), first, upper, body, kind="gpu_warp"))

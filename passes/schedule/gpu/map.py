@@ -55,11 +55,11 @@ def _cost(nest: kernel.GenericOp) -> float:
 def schedule_gpu_map(context: ScheduleContext, nest: kernel.GenericOp, block: Block, grid: LaunchShape) -> None:
     """Grids for an elementwise nest."""
     schedule = _Map(context, nest, grid)
-    turned = match_transposed(nest, schedule.outer, schedule.inner)
-    if turned is None:
+    transposed = match_transposed(nest, schedule.outer, schedule.inner)
+    if transposed is None:
         schedule.write(block)
     else:
-        schedule_gpu_tiles(context, nest, block, schedule.outer, schedule.inner, turned)
+        schedule_gpu_tiles(context, nest, block, schedule.outer, schedule.inner, transposed)
 
 
 class _Map:

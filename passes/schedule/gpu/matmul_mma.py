@@ -253,8 +253,8 @@ class MmaMatmul:
             value = self.context.operand_value(self.nest, self.held.values[side.number], point, body)
             dtype = DTYPES[self.unit.factors[side.number]]
             code = BodyBuilder(body)
-            kept = code.select(code.index(there) >= 0, code.wrap(value, dtype), code.constant(0, dtype))
-            body.add_op(loop.StoreOp(code.ssa(kept), side.memory, stage_index))
+            masked = code.select(code.index(there) >= 0, code.wrap(value, dtype), code.constant(0, dtype))
+            body.add_op(loop.StoreOp(code.ssa(masked), side.memory, stage_index))
             body = vector_loop(lane, body, vector=width)
         block.add_op(wrap(body))
 
@@ -290,8 +290,8 @@ class MmaMatmul:
         if operand is None:
             return None
         info = buffer_info(operand[0])
-        turned_round = not all(s.nonneg for s in info.strides)
-        if info.dtype.bytes * width not in (4, 8, 16) or (turned_round and width > 1):
+        has_negative_strides = not all(s.nonneg for s in info.strides)
+        if info.dtype.bytes * width not in (4, 8, 16) or (has_negative_strides and width > 1):
             return None
         return operand
 

@@ -1,7 +1,7 @@
 """Rows to grids: the nests of a row one after another, by the threads of a warp or, for long rows, of a block.
 
 What the nests hand each other stays with the threads: one number a row in registers, a row in shared memory, where also
-comes what several of them read, so that it is loaded once.  Rows too long for that have a place in a temporary for each
+comes what several of them read, so that it is loaded once.  Rows too long for that have a temporary for each
 block, whose number is bounded then.
 """
 
@@ -59,10 +59,10 @@ class _Rows:
         self.length = dim(1)
         for nest in self.nests:
             self.length = maximum(self.length, product(nest.extents.data[self.shared :]))
-        self.kept = {v for nest in self.nests for v in nest.outs if is_number(v, nest, self.nests, shared)}
+        self.in_registers = {v for nest in self.nests for v in nest.outs if is_number(v, nest, self.nests, shared)}
         self.rows = [v for v in dict.fromkeys(v for n in self.nests for v in n.outs) if _is_private(v)]
-        self.rows = [v for v in self.rows if v not in self.kept]
-        #: Rows in the place of others.
+        self.rows = [v for v in self.rows if v not in self.in_registers]
+        #: Rows that replace others.
         self.instead = in_place_rows(self.nests, self.rows)
         self.rows = [v for v in self.rows if v not in self.instead]
 
@@ -105,7 +105,7 @@ class _Rows:
         block.add_op(grid_loop(number, blocks, Block([each]), self.grid.threads))
 
     def _shared_memory(self, block: Block, copies: int, point_index: Sequence[Dim]) -> Dim:
-        """Shared memory for the rows of so many teams, the one at `point_index` for this; its bytes."""
+        """Shared memory for the rows of so many groups, the one at `point_index` for this; its bytes."""
         offset = dim(0)
         for value in self.rows:
             info = _several(buffer_info(value), dim(copies))
@@ -128,7 +128,7 @@ class _Rows:
         if len(indices) > 1:
             indices = [materialize_dim(context, block, p) for p in indices]
         done = {Sym(f"d{i}"): point_index for i, point_index in enumerate(indices)}
-        nests = RowKernel(context, self.nests, self.grid, self.kept, self.instead)
+        nests = RowKernel(context, self.nests, self.grid, self.in_registers, self.instead)
         nests.write(block, done, threads, LONG_ROW if threads == WARP else None)
         context.subviews = {v: p for v, p in context.subviews.items() if v not in self.rows and v not in self.instead}
 
@@ -148,29 +148,35 @@ def is_number(value: SSAValue, nest: kernel.GenericOp, nests: Sequence[kernel.Ge
 class RowKernel:
     """Writes the nests of one row, one after another, for threads that share it.
 
-    What is `kept` is one number a row, in registers; `instead` says which values lie where others lay.
+    Values `in_registers` are one number a row; `instead` gives the values that replace others' memory.
     """
 
     def __init__(
-        self, context: ScheduleContext, nests: Sequence[kernel.GenericOp], grid: LaunchShape, kept: set[SSAValue],
-        instead: Mapping[SSAValue, SSAValue],
+        self, context: ScheduleContext, nests: Sequence[kernel.GenericOp], grid: LaunchShape,
+        in_registers: set[SSAValue], instead: Mapping[SSAValue, SSAValue],
     ):  # fmt: skip
-        self.context, self.nests, self.grid, self.kept, self.instead = context, nests, grid, kept, instead
+        self.context, self.nests, self.grid, self.in_registers, self.instead = (
+            context,
+            nests,
+            grid,
+            in_registers,
+            instead,
+        )
         made = {v for nest in nests for v in nest.outs}
-        self.handed = {v for nest in nests for v in nest.ins if v in made and v not in kept}
+        self.passed = {v for nest in nests for v in nest.ins if v in made and v not in in_registers}
 
     def write(self, block: Block, done: dict[Sym, Dim], threads: int, most: int | None = None) -> None:
-        """The row at the places of the shared iterators that are `done`; folds are of `most` elements at most."""
+        """The row at the indices of the shared iterators that are `done`; reductions are of `most` elements at most."""
         context = self.context
-        context.scalar_buffers, context.scalar_values = self.kept, {}
+        context.scalar_buffers, context.scalar_values = self.in_registers, {}
         read: set[SSAValue] = set()
         for nest in self.nests:
             if any(self.instead.get(v, v) in read for v in nest.outs):
                 block.add_op(loop.BarrierOp())
             self._nest(nest, block, done, threads, most)
-            if not nest.is_reduction:  # a fold that threads share ends when all have read
+            if not nest.is_reduction:  # a reduction that threads share ends when all have read
                 read.update(nest.ins)
-            if self.handed & set(nest.outs):
+            if self.passed & set(nest.outs):
                 block.add_op(loop.BarrierOp())
                 read.clear()
         context.scalar_buffers, context.scalar_values = set(), {}
@@ -211,7 +217,7 @@ class RowKernel:
     def _spread(
         self, block: Block, extent: Dim, threads: int, copies: int, store: Callable[[Block, Dim], None]
     ) -> None:
-        """The elements of a row, several a thread at once, a team's width apart."""
+        """The elements of a row, several a thread at once, a group's width apart."""
         context, run = self.context, threads * copies
         start, body = context.new_iv(), Block()
 

@@ -92,11 +92,11 @@ class GpuSchedule(Scheduler):
             held = narrow_operands(op)
             unit = held.unit(op.order.data) if held is not None and op.order is not None else None
             if held is not None and unit is not None:
-                together = self.warpgroups and unit.warpgroup
-                units = MmaMatmul(context, op, factors, held, unit, together, self.tma)
+                by_warpgroup = self.warpgroups and unit.warpgroup
+                units = MmaMatmul(context, op, factors, held, unit, by_warpgroup, self.tma)
                 why = f"they sum in the order {_order(op)}"
                 why += f"; {units.operand_transport}" if units.operand_transport else ""
-                return "wgmma" if together else "mma", why, units.write
+                return "wgmma" if by_warpgroup else "mma", why, units.write
             return (
                 "contraction", f"sums of products, in the order {_order(op)}",
                 lambda block: schedule_gpu_contraction(context, op, factors, block),

@@ -125,9 +125,9 @@ class _Sort(SortBase):
         mask = b.select(b.index(done).equals(0), (one << (shift + 1)) - 1, one << shift)
         indices = [[code.bind(low)], [code.bind(low ^ mask)]]
         x, y = (here.at(code, index) for index in indices)
-        turned = self._less(y, x)
-        here.put(code, [b.select(turned, v, u) for u, v in zip(x, y, strict=True)], indices[0])
-        here.put(code, [b.select(turned, u, v) for u, v in zip(x, y, strict=True)], indices[1])
+        swapped = self._less(y, x)
+        here.put(code, [b.select(swapped, v, u) for u, v in zip(x, y, strict=True)], indices[0])
+        here.put(code, [b.select(swapped, u, v) for u, v in zip(x, y, strict=True)], indices[1])
 
     def _less(self, x: Sequence[Value], y: Sequence[Value]) -> Value:
         """Whether an element comes before another one: by keys, the last of them first, then by positions."""

@@ -1,4 +1,4 @@
-"""Maps that turn memory around, to grids: square tiles of shared memory between loads and stores.
+"""Transpositions to grids: square tiles of shared memory between loads and stores.
 
 Where results are contiguous along one iterator and an input along another, neighbouring threads load neighbours of the
 input into a tile and then read it across, so that both sides of memory are used in whole lines.  Rows of the tile are
@@ -64,18 +64,18 @@ def schedule_gpu_tiles(
     block: Block,
     outer: Sequence[FusedAxis],
     inner: FusedAxis,
-    turned: TransposedInputs,
+    transposed: TransposedInputs,
 ) -> None:
     """Grids of tiles of an elementwise nest."""
-    across = outer[turned.across]
-    others = [g for i, g in enumerate(outer) if i != turned.across]
+    across = outer[transposed.across]
+    others = [g for i, g in enumerate(outer) if i != transposed.across]
     number, body = context.new_iv(), Block()
     along_tiles, across_tiles = ((g.extent + (TILE - 1)) // TILE for g in (inner, across))
     column = materialize_dim(context, body, number % along_tiles) * TILE
     row = materialize_dim(context, body, number // along_tiles % across_tiles) * TILE
     rest = unravel(number // (along_tiles * across_tiles), [g.extent for g in others])
     indices = [materialize_dim(context, body, p) for p in rest] if others else []
-    tiles, size = _tiles(nest, turned, body)
+    tiles, size = _tiles(nest, transposed, body)
 
     tile = _Tile(context, nest, tiles, column, row, inner, across, others, indices)
     within = minimum(inner.extent - column, across.extent - row) - (TILE - 1)
@@ -134,11 +134,11 @@ class _Tile:
         block.add_op(_phase(thread, copy, body))
 
 
-def _tiles(nest: kernel.GenericOp, turned: TransposedInputs, block: Block) -> tuple[dict[int, SSAValue], Dim]:
-    """A tile of shared memory for each turned input, and the bytes of all."""
+def _tiles(nest: kernel.GenericOp, transposed: TransposedInputs, block: Block) -> tuple[dict[int, SSAValue], Dim]:
+    """A tile of shared memory for each transposed input, and the bytes of all."""
     found: dict[int, SSAValue] = {}
     offset, dims = dim(0), (dim(TILE), dim(TILE + 1))
-    for i in turned.inputs:
+    for i in transposed.inputs:
         info = BufferInfo(buffer_info(nest.ins[i]).dtype, dims, packed_strides(dims))
         made = loop.AllocOp(info, offset, "shared")
         block.add_op(made)

@@ -55,7 +55,7 @@ class Givens(NamedTuple):
 
 
 def _rotation(b: ScalarBuilder, x: Value, y: Value) -> Givens:
-    """The one that turns ``(x, y)`` into ``(·, 0)``; nothing is turned where both are zero."""
+    """The one that rotates ``(x, y)`` to ``(·, 0)``; the identity where both are zero."""
     length, size = b.sqrt(square(x) + square(y)), magnitude(b, x)
     none = length.equals(0)
     phase = b.select(size.equals(0), b.constant(1, x.dtype), _times(x, 1.0 / size))
@@ -134,11 +134,11 @@ class _Eigenvalues(BatchedLinalg):
         with code.for_(0, n - 2) as (column, k), column.for_(0, n - 2 - k) as (c, up):
             i = n - 1 - up
             found = _rotation(c.b, c.load(h, [i - 1, k]), c.load(h, [i, k]))
-            self._turn(c, found, i - 1, k, n, dim(0), n)
+            self._rotate(c, found, i - 1, k, n, dim(0), n)
             c.store(self.zero(c, self.element), h, [i, k])
 
-    def _turn(self, code: LoopBuilder, found: Givens, p: Dim, left: Dim, right: Dim, top: Dim, bottom: Dim) -> None:
-        """Rows `p` and ``p + 1`` turned in columns `left` to `right`, then the columns in rows `top` to `bottom`."""
+    def _rotate(self, code: LoopBuilder, found: Givens, p: Dim, left: Dim, right: Dim, top: Dim, bottom: Dim) -> None:
+        """Rows `p` and ``p + 1`` rotated in columns `left` to `right`, then the columns in rows `top` to `bottom`."""
         h, q = self.h, p + 1
         with self.lanes(code, left, right) as (c, j):
             cosine, sine = found.inside(c)
@@ -190,7 +190,7 @@ class _Eigenvalues(BatchedLinalg):
     def _similar(self, code: LoopBuilder, found: Givens, p: Dim, left: Dim, first: Dim, last: Dim) -> None:
         """A rotation of a QR step, where it changes what is read later."""
         right, top = self._reach(first, last)
-        self._turn(code, found, p, left, right, top, minimum(p + 3, last + 1))
+        self._rotate(code, found, p, left, right, top, minimum(p + 3, last + 1))
 
     def _reach(self, first: Dim, last: Dim) -> tuple[Dim, Dim]:
         """Up to which columns, and from which rows on, a step changes the triangle: of the block that is worked on."""
@@ -229,8 +229,8 @@ class _Eigenvectors(_Eigenvalues):
             one = c.b.cast(c.b.index(i - j).equals(0), self.part)
             c.store(c.b.cast(one, self.element), self.y, [i, j])
 
-    def _turn(self, code: LoopBuilder, found: Givens, p: Dim, left: Dim, right: Dim, top: Dim, bottom: Dim) -> None:
-        super()._turn(code, found, p, left, right, top, bottom)
+    def _rotate(self, code: LoopBuilder, found: Givens, p: Dim, left: Dim, right: Dim, top: Dim, bottom: Dim) -> None:
+        super()._rotate(code, found, p, left, right, top, bottom)
         with self.lanes(code, 0, self.rows) as (c, j):
             cosine, sine = found.inside(c)
             x, y = c.load(self.y, [p, j]), c.load(self.y, [p + 1, j])

@@ -47,9 +47,9 @@ class _Qr(BatchedLinalg):
 
     def allocate(self, code: LoopBuilder) -> None:
         m, n = self.rows, self.columns
-        self.count, self.kept = minimum(m, n), buffer_info(self.op.outs[0]).dims[-1]
+        self.count, self.q_columns = minimum(m, n), buffer_info(self.op.outs[0]).dims[-1]
         self.r = self.scratch(code, self.element, m, n)
-        self.q = self.scratch(code, self.element, m, self.kept)
+        self.q = self.scratch(code, self.element, m, self.q_columns)
         self.v = self.scratch(code, self.element, self.count, m)
         self.scales = self.scratch(code, self.part, self.count)
         self.sums = self.scratch(code, self.element, m + n)
@@ -61,13 +61,13 @@ class _Qr(BatchedLinalg):
         with code.for_(0, self.count) as (c, k):
             self._find(c, k)
             self._reflect(c, k, self.r, k, self.columns)
-        with code.for_(0, m) as (middle, i), self.lanes(middle, 0, self.kept) as (c, j):
+        with code.for_(0, m) as (middle, i), self.lanes(middle, 0, self.q_columns) as (c, j):
             one = c.b.cast(c.b.index(i - j).equals(0), self.part)
             c.store(c.b.cast(one, self.element), self.q, [i, j])
         with code.for_(0, self.count) as (c, k):
-            self._reflect(c, self.count - 1 - k, self.q, dim(0), self.kept)
-        self.copy(code, self.q, [], q, at, m, self.kept)
-        with code.for_(0, self.kept) as (middle, i), self.lanes(middle, 0, self.columns) as (c, j):
+            self._reflect(c, self.count - 1 - k, self.q, dim(0), self.q_columns)
+        self.copy(code, self.q, [], q, at, m, self.q_columns)
+        with code.for_(0, self.q_columns) as (middle, i), self.lanes(middle, 0, self.columns) as (c, j):
             upper = c.b.index(i) <= c.b.index(j)
             c.store(c.b.select(upper, c.load(self.r, [i, j]), self.zero(c, self.element)), r, [*at, i, j])
 
@@ -172,7 +172,7 @@ class _Jacobi(BatchedLinalg):
         cosine = 1.0 / b.sqrt(tangent * tangent + 1.0)
         return b.cast(cosine, self.element), b.cast(cosine * tangent, self.element), phase
 
-    def turn(
+    def rotate(
         self, code: LoopBuilder, found: tuple[Value, Value, Value], length: Dim, p: _ElementIndices, q: _ElementIndices
     ) -> None:  # fmt: skip
         """Two rows, or columns, rotated: ``p`` and ``q`` give the places of their elements."""
@@ -219,13 +219,13 @@ class _Eigh(_Jacobi):
         note(code)
         w, n = self.w, self.rows
         found = self.rotation(code, real(code.load(w, [p, p])), real(code.load(w, [q, q])), code.load(w, [p, q]))
-        self.turn(code, found, n, lambda i: (w, [i, p]), lambda i: (w, [i, q]))
+        self.rotate(code, found, n, lambda i: (w, [i, p]), lambda i: (w, [i, q]))
         cosine, sine, phase = found
-        self.turn(code, (cosine, sine, conjugate(code.b, phase)), n, lambda i: (w, [p, i]), lambda i: (w, [q, i]))
+        self.rotate(code, (cosine, sine, conjugate(code.b, phase)), n, lambda i: (w, [p, i]), lambda i: (w, [q, i]))
         # What is zero now stays so, whatever was rounded.
         for at in ([p, q], [q, p]):
             code.store(self.zero(code, self.element), w, at)
-        self.turn(code, found, n, lambda i: (self.v, [p, i]), lambda i: (self.v, [q, i]))
+        self.rotate(code, found, n, lambda i: (self.v, [p, i]), lambda i: (self.v, [q, i]))
 
 
 class _Svd(_Jacobi):
@@ -237,14 +237,14 @@ class _Svd(_Jacobi):
         self.cells = self.scratch(code, I64, 2)
 
     def one(self, code: LoopBuilder, at: list[Dim]) -> None:
-        (a,), (turned, v), m, n = self.op.ins, self.op.outs, self.rows, self.columns
+        (a,), (rotated, v), m, n = self.op.ins, self.op.outs, self.rows, self.columns
         with code.for_(0, n) as (c, j):
             with self.lanes(c, 0, m) as (d, i):
                 d.store(d.load(a, [*at, i, j]), self.w, [j, i])
             with self.lanes(c, 0, n) as (d, i):
                 d.store(d.b.cast(d.b.cast(d.b.index(i - j).equals(0), self.part), self.element), self.v, [j, i])
         self.sweeps(code, n, self._rotate)
-        for target, source, rows in ((turned, self.w, m), (v, self.v, n)):
+        for target, source, rows in ((rotated, self.w, m), (v, self.v, n)):
             with code.for_(0, rows) as (c, i), self.lanes(c, 0, n) as (d, j):
                 d.store(d.load(source, [j, i]), target, [*at, i, j])
 
@@ -261,13 +261,13 @@ class _Svd(_Jacobi):
             between = b.complex_of(between, sum_of(lambda x, y: _imaginary(conjugate(x.b, x) * y)))
         worth = magnitude(b, between) > b.sqrt(first) * b.sqrt(second) * SMALL[self.part.name] * 4.0
 
-        def turn(c: LoopBuilder) -> None:
+        def rotate(c: LoopBuilder) -> None:
             note(c)
             found = self.rotation(c, inside(c, first), inside(c, second), inside(c, between))
             for matrix, length in ((w, self.rows), (self.v, self.columns)):
-                self.turn(c, found, length, lambda i, m=matrix: (m, [p, i]), lambda i, m=matrix: (m, [q, i]))
+                self.rotate(c, found, length, lambda i, m=matrix: (m, [p, i]), lambda i, m=matrix: (m, [q, i]))
 
-        code.if_(worth, turn, lambda c: None)
+        code.if_(worth, rotate, lambda c: None)
 
 
 def _larger(sum_: Value, x: Value) -> Value:

@@ -323,22 +323,22 @@ def _tiled_transpose(
     which it goes on in whole lines.
     """
     across, along = order[cross], order[-1]
-    start, band = context.new_iv(), context.new_iv()
+    start, row_tile = context.new_iv(), context.new_iv()
     info = buffer_info(nest.outs[0])
     lines = (context.costs.l1_tile,) * 2 if staged else context.costs.transpose_tile(info.dtype.bytes)
     span, length = (max(2 * width, side) for side in lines)
-    stop, end = minimum(across.extent, band + span), minimum(along.extent, start + length)
+    stop, end = minimum(across.extent, row_tile + span), minimum(along.extent, start + length)
 
     def in_tile(body: Block, side_by_side: int, copies: int) -> loop.ForOp:
         body.add_op(loop.YieldOp())
         row = loop.ForOp(str(iterators[-1]), start, end, body, vector=width, unroll=copies)
-        return loop.ForOp(str(iterators[cross]), band, stop, Block([row, loop.YieldOp()]), unroll=side_by_side)
+        return loop.ForOp(str(iterators[cross]), row_tile, stop, Block([row, loop.YieldOp()]), unroll=side_by_side)
 
     tile, body = Block(), Block()
     values = context.body(nest, point, body)
     if staged:
         held = BufferInfo(info.dtype, (dim(span), dim(length)), (dim(length), dim(1)))
-        stage, index = context.allocate(tile, held, "thread"), [iterators[cross] - band, iterators[-1] - start]
+        stage, index = context.allocate(tile, held, "thread"), [iterators[cross] - row_tile, iterators[-1] - start]
         body.add_op(loop.StoreOp(values[0], stage, index))
         line = Block()
         read = loop.LoadOp(stage, index)
@@ -351,6 +351,6 @@ def _tiled_transpose(
     tile.add_op(loop.YieldOp())
     row_of_tiles = Block([loop.ForOp(str(start), 0, along.extent, tile, step=length)])
     outer = [LoopSpec(iterators[i], order[i].extent) for i in range(len(order) - 1) if i != cross]
-    levels = [*outer, LoopSpec(band, across.extent, span)]
+    levels = [*outer, LoopSpec(row_tile, across.extent, span)]
     work = along.extent * minimum(across.extent, span)
     parallel_loops(context, block, levels, row_of_tiles, work, point_time(nest, context.costs), serial)

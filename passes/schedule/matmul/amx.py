@@ -73,7 +73,7 @@ class _Operand:
         return (self.extent + (self.size - 1)) // self.size
 
     @property
-    def turned(self) -> bool:
+    def transposed(self) -> bool:
         """Whether its tiles are transposed when they are packed."""
         return self.along == bool(self.number)
 
@@ -135,13 +135,13 @@ class AmxMatmul:
         self._pack(block, self.right, right, dim(0), panels, TOGETHER)
         held = minimum(maximum(1, rows), self._rows_in(self.context.costs.machine.l3_bytes))
         left = self._packed(block, self.left, held)
-        band, body = self.context.new_iv(), Block()
-        first = materialize_dim(self.context, body, band * held)
-        last = materialize_dim(self.context, body, minimum(rows, band * held + held))
+        row_tile, body = self.context.new_iv(), Block()
+        first = materialize_dim(self.context, body, row_tile * held)
+        last = materialize_dim(self.context, body, minimum(rows, row_tile * held + held))
         self._pack(body, self.left, left, first, last, 1)
         self._multiply(body, left, right, first, last)
         body.add_op(loop.YieldOp())
-        block.add_op(loop.ForOp(str(band), 0, (rows + (held - 1)) // held, body))
+        block.add_op(loop.ForOp(str(row_tile), 0, (rows + (held - 1)) // held, body))
 
     def _rows_in(self, cache: float) -> Dim:
         """How many blocks of the left operand half a cache holds, at least one."""
@@ -168,7 +168,7 @@ class AmxMatmul:
         """The blocks `first` to `last` of an operand, to the beginning of its memory."""
         group, number = self.context.new_iv(), self.context.new_iv()
         body = Block()
-        stage = self._memory(body, (dim(self.unit.terms),), "thread") if side.turned else None
+        stage = self._memory(body, (dim(self.unit.terms),), "thread") if side.transposed else None
         whole = self.k // self.unit.depth
         for lower, upper, partial in ((dim(0), whole, False), (whole, self.steps, True)):
             if lower == upper:

@@ -33,9 +33,9 @@ __all__ = [
 ]
 
 #: Pages of results that one thread folds in a sweep.
-LONG_BAND = 4
+LONG_TILE = 4
 #: Shares of a fold in sweeps that each of several threads takes.
-SHARES = 4
+TASKS = 4
 
 
 class ColumnReduction:
@@ -77,10 +77,10 @@ class ColumnReduction:
             index = [*iterators, number]
             return inner.add_ops([loop.StoreOp(value, buffer, index) for value, buffer in zip(values, partials)])
 
-        tile, unroll = self._band(iterators, start, side, most)
+        tile, unroll = self._column_tile(iterators, start, side, most)
         elements, task = (number * size, minimum(extent, number * size + size)), Block()
         if per_accumulator_lane:
-            lanes = _lanes_together(context, nest)
+            lanes = _lanes_per_pass(context, nest)
             beside = side_by_side(context, nest, self.reduction.access_list, self.groups[-1], tile.width) // max(
                 2, lanes
             )
@@ -104,7 +104,7 @@ class ColumnReduction:
         """Elements of a block of the order, or of what is folded by itself where that is free."""
         return order_of(self.nest).block or self.context.costs.column_tile
 
-    def _band(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[ColumnTile, int]:
+    def _column_tile(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[ColumnTile, int]:
         """Results from a first one on, and how many vectors of them are unrolled."""
         copies = self.context.costs.unroll_factor(body_cost(self.nest), 1)
         width, unroll = choose_lanes(
@@ -122,8 +122,8 @@ class ColumnReduction:
         """
         context, tile = self.context, self.context.costs.column_tile
         threads = context.threads(block)
-        shares = SHARES * threads * minimum(1, threads - 1)
-        most = minimum(LONG_BAND * tile, self.columns * others // maximum(1, shares))
+        tasks = TASKS * threads * minimum(1, threads - 1)
+        most = minimum(LONG_TILE * tile, self.columns * others // maximum(1, tasks))
         return materialize_dim(context, block, maximum(tile, most))
 
 
@@ -157,7 +157,7 @@ def _waits_for_memory(context: ScheduleContext, nest: kernel.GenericOp) -> bool:
     return context.costs.is_memory_bound(work)
 
 
-def _lanes_together(context: ScheduleContext, nest: kernel.GenericOp) -> int:
+def _lanes_per_pass(context: ScheduleContext, nest: kernel.GenericOp) -> int:
     """Lanes of the order that are folded together, for bands of results."""
     return min(order_of(nest).lanes, context.costs.lanes_per_pass(body_cost(nest)))
 
@@ -172,7 +172,7 @@ def prefers_tiling(context: ScheduleContext, nest: kernel.GenericOp) -> Dim:
 
     From a quarter of the second cache on; where lanes go together from the first, as that too is read in long runs.
     """
-    machine, jam = context.costs.machine, _lanes_together(context, nest)
+    machine, jam = context.costs.machine, _lanes_per_pass(context, nest)
     return _beyond(context, nest, machine.l2_bytes // 4 if jam == 1 else machine.l1_bytes, jam)
 
 

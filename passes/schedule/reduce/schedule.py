@@ -67,7 +67,8 @@ def schedule_reduction(
 
 
 def _across(nest: kernel.GenericOp, access_list: list[Access], k: Sym, inner: Sym) -> bool:
-    """Whether lanes run across results: the order allows it, and memory is contiguous that way, not along the fold.
+    """Whether lanes run across results: the order allows it, and memory is contiguous that way, not along the
+    reduction.
 
     What all neighbouring results share stays in registers or the first cache whichever way it lies.
     """
@@ -78,26 +79,27 @@ def _across(nest: kernel.GenericOp, access_list: list[Access], k: Sym, inner: Sy
 
 
 def _transposed_operands(nest: kernel.GenericOp, access_list: list[Access], inner: Sym) -> int:
-    """How many operands come as tiles, turned in registers, where lanes run across rows that lie along memory.
+    """How many operands are loaded as tiles, transposed in registers, where lanes run across unit-stride rows.
 
     0 where the order does not allow that, or where an operand would come element by element.
     """
     k, operands = Sym(f"d{nest.n_parallel}"), element_accesses(nest, access_list)
-    turned = [w for w in operands if contiguous(w, k) and strides(w, inner)]
+    transposed = [w for w in operands if contiguous(w, k) and strides(w, inner)]
     beside = [w for w in operands if contiguous(w, inner) or not varies(w, inner)]
     reads = any(isinstance(op, kernel.ReadOp) for op in nest.body.block.ops)
     if order_of(nest).kind != "free" or reads or any(w.guarded for w in operands):
         return 0
-    return len(turned) if len(turned) + len(beside) == len(operands) else 0
+    return len(transposed) if len(transposed) + len(beside) == len(operands) else 0
 
 
 def _transposed_short_rows(reduction: RegisterReduction) -> RegisterReduction | None:
-    """The folds by vectors across rows, for rows so short that what is at their ends takes longer than to turn tiles.
+    """Reductions vectorized across rows, for rows so short that combining lanes at their ends takes longer than
+    transposing tiles.
 
     A tile has as many steps as rows: longer ones of narrow elements would take too long to compile.
     """
     nest, access_list, costs = reduction.nest, reduction.access_list, reduction.context.costs
-    if not (turned := _transposed_operands(nest, access_list, reduction.groups[-1].symbols[-1])):
+    if not (transposed := _transposed_operands(nest, access_list, reduction.groups[-1].symbols[-1])):
         return None
     tiles = replace(
         reduction,
@@ -106,7 +108,7 @@ def _transposed_short_rows(reduction: RegisterReduction) -> RegisterReduction | 
     )
     along, rows = choose_lanes(reduction.lanes, element_accesses(nest, access_list), 1)[0], _rows_of_tile(tiles)
     merge = operations_and_chain(nest.combiner.block.ops)[0]
-    longest = costs.max_transposed_row(merge, len(accumulator_types(nest)), turned, along, rows)
+    longest = costs.max_transposed_row(merge, len(accumulator_types(nest)), transposed, along, rows)
     if not longest:
         return None
     why = f"combining two lanes at the end of a row takes {merge:.0f} operations"
@@ -138,7 +140,8 @@ def _block_of(context: ScheduleContext, nest: kernel.GenericOp) -> int:
 def _two_stage(
     context: ScheduleContext, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, access_list: list[Access]
 ) -> None:
-    """A fold to a scalar in two stages: the order's blocks in parallel, then their values by the binary counter."""
+    """A reduction to a scalar in two stages: the order's blocks in parallel, then their values by the binary
+    counter."""
     extent, runs, panels = nest.extents.data[-1], segments_of(nest, lanes), match_transposed(context, nest)
     by_runs = runs is not None and panels is None
     size = BLOCK if by_runs and order_of(nest).kind == "free" else _block_of(context, nest)

@@ -97,11 +97,11 @@ class TransposedOperand:
 
 def tile_2d(context: ScheduleContext, i: Dim, j: Dim, sizes: tuple[Dim, Dim], body: Block, width: int) -> Operation:
     """Loops over rows and columns by tiles; as many rows side by side as a vector has lanes."""
-    (rows, columns), start, band, span = sizes, context.new_iv(), context.new_iv(), context.costs.l1_tile
+    (rows, columns), start, row_tile, span = sizes, context.new_iv(), context.new_iv(), context.costs.l1_tile
     made = loop.ForOp(str(j), start, minimum(columns, start + span), body, vector=width, unroll=1)
     for iterator, lower, upper, step, unroll in (
-        (i, band, minimum(rows, band + span), 1, width), (start, dim(0), columns, span, 1),
-        (band, dim(0), rows, span, 1),
+        (i, row_tile, minimum(rows, row_tile + span), 1, width), (start, dim(0), columns, span, 1),
+        (row_tile, dim(0), rows, span, 1),
     ):  # fmt: skip
         inner = Block()
         inner.add_ops([made, loop.YieldOp()])

@@ -59,7 +59,7 @@ class _Element:
         """What is the same for all vectors is read once."""
         return vectors if self.varies else 1
 
-    def is_kept(self, vectors: int) -> bool:
+    def stays_in_register(self, vectors: int) -> bool:
         """Whether a register holds it: an operation takes what it alone reads from memory."""
         return self.times * vectors > self.reads(vectors)
 
@@ -79,7 +79,7 @@ def choose_window_reuse(
     for rows in ROWS:
         elements = _elements([read for read in seen if read.row < rows])
         for vectors in range(1, min(widest, most // rows) + 1):
-            if _held(elements, vectors) + rows * vectors * accumulators < registers:
+            if _peak_registers(elements, vectors) + rows * vectors * accumulators < registers:
                 reads[WindowReuse(rows, vectors)] = sum(p.reads(vectors) for p in elements) / (rows * vectors)
 
     def cycles(overlap: WindowReuse) -> float:
@@ -107,11 +107,11 @@ def _reduced_iterator(nest: kernel.GenericOp) -> Sym:
     return Sym(f"d{nest.n_parallel}")
 
 
-def _held(elements: Sequence[_Element], vectors: int) -> int:
+def _peak_registers(elements: Sequence[_Element], vectors: int) -> int:
     """The most elements that registers hold at once."""
     changes: Counter[int] = Counter()
     for element in elements:
-        if element.is_kept(vectors):
+        if element.stays_in_register(vectors):
             changes[element.first] += element.reads(vectors)
             changes[element.last + 1] -= element.reads(vectors)
     return max(accumulate(changes[step] for step in sorted(changes)), default=0)

@@ -36,11 +36,11 @@ def schedule_attention(
     context: ScheduleContext, rows: kernel.RowGroupOp, block: Block, lanes: VectorConfig, write_nest: NestScheduler
 ) -> None:  # fmt: skip
     """Loops for rows that `is_attention`; `write_nest` schedules one nest within one row, serially."""
-    panels = _Panels(context, rows, lanes, write_nest)
+    panels = _RowTiles(context, rows, lanes, write_nest)
     context.if_positive(block, panels.excess, panels.together, panels.apart)
 
 
-class _Panels:
+class _RowTiles:
     def __init__(
         self, context: ScheduleContext, rows: kernel.RowGroupOp, lanes: VectorConfig, write_nest: NestScheduler
     ):

@@ -42,14 +42,14 @@ def schedule_rows(
     def apart(block: Block) -> None:
         schedule_fissioned(context, nests, shared, block, lanes, write_nest)
 
-    def in_bands(block: Block) -> None:
+    def in_tiles(block: Block) -> None:
         with context.workspace_when(1 - long):
             schedule_column_tiles(context, nests, shared, block, lanes)
 
     if is_column_major_access(nests, shared):
         if group_can_fission(rows):
             long = rows_exceed_l2(context, nests, shared)
-            context.if_positive(block, maximum(long, too_few_rows(context, nests, shared, block)), apart, in_bands)
+            context.if_positive(block, maximum(long, too_few_rows(context, nests, shared, block)), apart, in_tiles)
         else:
             schedule_column_tiles(context, nests, shared, block, lanes)
     elif is_column_major(nests, shared):
@@ -123,16 +123,16 @@ def _stage_transposed(
     write_nest: NestScheduler,
 ) -> None:
     """The nests for some rows from ``done``'s last place on, one row after another, behind copies of what crosses."""
-    last, band = Sym(f"d{len(done) - 1}"), context.costs.results_in_flight
+    last, tile = Sym(f"d{len(done) - 1}"), context.costs.results_in_flight
     start, extents = done[last], nests[0].extents.data
-    stop, row = minimum(extents[len(done) - 1], start + band), context.new_iv()
+    stop, row = minimum(extents[len(done) - 1], start + tile), context.new_iv()
     panels: dict[SSAValue, SSAValue] = {}
     for value, use in crossing.items():
         ((along, length),) = use.extents
         info = buffer_info(value)
         # Rows of a power of two of elements would all begin in the same places of the first cache.
         wide = length + int(context.costs.machine.cache_line) // info.dtype.bytes
-        copied = BufferInfo(info.dtype, (dim(band), wide), (wide, dim(1)))
+        copied = BufferInfo(info.dtype, (dim(tile), wide), (wide, dim(1)))
         panels[value] = panel = context.allocate(block, copied, "thread")
         i, j, body = context.new_iv(), context.new_iv(), Block()
         read = loop.LoadOp(value, [e.substitute({**done, last: start + i, along: j}) for e in use.exprs])

@@ -58,7 +58,7 @@ def scan_columns(
     side = most if serial else balanced_tile(context, block, columns, most, outer, costs.min_shared_columns)
     point = {**done, **point_of(groups, iterators)}
     results = start, minimum(columns, start + side), most
-    tile, outer = _Band(context, nest, point, groups[-1], iterators[-1], results, lanes), Block()
+    tile, outer = _ColumnTile(context, nest, point, groups[-1], iterators[-1], results, lanes), Block()
     if nest.order.data.kind == "prefix":
         tile.by_runs(outer)
     else:
@@ -68,7 +68,7 @@ def scan_columns(
 
 
 @dataclass(frozen=True)
-class _Band:
+class _ColumnTile:
     """Neighbouring results of a nest: `column`, from which `point` has places, is the iterator across them.
 
     It goes along `group`.  `results` has the first of them, the one behind the last, and how many there are at most.

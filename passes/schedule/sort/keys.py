@@ -80,16 +80,16 @@ def as_number(b: ScalarBuilder, key: Value) -> Value:
     if not key.dtype.is_float:
         return key
     n = key.dtype.bits
-    return _turned(b.bitcast(key, DTYPES[f"i{n}"]), n)
+    return _flip_negative(b.bitcast(key, DTYPES[f"i{n}"]), n)
 
 
 def from_ordered_key(b: ScalarBuilder, number: Value, dtype: DType) -> Value:
     """The key that `as_number` made a number of."""
-    return b.bitcast(_turned(number, dtype.bits), dtype) if dtype.is_float else number
+    return b.bitcast(_flip_negative(number, dtype.bits), dtype) if dtype.is_float else number
 
 
-def _turned(bits: Value, n: int) -> Value:
-    """All bits but that of the sign turned where it is set."""
+def _flip_negative(bits: Value, n: int) -> Value:
+    """All bits but that of the sign flipped where it is set."""
     return bits ^ (bits >> n - 1 & (1 << n - 1) - 1)
 
 
@@ -127,15 +127,15 @@ def _float_key(element: DType, unsigned: DType, signed: DType, invertible: bool)
         return b.bitcast(key, unsigned) ^ sign
 
     def make_invertible(b: ScalarBuilder, x: Value) -> Value:
-        """Negative numbers with all bits turned, others with that of the sign."""
+        """Negative numbers with all bits flipped, others with that of the sign."""
         bits = b.bitcast(x, unsigned)
-        turns = b.bitcast(b.bitcast(bits, signed) >> n - 1, unsigned) | sign
+        flipped = b.bitcast(b.bitcast(bits, signed) >> n - 1, unsigned) | sign
         largest = b.constant((1 << n) - 1, unsigned)
-        return b.select((bits & sign - 1) > infinity, largest, bits ^ turns)
+        return b.select((bits & sign - 1) > infinity, largest, bits ^ flipped)
 
     def back(b: ScalarBuilder, key: Value) -> Value:
-        turns = ~b.bitcast(b.bitcast(key, signed) >> n - 1, unsigned) | sign
-        return b.bitcast(key ^ turns, element)
+        flipped = ~b.bitcast(b.bitcast(key, signed) >> n - 1, unsigned) | sign
+        return b.bitcast(key ^ flipped, element)
 
     return Key(n, unsigned, make_invertible, back, sign - 1) if invertible else Key(n, unsigned, make)
 

@@ -34,7 +34,7 @@ __all__ = ["NetworkMergeSort", "merge_sort_time", "values_by_network"]
 
 I64 = DTYPES["i64"]
 #: Chunks of merges in flight at once, at most.
-BESIDE = 4
+CHUNKS_IN_FLIGHT = 4
 #: What an element takes in a level of merges, in operations of vectors; in a step of a network it takes one.
 MERGE = 24
 
@@ -92,7 +92,7 @@ class NetworkMergeSort(SortBase):
         #: Runs are of signed numbers.
         self.number = DTYPES[f"i{self.key.dtype.bits}"]
         #: Chunks of merges in flight at once.
-        self.beside = min(BESIDE, self.columns)
+        self.beside = min(CHUNKS_IN_FLIGHT, self.columns)
         self.network = SortingNetwork(context.costs, self.key.dtype, self.columns)
         self.block = block_elements(context.costs, self.key.dtype)
 

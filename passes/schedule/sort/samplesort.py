@@ -82,7 +82,7 @@ class _Memory:
 
 
 @dataclass(frozen=True)
-class _Room:
+class _Workspace:
     """A thread's grid, of `capacity` elements twice, a `half` for the keys of a part, cells for numbers and a flag."""
 
     buffer: SSAValue
@@ -118,7 +118,7 @@ class SampleSort:
         code = LoopBuilder(self.context, block, sort.op.params["has_fma"])
         n = maximum(sort.n, 1)
         batch = minimum(sort.rows, maximum(1, BATCH_ELEMENTS // n))
-        room, memory = self._room(code), self._memory(code, n, batch)
+        workspace, memory = self._workspace(code), self._memory(code, n, batch)
         batch = code.materialize_dim(batch)
         with code.for_(0, (sort.rows + (batch - 1)) // batch) as (inner, number):
             first = number * batch
@@ -126,14 +126,16 @@ class SampleSort:
             self._set_scale(inner, first, count, memory)
             # Grids are sorted in one place: samples of rows that have more than one bucket, then buckets.
             with inner.for_(1 - memory.many, 2) as (some, phase):
-                self._parts(some, phase, first, count, memory, room)
+                self._parts(some, phase, first, count, memory, workspace)
                 tasks = some.materialize_dim(1 + phase * (memory.buckets - 1))
                 size = some.materialize_dim((sort.n + (memory.buckets - 1)) // memory.buckets)
-                self._each(some, first, count, tasks, size, lambda c, task: self._grid(c, phase, task, memory, room))
+                self._each(
+                    some, first, count, tasks, size, lambda c, task: self._grid(c, phase, task, memory, workspace)
+                )
             if self.key.negative_zero is not None or memory.scaled is not None:
-                self._each(inner, first, count, dim(1), n, lambda c, task: self._finish(c, task, memory, room))
+                self._each(inner, first, count, dim(1), n, lambda c, task: self._finish(c, task, memory, workspace))
 
-    def _room(self, code: LoopBuilder) -> _Room:
+    def _workspace(self, code: LoopBuilder) -> _Workspace:
         sample = (self.sort.n // self.most + 1) * (2 * OVERSAMPLING * 2)
         least = self.width * self._step
         filled = maximum(least, minimum(self.bucket * SLACK, self.sort.n * 2))
@@ -143,7 +145,7 @@ class SampleSort:
         buffer = self.sort.allocate(code, self.key.dtype, capacity * 2, shared=False)
         half = self.sort.allocate(code, self.key.dtype, self._part_elements(maximum(self.sort.n, 1)), shared=False)
         cells, flag = (self.sort.allocate(code, dtype, 3, shared=False) for dtype in (I64, DTYPES["bool"]))
-        return _Room(buffer, capacity, half, cells, flag)
+        return _Workspace(buffer, capacity, half, cells, flag)
 
     def _each(
         self,
@@ -213,7 +215,7 @@ class SampleSort:
 
     # Samples
 
-    def _sample(self, code: LoopBuilder, row: Dim, memory: _Memory, room: _Room) -> None:
+    def _sample(self, code: LoopBuilder, row: Dim, memory: _Memory, workspace: _Workspace) -> None:
         """Elements of a row by which it is cut into buckets, to a grid."""
         sort, index, scale = self.sort, self.sort.indices(row), memory.scale(code)
         count = code.materialize_dim(memory.buckets * OVERSAMPLING)
@@ -223,19 +225,19 @@ class SampleSort:
             moved = _scattered(c, group) * c.b.index(stride - (SAMPLES_PER_LOAD - 1)) >> 24
             at = c.bind(c.b.index(group * stride) + moved)
             for k in range(SAMPLES_PER_LOAD):
-                c.store(sort.key_at(c, index, at + k, scale), room.buffer, [group * SAMPLES_PER_LOAD + k])
-        self._tell(code, room, count, dim(0))
+                c.store(sort.key_at(c, index, at + k, scale), workspace.buffer, [group * SAMPLES_PER_LOAD + k])
+        self._tell(code, workspace, count, dim(0))
 
-    def _tell(self, code: LoopBuilder, room: _Room, count: Dim, index: Dim) -> None:
+    def _tell(self, code: LoopBuilder, workspace: _Workspace, count: Dim, index: Dim) -> None:
         """How many elements a grid has, and where in the row the first one belongs."""
         for i, number in ((1, count), (2, index)):
-            code.store(code.b.index(number), room.cells, [dim(i)])
+            code.store(code.b.index(number), workspace.cells, [dim(i)])
 
-    def _put_sample(self, code: LoopBuilder, here: Dim, count: Dim, memory: _Memory, room: _Room) -> None:
+    def _put_sample(self, code: LoopBuilder, here: Dim, count: Dim, memory: _Memory, workspace: _Workspace) -> None:
         """Where buckets begin."""
         own = code.materialize_dim(here * memory.buckets)
         with code.for_(0, count // OVERSAMPLING) as (c, i):
-            c.store(c.load(room.buffer, [room.capacity + i * OVERSAMPLING]), memory.least, [own + i])
+            c.store(c.load(workspace.buffer, [workspace.capacity + i * OVERSAMPLING]), memory.least, [own + i])
         code.store(_least_value(code, self.key.dtype), memory.least, [own])
 
     def _ask(self, code: LoopBuilder, buffer: SSAValue, index: list[Dim], writes: bool = False) -> None:
@@ -244,19 +246,21 @@ class SampleSort:
 
     # Parts
 
-    def _parts(self, code: LoopBuilder, phase: Dim, first: Dim, count: Dim, memory: _Memory, room: _Room) -> None:
+    def _parts(
+        self, code: LoopBuilder, phase: Dim, first: Dim, count: Dim, memory: _Memory, workspace: _Workspace
+    ) -> None:
         """All parts of some rows, where their samples are sorted."""
 
         def write(c: LoopBuilder) -> None:
             parts = c.materialize_dim(memory.parts * phase)
-            self._each(c, first, count, parts, memory.part, lambda d, task: self._part(d, task, memory, room))
+            self._each(c, first, count, parts, memory.part, lambda d, task: self._part(d, task, memory, workspace))
 
         if memory.many.const is None:
             code.if_(code.b.index(memory.many).equals(1), write, lambda c: None)
         elif memory.many.const:
             write(code)
 
-    def _part(self, code: LoopBuilder, task: _Task, memory: _Memory, room: _Room) -> None:
+    def _part(self, code: LoopBuilder, task: _Task, memory: _Memory, workspace: _Workspace) -> None:
         """The buckets of one part: level by level, each begins somewhere between two that are found."""
         sort, here, part = self.sort, task.here, task.part
         index, scale = sort.indices(task.row), memory.scale(code)
@@ -279,25 +283,25 @@ class SampleSort:
             c.store(c.b.index(low) + count, memory.begins, [begins + middle])
 
         # Copies of the keys in turns, the last one in the memory of all; the other one the second cache keeps.
-        copies = ((memory.keys, base), (room.half, 0 - start))
+        copies = ((memory.keys, base), (workspace.half, 0 - start))
 
         def between(c: LoopBuilder, number: Dim, node: Dim, source: int) -> None:
             buffer, index = copies[source]
             level(c, number, node, lambda d, i: d.load(buffer, [index + i]), *copies[1 - source])
 
-        def in_turns(c: LoopBuilder, number: Dim, write: Callable[[LoopBuilder, int], None]) -> None:
+        def alternately(c: LoopBuilder, number: Dim, write: Callable[[LoopBuilder, int], None]) -> None:
             """By the copy that a level writes to."""
-            turn = c.b.index((memory.depth - 1 - number) % 2)
-            c.if_(turn.equals(0), lambda d: write(d, 0), lambda d: write(d, 1))
+            parity = c.b.index((memory.depth - 1 - number) % 2)
+            c.if_(parity.equals(0), lambda d: write(d, 0), lambda d: write(d, 1))
 
         def made(c: LoopBuilder, i: Dim) -> Value:
             """Keys are made on the way."""
             self._ask(c, sort.x, index(i + self.ahead))
             return sort.key_at(c, index, i, scale)
 
-        in_turns(code, dim(0), lambda c, to: level(c, dim(0), dim(0), made, *copies[to]))
+        alternately(code, dim(0), lambda c, to: level(c, dim(0), dim(0), made, *copies[to]))
         with code.for_(1, memory.depth) as (outer, number), outer.for_(0, power_of_two(outer, number)) as (c, node):
-            in_turns(c, number, lambda d, to: between(d, number, node, 1 - to))
+            alternately(c, number, lambda d, to: between(d, number, node, 1 - to))
 
     def _parted(
         self, code: LoopBuilder, key: Callable[[LoopBuilder, Dim], Value], range_: tuple[Dim, Dim],
@@ -314,36 +318,40 @@ class SampleSort:
 
     # Buckets
 
-    def _grid(self, code: LoopBuilder, phase: Dim, task: _Task, memory: _Memory, room: _Room) -> None:
+    def _grid(self, code: LoopBuilder, phase: Dim, task: _Task, memory: _Memory, workspace: _Workspace) -> None:
         """A sample, a whole row or a bucket of one, sorted."""
         samples = code.b.index(phase).equals(0)
 
         def bucket(c: LoopBuilder) -> None:
             if memory.many.const is None:
                 many = c.b.index(memory.many).equals(1)
-                c.if_(many, lambda d: self._bucket(d, task, memory, room), lambda d: self._row(d, task, memory, room))
+                c.if_(
+                    many,
+                    lambda d: self._bucket(d, task, memory, workspace),
+                    lambda d: self._row(d, task, memory, workspace),
+                )
             else:
-                (self._bucket if memory.many.const else self._row)(c, task, memory, room)
+                (self._bucket if memory.many.const else self._row)(c, task, memory, workspace)
 
         def gather(c: LoopBuilder) -> None:
-            c.if_(samples, lambda d: self._sample(d, task.row, memory, room), bucket)
+            c.if_(samples, lambda d: self._sample(d, task.row, memory, workspace), bucket)
 
         (gather if memory.many.const != 0 else bucket)(code)
-        count, index = (code.bind(code.load(room.cells, [dim(i)])) for i in (1, 2))
-        code.if_(code.b.index(count) > 0, lambda c: self._sort_grid(c, count, room), lambda c: None)
+        count, index = (code.bind(code.load(workspace.cells, [dim(i)])) for i in (1, 2))
+        code.if_(code.b.index(count) > 0, lambda c: self._sort_grid(c, count, workspace), lambda c: None)
 
         def put(c: LoopBuilder) -> None:
             scale = memory.scale(c)
             if memory.scaled is not None and scale is not None:
                 number = task.here * memory.buckets + task.part
-                memory.scaled.count(c, number, room.buffer, room.capacity, count, scale)
+                memory.scaled.count(c, number, workspace.buffer, workspace.capacity, count, scale)
             with c.for_(0, count, self.width) as (d, i):
                 indices = self.sort.indices(task.row)
                 self._ask(d, self.sort.op.outs[0], indices(index + i + self.ahead), writes=True)
-                self.sort.put(d, d.load(room.buffer, [room.capacity + i]), indices, index + i, scale)
+                self.sort.put(d, d.load(workspace.buffer, [workspace.capacity + i]), indices, index + i, scale)
 
         def leave(c: LoopBuilder) -> None:
-            c.if_(samples, lambda d: self._put_sample(d, task.here, count, memory, room), put)
+            c.if_(samples, lambda d: self._put_sample(d, task.here, count, memory, workspace), put)
 
         (leave if memory.many.const != 0 else put)(code)
 
@@ -352,25 +360,25 @@ class SampleSort:
         """What divides the number of a grid's rows."""
         return max(self.sort.network.rows_step, ROWS)
 
-    def _sort_grid(self, code: LoopBuilder, count: Dim, room: _Room) -> None:
+    def _sort_grid(self, code: LoopBuilder, count: Dim, workspace: _Workspace) -> None:
         """The first elements of a grid, in order behind it."""
         network, width, step = self.sort.network, self.width, self._step
         rows = code.materialize_dim(maximum(1, (count + (width * step - 1)) // (width * step)) * step)
-        bits = exponent(code, room.cells, rows)
-        grid = Grid(room.buffer, rows, bits)
+        bits = exponent(code, workspace.cells, rows)
+        grid = Grid(workspace.buffer, rows, bits)
         network.fill(code, grid, count)
         network.sort(code, grid)
-        CrossLaneMerge(network, grid, code).sort(code, room.capacity)
+        CrossLaneMerge(network, grid, code).sort(code, workspace.capacity)
 
-    def _row(self, code: LoopBuilder, task: _Task, memory: _Memory, room: _Room) -> None:
+    def _row(self, code: LoopBuilder, task: _Task, memory: _Memory, workspace: _Workspace) -> None:
         """A whole row to the grid."""
         index, n, scale = self.sort.indices(task.row), self.sort.n, memory.scale(code)
         self._begins(code, task, dim(0), memory, True)
         with code.for_(0, n, self.width) as (c, i):
-            c.store(self.sort.key_at(c, index, i, scale), room.buffer, [i])
-        self._tell(code, room, n, dim(0))
+            c.store(self.sort.key_at(c, index, i, scale), workspace.buffer, [i])
+        self._tell(code, workspace, n, dim(0))
 
-    def _bucket(self, code: LoopBuilder, task: _Task, memory: _Memory, room: _Room) -> None:
+    def _bucket(self, code: LoopBuilder, task: _Task, memory: _Memory, workspace: _Workspace) -> None:
         """What all parts have of a bucket, to the grid."""
         here, bucket = task.here, task.part
         base = code.materialize_dim(here * self.sort.n)
@@ -395,15 +403,15 @@ class SampleSort:
                 start = inner.bind(to)
                 with inner.for_(0, behind - first, self.width) as (d, i):
                     self._ask(d, memory.keys, [base + first + i + self.ahead])
-                    d.store(d.load(memory.keys, [base + first + i]), room.buffer, [start + i])
+                    d.store(d.load(memory.keys, [base + first + i]), workspace.buffer, [start + i])
                 return to + inner.b.index(behind - first)
 
             c.carried_loop(0, memory.parts, c.b.constant(0, I64), copy)
-            self._tell(c, room, total, offset)
+            self._tell(c, workspace, total, offset)
 
         def without_equal(c: LoopBuilder) -> None:
             self._begins(c, task, offset, memory, False)
-            self._without_equal(c, task, (base, offset, total), chunk, memory, room)
+            self._without_equal(c, task, (base, offset, total), chunk, memory, workspace)
 
         code.if_(code.b.index(total) <= self.bucket * SLACK, gather, without_equal)
 
@@ -413,7 +421,7 @@ class SampleSort:
 
     def _without_equal(
         self, code: LoopBuilder, task: _Task, where: tuple[Dim, Dim, Dim],
-        chunk: Callable[[LoopBuilder, Dim], tuple[Dim, Dim]], memory: _Memory, room: _Room,
+        chunk: Callable[[LoopBuilder, Dim], tuple[Dim, Dim]], memory: _Memory, workspace: _Workspace,
     ) -> None:  # fmt: skip
         """Of a bucket that is too large, all that equal the least key to their places, and others to the grid.
 
@@ -441,24 +449,24 @@ class SampleSort:
 
         def copy(c: LoopBuilder) -> None:
             with c.for_(0, rest, self.width) as (d, i):
-                d.store(d.load(memory.keys, [start + i]), room.buffer, [i])
-            self._tell(c, room, rest, index)
+                d.store(d.load(memory.keys, [start + i]), workspace.buffer, [i])
+            self._tell(c, workspace, rest, index)
 
         def as_heap(c: LoopBuilder) -> None:
-            heapsort(c, memory.keys, lambda i: [start + i], rest, room.cells)
+            heapsort(c, memory.keys, lambda i: [start + i], rest, workspace.cells)
             with c.for_(0, rest, self.width) as (d, i):
                 sort.put(d, d.load(memory.keys, [start + i]), sort.indices(task.row), index + i, scale)
-            self._tell(c, room, dim(0), index)
+            self._tell(c, workspace, dim(0), index)
 
         code.if_(code.b.index(rest) <= most, copy, as_heap)
 
-    def _finish(self, code: LoopBuilder, task: _Task, memory: _Memory, room: _Room) -> None:
+    def _finish(self, code: LoopBuilder, task: _Task, memory: _Memory, workspace: _Workspace) -> None:
         """Zeros of both signs, or what keys lost."""
         if memory.scaled is not None:
             index, buckets = self.sort.indices(task.row), memory.buckets
-            memory.scaled.finish(code, index, code.materialize_dim(task.here * buckets), buckets, room.cells)
+            memory.scaled.finish(code, index, code.materialize_dim(task.here * buckets), buckets, workspace.cells)
             return
-        self.rest.finish(code, task.row, room.cells, room.flag)
+        self.rest.finish(code, task.row, workspace.cells, workspace.flag)
 
 
 def _scattered(code: LoopBuilder, i: Dim) -> Value:

@@ -158,7 +158,7 @@ class _Sweep:
         first, end = split_range(context, body, rows, chunk, chunks)
         count = materialize_dim(context, body, end - first)
         for lower, upper in ((dim(0), dim(self.reach)), (count - self.reach, count)):
-            body.add_op(self._keep(held, chunk, first, lower, upper))
+            body.add_op(self._copy_back(held, chunk, first, lower, upper))
         block.add_op(_loop(chunk, dim(0), chunks, body))
         context.nontemporal = nontemporal
 
@@ -174,10 +174,10 @@ class _Sweep:
         row, body, reach = self.context.new_iv(), Block(), self.reach
         made = _replaced(self.update.compute, "outs", held, (chunk, self._slot(body, row)))
         self._row(made, body, first + row)
-        body.add_op(self._keep(held, chunk, first, maximum(reach, row - reach), row + (1 - reach)))
+        body.add_op(self._copy_back(held, chunk, first, maximum(reach, row - reach), row + (1 - reach)))
         block.add_op(_loop(row, dim(0), end - first, body))
 
-    def _keep(self, held: SSAValue, chunk: Dim, first: Dim, lower: Dim, upper: Dim) -> loop.ForOp:
+    def _copy_back(self, held: SSAValue, chunk: Dim, first: Dim, lower: Dim, upper: Dim) -> loop.ForOp:
         """The rows `lower` to `upper` of a chunk to their places."""
         row, body = self.context.new_iv(), Block()
         kept = _replaced(self.update.copy_back, "ins", held, (chunk, self._slot(body, row)))
