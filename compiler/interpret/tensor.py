@@ -100,7 +100,7 @@ def _run_op(
             for i in range(lower, upper, step) if op.only is None else [int(operands[op.only])]:
                 inner = {**values, **dict(zip(op.block.args, operands))}
                 operands = _run_block(op.block, inner, {**env, op.symbol: i})
-                if op.until is not None and operands[op.until]:
+                if op.ends_at is not None and operands[op.ends_at]:
                     break
             return operands
         case WhileOp():

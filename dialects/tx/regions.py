@@ -124,8 +124,8 @@ class RegionOp(TxOp):
 class ForOp(RegionOp):
     """``tx.for {iv, lower, upper, step}``: iterations in order; block arguments are the carried values.
 
-    With ``until`` it ends after an iteration whose carried value of that number, a rank-0 bool, is true.  With ``only``
-    it runs the one iteration whose number is the operand of that number, a rank-0 i64.
+    With ``break`` (attribute `until`) it ends after an iteration whose carried value of that number, a rank-0 bool, is
+    true.  With ``only`` it runs the one iteration whose number is the operand of that number, a rank-0 i64.
     """
 
     name = "tx.for"
@@ -145,7 +145,7 @@ class ForOp(RegionOp):
         return from_attr(a["lower"]), from_attr(a["upper"]), from_attr(a["step"])
 
     @property
-    def until(self) -> int | None:
+    def ends_at(self) -> int | None:
         """The number of the carried value that ends the loop."""
         found = self.attributes.get("until")
         return None if found is None else from_attr(found)
@@ -161,9 +161,9 @@ class ForOp(RegionOp):
         return self._block(0)
 
     def print(self, printer: Printer) -> None:
-        """``tx.for i = 0 to n step 2 until 1 only 0 carry (%v = %x) { … }``"""
+        """``tx.for i = 0 to n step 2 break 1 only 0 carry (%v = %x) { … }``"""
         print_range(printer, self)
-        for name, number in (("until", self.until), ("only", self.only)):
+        for name, number in (("break", self.ends_at), ("only", self.only)):
             if number is not None:
                 printer.print_string(f" {name} {number}")
         if self.ins:
@@ -175,9 +175,9 @@ class ForOp(RegionOp):
     @classmethod
     def parse(cls, parser: Parser) -> ForOp:
         attributes = read_range(parser)
-        for name in ("until", "only"):
+        for name, attribute in (("break", "until"), ("only", "only")):
             if (number := number_after(parser, name)) is not None:
-                attributes[name] = integer_attr(number)
+                attributes[attribute] = integer_attr(number)
         arguments, ins = arguments_with_values(parser) if word(parser, "carry") else ([], [])
         attributes |= read_rest(parser, header=True)
         body = read_region(parser, arguments, _empty_yield)
@@ -197,8 +197,8 @@ class ForOp(RegionOp):
         types = [v.type for v in self.operands]
         if [r.type for r in self.results] != types:
             raise VerifyException(f"initial values and results of {self.name} must have the same types")
-        if self.until is not None and (self.until >= len(types) or types[self.until] != _BOOL_SCALAR):
-            raise VerifyException(f"'until' of {self.name} is the number of a carried rank-0 bool")
+        if self.ends_at is not None and (self.ends_at >= len(types) or types[self.ends_at] != _BOOL_SCALAR):
+            raise VerifyException(f"'break' of {self.name} is the number of a carried rank-0 bool")
         if self.only is not None and (self.only >= len(types) or types[self.only] != _INT_SCALAR):
             raise VerifyException(f"'only' of {self.name} is the number of a carried rank-0 i64")
         self._verify_args(0, types, "the body")

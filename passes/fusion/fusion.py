@@ -160,7 +160,9 @@ class _Scope:
     def _visit_for(self, op: tx.ForOp) -> None:
         inits = [self.tensor(v) for v in op.operands]
         lower, upper, step = op.range
-        self._emit(op, kernel.ForOp(op.symbol.name, lower, upper, step, inits, self.inner(op.block), op.until, op.only))
+        self._emit(
+            op, kernel.ForOp(op.symbol.name, lower, upper, step, inits, self.inner(op.block), op.ends_at, op.only)
+        )
 
     def _visit_while(self, op: tx.WhileOp) -> None:
         inits = [self.tensor(v) for v in op.operands]
