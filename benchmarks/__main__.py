@@ -1,7 +1,8 @@
 """Measure txc beside its peers: ``python -m benchmarks [--family NAME …] [--threads 1,2] [--quick] …``.
 
-For each number of threads a fresh process is started.  In it every contestant's result is compared with NumPy's; then
-the contestants of a workload take turns.  Tables go to stdout; ``--markdown``, ``--json`` and ``--plot`` write files.
+For each number of threads a fresh process is started.  In it every implementation's result is compared with NumPy's;
+then the implementations of a workload take turns.  Tables go to stdout; ``--markdown``, ``--json`` and ``--plot`` write
+files.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from .ablation import ablation
-from .contestants import CONTESTANTS
-from .families import FAMILIES
 from .latency import LATENCIES
+from .peers import IMPLEMENTATIONS
 from .report import markdown
 from .roofline import roofline
 from .worker import Request, ask
+from .workloads import FAMILIES
 
 
 def _words(text: str) -> list[str]:
@@ -40,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--dtypes", type=_words, default=[], help="f4,f8,i4")
     add("--layouts", type=_words, default=[], help="row,col")
     add("--sizes", type=_words, default=[], help="numbers of sizes in the family's list; the drawn one is the last")
-    add("--only", type=_words, default=[], metavar="NAME,…", help=f"contestants: {', '.join(CONTESTANTS)}")
+    add("--only", type=_words, default=[], metavar="NAME,…", help=f"implementations: {', '.join(IMPLEMENTATIONS)}")
     add("--passes", default="", metavar="PASSES", help="options of txc's passes, such as tx-fuse-rows{enabled=false}")
     add("--ablate", action="store_true", help="txc only, with all of the optimiser and without each part of it")
     add("--seconds", type=float, default=1.5, help="of samples for each workload (default 1.5, five rounds at least)")
@@ -58,7 +59,7 @@ def main() -> None:
         return print("\n".join([*FAMILIES, *LATENCIES]))
     names = [name for text in args.family for name in _words(text)] or [*FAMILIES, *LATENCIES]
     for kind, given, known in (
-        ("family", names, [*FAMILIES, *LATENCIES]), ("contestant", args.only, list(CONTESTANTS)),
+        ("family", names, [*FAMILIES, *LATENCIES]), ("implementation", args.only, list(IMPLEMENTATIONS)),
     ):  # fmt: skip
         for name in given:
             if name not in known:

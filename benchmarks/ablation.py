@@ -50,7 +50,7 @@ def ablation(request: Request, ask: Callable[[Request], Mapping[str, Any]]) -> s
     Every switch is measured in a process of its own, and so is the whole, before and after: the last column is what
     the machine itself did in between.
     """
-    request = replace(request, families=list(request.families) or list(FAMILIES), latencies=[], contestants=["txc"])
+    request = replace(request, families=list(request.families) or list(FAMILIES), latencies=[], implementations=["txc"])
     whole = _seconds(ask(request))
     columns = {
         name: _seconds(ask(replace(request, passes=switch.passes, environment=dict(switch.environment))))

@@ -110,7 +110,7 @@ FAMILIES = [
 
 @dataclass(frozen=True)
 class Row:
-    """What came out for a family: seconds a call of each contestant; `share` of what the goal is a part of.
+    """What came out for a family: seconds a call of each implementation; `share` of what the goal is a part of.
 
     `problem` says what went wrong; then there is no time of txc.
     """
@@ -165,7 +165,7 @@ def _dtype(name: str) -> np.dtype[Any]:
 
 
 def _txc(device: str, **options: Any) -> Peer:
-    """txc as a contestant among the others."""
+    """txc as an implementation among the others."""
     return Peer(
         lambda array: txc.to_device(array, device),
         lambda result: result.numpy(),

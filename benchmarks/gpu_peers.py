@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .contestants.absent import Absent
+from .peers.absent import Absent
 
 __all__ = ["PEERS", "Peer"]
 
@@ -44,7 +44,7 @@ def _torch(compiled: bool) -> Peer:
     torch = _module("torch")
     if not torch.cuda.is_available():
         raise Absent("PyTorch finds no GPU")
-    from .contestants.with_torch import in_torch
+    from .peers.with_torch import in_torch
 
     def put(array: np.ndarray) -> Any:
         if array.dtype.name == "bfloat16":
@@ -73,7 +73,7 @@ def _jax() -> Peer:
         """Until what was queued before it is done: results of calls are not kept to be waited for."""
         (small + 1).block_until_ready()
 
-    from .contestants.with_jax import over_jax
+    from .peers.with_jax import over_jax
 
     return Peer(jax.device_put, np.asarray, lambda given: jax.jit(over_jax(given)), wait)
 

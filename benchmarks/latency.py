@@ -18,12 +18,12 @@ import numpy as np
 import txc
 
 from . import programs
-from .measure import Contestant
+from .measure import Implementation
 
 __all__ = ["LATENCIES"]
 
 #: Contestants, and why others are absent.
-Made = tuple[dict[str, Contestant], dict[str, str]]
+Made = tuple[dict[str, Implementation], dict[str, str]]
 #: Builders by name, which take whether the check is only that they run.
 LATENCIES: dict[str, Callable[[bool], Made]] = {}
 
@@ -45,10 +45,10 @@ def optional(name: str) -> Any:
 
 def _call(function: Callable[..., Any], arguments: Sequence[Any], keywords: dict[str, Any], quick: bool) -> Made:
     """Arrays of 4 elements: the time is the call's own.  JAX and PyTorch have arrays of their own already."""
-    made: dict[str, Contestant] = {}
+    made: dict[str, Implementation] = {}
 
     def take(name: str, call: Callable[..., Any], given: Sequence[Any] = arguments) -> None:
-        made[name] = Contestant(lambda: call(*given, **keywords))
+        made[name] = Implementation(lambda: call(*given, **keywords))
 
     def as_arrays_of(convert: Callable[[Any], Any]) -> list[Any]:
         return [convert(x) if isinstance(x, np.ndarray) else x for x in arguments]
@@ -57,12 +57,12 @@ def _call(function: Callable[..., Any], arguments: Sequence[Any], keywords: dict
     take("numpy", function)
     absent = {name: "not installed" for name in ("numba", "jax", "torch") if optional(name) is None}
     if "numba" not in absent:
-        from .contestants import numba_loops
+        from .peers import numba_loops
 
         take("numba", getattr(numba_loops, function.__name__))
     if "jax" not in absent:
         jax = importlib.import_module("jax")
-        from .contestants.with_jax import over_jax
+        from .peers.with_jax import over_jax
 
         take("jax", jax.jit(over_jax(function)), as_arrays_of(jax.numpy.asarray))
     if "torch" not in absent and not quick:  # compiling takes seconds
@@ -87,11 +87,11 @@ for _name, (_function, _arguments, _keywords) in _CALLS.items():
 def _evaluation(program: Callable[..., Any], elements: Sequence[int], quick: bool) -> Made:
     """Operations one by one, until a NumPy array has the result: txc's tensors are lazy, the others' eager."""
     arrays = [_numbers(*elements), _numbers(*elements) + 1]
-    made: dict[str, Contestant] = {}
+    made: dict[str, Implementation] = {}
 
     def take(name: str, convert: Callable[[Any], Any], back: Callable[[Any], Any]) -> None:
         given = [convert(a) for a in arrays]
-        made[name] = Contestant(lambda: back(program(*given)))
+        made[name] = Implementation(lambda: back(program(*given)))
 
     take("txc", txc.asarray, np.asarray)
     take("txc.tensure", lambda a: txc.tensure.array(a, "f32"), np.asarray)
@@ -130,7 +130,7 @@ def first_call(peer: str, name: str) -> Callable[[], Any]:
     if peer == "txc":
         importlib.import_module("txc.compiler.pipeline")
         return lambda: txc.jit(function)(*args)
-    from .contestants.with_jax import over_jax
+    from .peers.with_jax import over_jax
 
     jax, traced = importlib.import_module("jax"), over_jax(function)
     return lambda: jax.jit(traced)(*args).block_until_ready()
@@ -159,13 +159,13 @@ def _as_installed() -> dict[str, str]:
 def _compile(name: str, cold: bool) -> Made:
     """The first compilation of fresh processes (`cold`), or later ones of this process."""
     peers = ["txc"] + (["jax"] if optional("jax") else [])
-    made: dict[str, Contestant] = {}
+    made: dict[str, Implementation] = {}
     for peer in peers:
         if cold:
             call = functools.partial(in_process, "-m", "benchmarks.latency", peer, name)
-            made[peer] = Contestant(call, own_clock=True)
+            made[peer] = Implementation(call, own_clock=True)
         else:
-            made[peer] = Contestant(first_call(peer, name), before=forget(peer))
+            made[peer] = Implementation(first_call(peer, name), before=forget(peer))
     return made, {} if "jax" in peers else {"jax": "not installed"}
 
 
@@ -178,7 +178,7 @@ def _import(quick: bool) -> Made:
     """Import time in fresh interpreters; txc imports NumPy, and no xDSL: checked."""
     programs_ = {"txc": "import txc; txc.jit; txc.Tensor", "numpy": "import numpy"}
     return {
-        name: Contestant(functools.partial(in_process, "-c", IMPORT.format(p)), own_clock=True)
+        name: Implementation(functools.partial(in_process, "-c", IMPORT.format(p)), own_clock=True)
         for name, p in programs_.items()
     }, {}
 
@@ -209,7 +209,7 @@ def _second_process(quick: bool) -> Made:
         return time.perf_counter() - start
 
     run("txc")  # keeps the code
-    return {name: Contestant(functools.partial(run, name), own_clock=True) for name in scripts}, {}
+    return {name: Implementation(functools.partial(run, name), own_clock=True) for name in scripts}, {}
 
 
 SOFTMAX_SCRIPT = """

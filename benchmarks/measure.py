@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .quiet import wait_for_quiet
+from .machine_idle import wait_until_idle
 
-__all__ = ["Contestant", "Effort", "Timed", "check", "measure"]
+__all__ = ["Effort", "Implementation", "Timed", "check", "measure"]
 
 #: A sample takes at least so long: calls in a row share one reading of the clock.
 SAMPLE_SECONDS = 0.002
@@ -22,7 +22,7 @@ TRIAL_ROUNDS, FAR_BEHIND = 2, 3.0
 
 
 @dataclass
-class Contestant:
+class Implementation:
     """One way to do the work.  `before` runs untimed before each sample.
 
     Where `own_clock`, `call` returns the seconds it measured itself (in another process, say).
@@ -50,7 +50,7 @@ class Effort:
 
 @dataclass
 class Timed:
-    """Seconds a call of each contestant, a list entry a round, and how many rounds nothing disturbed.
+    """Seconds a call of each implementation, a list entry a round, and how many rounds nothing disturbed.
 
     Those that left have fewer entries.
     """
@@ -68,7 +68,7 @@ class Timed:
 
 
 def check(results: Mapping[str, Any], expected: Any, tolerance: float) -> None:
-    """Compare each contestant's result with what is expected; AssertionError names the one that is wrong."""
+    """Compare each implementation's result with what is expected; AssertionError names the one that is wrong."""
     right = expected if isinstance(expected, tuple) else (expected,)
     for name, result in results.items():
         got = result if isinstance(result, (tuple, list)) else (result,)
@@ -79,37 +79,37 @@ def check(results: Mapping[str, Any], expected: Any, tolerance: float) -> None:
             np.testing.assert_allclose(np.asarray(a), b, tolerance, atol, err_msg=name)
 
 
-def _calls(contestant: Contestant) -> int:
+def _calls(implementation: Implementation) -> int:
     """How many calls a sample has."""
-    if contestant.own_clock or contestant.before is not None:
+    if implementation.own_clock or implementation.before is not None:
         return 1
-    contestant.call()
+    implementation.call()
     start = time.perf_counter()
-    contestant.call()
+    implementation.call()
     return max(1, math.ceil(SAMPLE_SECONDS / max(1e-7, time.perf_counter() - start)))
 
 
-def _warm(contestant: Contestant, seconds: float) -> None:
+def _warm(implementation: Implementation, seconds: float) -> None:
     """Call it for so long, where calls in a row are what is measured."""
     end = time.perf_counter() + seconds
-    while contestant.before is None and not contestant.own_clock and time.perf_counter() < end:
-        contestant.call()
+    while implementation.before is None and not implementation.own_clock and time.perf_counter() < end:
+        implementation.call()
 
 
-def _sample(contestant: Contestant, calls: int, patience: float) -> tuple[float, bool]:
+def _sample(implementation: Implementation, calls: int, patience: float) -> tuple[float, bool]:
     """Seconds a call, and whether nothing else ran when it began.  One untimed call wakes threads and fills caches."""
-    call = contestant.call
-    quiet = wait_for_quiet(patience)
-    if contestant.before is not None:
-        contestant.before()
-    elif not contestant.own_clock:
+    call = implementation.call
+    idle = wait_until_idle(patience)
+    if implementation.before is not None:
+        implementation.before()
+    elif not implementation.own_clock:
         call()
-    if contestant.own_clock:
-        return call(), quiet
+    if implementation.own_clock:
+        return call(), idle
     start = time.perf_counter()
     for _ in range(calls):
         call()
-    return (time.perf_counter() - start) / calls, quiet
+    return (time.perf_counter() - start) / calls, idle
 
 
 def _in_the_race(rounds: Sequence[Mapping[str, float]], subject: str) -> list[str]:
@@ -119,31 +119,31 @@ def _in_the_race(rounds: Sequence[Mapping[str, float]], subject: str) -> list[st
     return [name for name, seconds in fastest.items() if name == subject or seconds <= limit]
 
 
-def measure(contestants: Mapping[str, Contestant], effort: Effort, subject: str = "txc") -> Timed:
-    """Samples of each contestant, in turns, every second round the other way around, so that nobody always comes behind
+def measure(implementations: Mapping[str, Implementation], effort: Effort, subject: str = "txc") -> Timed:
+    """Samples of each implementation, in turns, every second round the other way around, so that none always follows
     the same other one.  Medians are of the quiet rounds only, where there are `fewest` of them.
 
     Peers of the `subject` that turn out to be far behind the fastest leave after two rounds, whose samples they keep.
     """
-    if subject in contestants:
-        _warm(contestants[subject], effort.warm)
-    calls = {name: _calls(c) for name, c in contestants.items()}
-    racing = list(contestants)
+    if subject in implementations:
+        _warm(implementations[subject], effort.warm)
+    calls = {name: _calls(c) for name, c in implementations.items()}
+    racing = list(implementations)
     trials: list[dict[str, float]] = []
     rounds: list[dict[str, float]] = []
-    quiet: list[dict[str, float]] = []
+    idle: list[dict[str, float]] = []
     start = time.perf_counter()
     while len(rounds) < effort.most and (
         len(rounds) < effort.fewest or time.perf_counter() - start < effort.seconds
     ):  # fmt: skip
         turns = racing[::-1] if len(rounds) % 2 else racing
-        samples = {name: _sample(contestants[name], calls[name], effort.patience) for name in turns}
+        samples = {name: _sample(implementations[name], calls[name], effort.patience) for name in turns}
         rounds.append({name: samples[name][0] for name in racing})
         if all(alone for _, alone in samples.values()):
-            quiet.append(rounds[-1])
+            idle.append(rounds[-1])
         if len(rounds) == TRIAL_ROUNDS:
             trials, racing = list(rounds), _in_the_race(rounds, subject)
             start = time.perf_counter()
-    used = quiet if len(quiet) >= effort.fewest else rounds
-    left = {name: [r[name] for r in trials] for name in contestants if name not in racing}
-    return Timed({name: left.get(name) or [r[name] for r in used] for name in contestants}, len(quiet))
+    used = idle if len(idle) >= effort.fewest else rounds
+    left = {name: [r[name] for r in trials] for name in implementations if name not in racing}
+    return Timed({name: left.get(name) or [r[name] for r in used] for name in implementations}, len(idle))

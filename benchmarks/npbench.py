@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .programs_of_users import Measured, compile_sources, in_a_process, measure_program, report
+from .user_programs import Measured, compile_sources, in_a_process, measure_program, report
 
 
 def _measure(checkout: str, name: str, preset: str) -> Measured:

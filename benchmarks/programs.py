@@ -1,6 +1,6 @@
 """The programs that are measured, as plain NumPy: txc gets them unmodified, JAX the same code over ``jax.numpy``.
 
-Where a peer has no word for something, its own form stands in its module of `contestants`, under the same name.
+Where a peer has no word for something, its own form stands in its module of `peers`, under the same name.
 """
 
 from __future__ import annotations

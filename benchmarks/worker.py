@@ -19,7 +19,7 @@ VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUME
 
 @dataclass(frozen=True)
 class Request:
-    """What to measure.  Empty lists of dtypes, layouts, sizes and contestants mean all."""
+    """What to measure.  Empty lists of dtypes, layouts, sizes and implementations mean all."""
 
     threads: int
     families: Sequence[str]
@@ -29,7 +29,7 @@ class Request:
     dtypes: Sequence[str] = ()
     layouts: Sequence[str] = ()
     sizes: Sequence[int] = ()
-    contestants: Sequence[str] = ()
+    implementations: Sequence[str] = ()
     passes: str = ""
     fewest: int = 5
     most: int = 15
@@ -57,13 +57,13 @@ def work(request: Request) -> dict[str, Any]:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-request.threads :])
     from .ceilings import measure_ceilings
-    from .families import workloads
     from .latency import LATENCIES
+    from .machine_idle import wait_until_idle
     from .measure import Effort, measure
-    from .quiet import wait_for_quiet
+    from .workloads import workloads
 
     effort = Effort(request.fewest, request.most, request.seconds, request.patience, request.warm)
-    wait_for_quiet(10 * request.patience)
+    wait_until_idle(10 * request.patience)
     ceilings = measure_ceilings(request.threads, request.quick) if request.families else None
     records = []
     for workload in workloads(
@@ -72,41 +72,41 @@ def work(request: Request) -> dict[str, Any]:
     ):  # fmt: skip
         name = f"{workload.family.name} {workload.name}"
         print(f"{name}, {request.threads} thread(s) …", file=sys.stderr, flush=True)
-        contestants, absent = _contestants(workload, request.contestants)
-        timed = measure(contestants, effort)
+        implementations, absent = _implementations(workload, request.implementations)
+        timed = measure(implementations, effort)
         done = _operations(workload)
         records.append(
             _record(workload.family.name, workload.name, timed, absent, workload.bytes, done, workload.dtype)
         )
     for name in request.latencies:
         print(f"{name}, {request.threads} thread(s) …", file=sys.stderr, flush=True)
-        contestants, absent = LATENCIES[name](request.quick)
-        records.append(_record(name, "", measure(contestants, effort), absent))
+        implementations, absent = LATENCIES[name](request.quick)
+        records.append(_record(name, "", measure(implementations, effort), absent))
     return {"threads": request.threads, "ceilings": ceilings and asdict(ceilings), "records": records}
 
 
-def _contestants(workload: Any, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Ready contestants, each of whose results is right, and why others are absent."""
-    from .contestants import CONTESTANTS, Absent, contestant
-    from .measure import Contestant, check
+def _implementations(workload: Any, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Ready implementations, each of whose results is right, and why others are absent."""
+    from .measure import Implementation, check
+    from .peers import IMPLEMENTATIONS, Absent, implementation
 
     made, absent = {}, {}
     family = workload.family
     expected = family.seen(family.program(*workload.arguments))
     tolerance = family.tolerance or {"f4": 1e-4, "f8": 1e-10, "c8": 1e-4, "c16": 1e-10}.get(workload.dtype, 0.0)
-    for name in CONTESTANTS:
+    for name in IMPLEMENTATIONS:
         if names and name not in names:
             continue
         if family.peers and name not in family.peers:
             absent[name] = "it has no word for such loops"
             continue
         try:
-            call = contestant(name, workload)
+            call = implementation(name, workload)
         except Absent as why:
             absent[name] = str(why)
             continue
         check({name: family.seen(call())}, expected, tolerance)
-        made[name] = Contestant(call)
+        made[name] = Implementation(call)
     return made, absent
 
 

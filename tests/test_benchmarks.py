@@ -16,12 +16,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.ablation import SWITCHES, ablation  # noqa: E402
-from benchmarks.families import FAMILIES, workloads  # noqa: E402
 from benchmarks.instructions import innermost_loops, map_operations  # noqa: E402
-from benchmarks.measure import Contestant, Effort, check, measure  # noqa: E402
+from benchmarks.measure import Effort, Implementation, check, measure  # noqa: E402
 from benchmarks.ratios import family_mean, ratio_interval  # noqa: E402
 from benchmarks.report import rows_of  # noqa: E402
 from benchmarks.worker import Request  # noqa: E402
+from benchmarks.workloads import FAMILIES, workloads  # noqa: E402
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -62,7 +62,7 @@ def test_the_ablation_measures_every_part_and_marks_what_matters():
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [(("--family", "nothing"), "there is no family 'nothing'"), (("--only", "fortran"), "no contestant 'fortran'")],
+    [(("--family", "nothing"), "there is no family 'nothing'"), (("--only", "fortran"), "no implementation 'fortran'")],
 )
 def test_unknown_names_are_errors(arguments, says):
     done = run(*arguments)
@@ -87,32 +87,32 @@ def test_a_wrong_result_is_named():
 
 def test_contestants_take_turns():
     order: list[str] = []
-    contestants = {n: _clocked(order, n, 1.0) for n in "ab"}
-    timed = measure(contestants, Effort(3, 3, 0.0, 0.0))
+    implementations = {n: _clocked(order, n, 1.0) for n in "ab"}
+    timed = measure(implementations, Effort(3, 3, 0.0, 0.0))
     assert order == ["a", "b", "b", "a", "a", "b"]
     assert all(len(times) == 3 for times in timed.seconds.values())
 
 
 def test_the_subject_is_called_for_a_while_before_its_turns():
     order: list[str] = []
-    contestants = {n: Contestant(lambda n=n: order.append(n)) for n in ("peer", "txc")}
-    measure(contestants, Effort(1, 1, 0.0, 0.0, warm=0.001))
+    implementations = {n: Implementation(lambda n=n: order.append(n)) for n in ("peer", "txc")}
+    measure(implementations, Effort(1, 1, 0.0, 0.0, warm=0.001))
     assert order[0] == "txc" and "peer" in order
 
 
 def test_peers_far_behind_leave_after_two_rounds():
     order: list[str] = []
-    contestants = {n: _clocked(order, n, s) for n, s in {"txc": 9.0, "best": 1.0, "near": 3.0, "far": 3.1}.items()}
-    timed = measure(contestants, Effort(4, 4, 0.0, 0.0))
+    implementations = {n: _clocked(order, n, s) for n, s in {"txc": 9.0, "best": 1.0, "near": 3.0, "far": 3.1}.items()}
+    timed = measure(implementations, Effort(4, 4, 0.0, 0.0))
     assert {name: len(times) for name, times in timed.seconds.items()} == {"txc": 4, "best": 4, "near": 4, "far": 2}
     record = {"family": "add", "workload": "", "seconds": timed.seconds, "bytes": 0.0, "flops": 0.0, "dtype": "f4"}
     (row,) = rows_of({"threads": 1, "ceilings": None, "records": [record]})
     assert (row.best, row.ratio, row.others) == ("best", 9.0, {"near": 3.0, "far": 3.1})
 
 
-def _clocked(order: list[str], name: str, seconds: float) -> Contestant:
-    """A contestant that takes so long by its own clock."""
-    return Contestant(lambda: order.append(name) or seconds, own_clock=True)
+def _clocked(order: list[str], name: str, seconds: float) -> Implementation:
+    """An implementation that takes so long by its own clock."""
+    return Implementation(lambda: order.append(name) or seconds, own_clock=True)
 
 
 def test_intervals_and_means_of_ratios():

@@ -17,7 +17,7 @@ import txc
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.ablation import FAMILIES, SWITCHES
-from benchmarks.families import workloads
+from benchmarks.workloads import workloads
 
 #: Families, at their smallest sizes, that have between them everything that a switch can leave out.
 NAMES = (

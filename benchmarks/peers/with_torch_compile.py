@@ -6,10 +6,10 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from ..families import Workload
+from ..workloads import Workload
 from .with_torch import heat, heat_step, in_torch
 
-__all__ = ["contestant"]
+__all__ = ["implementation"]
 
 torch: Any = importlib.import_module("torch")
 
@@ -27,7 +27,7 @@ def _heat() -> Callable[..., Any]:
 _IN_PARTS = {"heat": _heat}
 
 
-def contestant(workload: Workload) -> Callable[[], Any]:
+def implementation(workload: Workload) -> Callable[[], Any]:
     torch.set_grad_enabled(False)
     torch._dynamo.reset()  # its limit of versions a function is no limit of the benchmark's
     held = [torch.from_numpy(x) for x in workload.arguments]

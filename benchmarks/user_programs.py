@@ -1,4 +1,4 @@
-"""How fast the programs of `examples/programs` are: ``python -m benchmarks.programs_of_users [NAME …] [--limit 120]``.
+"""How fast the programs of `examples/programs` are: ``python -m benchmarks.user_programs [NAME …] [--limit 120]``.
 
 Each program runs in a process of its own, on the realistic size of its table: the seconds of the first call, and
 NumPy's time over that of later calls, by the medians of calls in turn.  `measure_program` does so for any function.
@@ -133,7 +133,7 @@ def _measure(name: str) -> Measured:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser("python -m benchmarks.programs_of_users", description=__doc__)
+    parser = argparse.ArgumentParser("python -m benchmarks.user_programs", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs; default: all")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for a program (default 120)")
     args = parser.parse_args()

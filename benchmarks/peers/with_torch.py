@@ -8,10 +8,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ..families import Workload
+from ..workloads import Workload
 from . import torch_words
 
-__all__ = ["contestant", "heat", "heat_step", "in_torch"]
+__all__ = ["heat", "heat_step", "implementation", "in_torch"]
 
 torch: Any = importlib.import_module("torch")
 functional: Any = torch.nn.functional
@@ -56,7 +56,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "take_elements": lambda x, at: torch.index_select(x, 0, at),
     "scatter_add": lambda x, at, v: x.index_add(0, at, v),
 }
-#: PyTorch's own kernels, which only the eager contestant calls: `torch.compile` would leave them as they are.
+#: PyTorch's own kernels, which only the eager implementation calls: `torch.compile` would leave them as they are.
 KERNELS: dict[str, Callable[..., Any]] = {
     "gelu": lambda x: functional.gelu(x, approximate="tanh"),
     "softmax_rows": lambda x: torch.softmax(x, 1),
@@ -92,7 +92,7 @@ def in_torch(program: Callable[..., Any]) -> Callable[..., Any]:
     return own or types.FunctionType(program.__code__, scope, program.__name__)
 
 
-def contestant(workload: Workload) -> Callable[[], Any]:
+def implementation(workload: Workload) -> Callable[[], Any]:
     torch.set_grad_enabled(False)
     program = workload.family.program
     call = KERNELS.get(program.__name__) or in_torch(program)

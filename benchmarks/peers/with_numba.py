@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import programs
-from ..families import Workload
+from ..workloads import Workload
 from . import numba_loops
 from .absent import Absent
 
-__all__ = ["contestant"]
+__all__ = ["implementation"]
 
 numba: Any = importlib.import_module("numba")
 
@@ -28,7 +28,7 @@ def _compiled(name: str) -> Callable[..., Any] | None:
     return loops
 
 
-def contestant(workload: Workload) -> Callable[[], Any]:
+def implementation(workload: Workload) -> Callable[[], Any]:
     compiled, arguments = _compiled(workload.family.program.__name__), workload.arguments
     if compiled is None or (compiled is numba_loops.matmul and arguments[0].ndim != 3):
         raise Absent("no loops for Numba have been written")

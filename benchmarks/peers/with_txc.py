@@ -14,10 +14,10 @@ import numpy as np
 import txc
 from txc import tensure
 
-from ..families import Workload
+from ..workloads import Workload
 from .absent import Absent
 
-__all__ = ["contestant"]
+__all__ = ["implementation"]
 
 
 #: What NumPy does with a state that txc does not have.
@@ -43,7 +43,7 @@ def _mutations(a: Any, b: Any) -> Callable[[], Any]:
     return call
 
 
-def contestant(workload: Workload) -> Callable[[], Any]:
+def implementation(workload: Workload) -> Callable[[], Any]:
     if workload.family.name == "tensure-mutation":
         return _mutations(*workload.arguments)
     compiled, arguments = _jitted(workload.family.program), workload.arguments

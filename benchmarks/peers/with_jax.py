@@ -8,9 +8,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ..families import Workload
+from ..workloads import Workload
 
-__all__ = ["contestant", "over_jax"]
+__all__ = ["implementation", "over_jax"]
 
 jax: Any = importlib.import_module("jax")
 jnp: Any = importlib.import_module("jax.numpy")
@@ -68,7 +68,7 @@ def _jitted(program: Callable[..., Any]) -> Callable[..., Any]:
     return jax.jit(_OWN.get(program.__name__) or over_jax(program))
 
 
-def contestant(workload: Workload) -> Callable[[], Any]:
+def implementation(workload: Workload) -> Callable[[], Any]:
     compiled = _jitted(workload.family.program)
     held = [jnp.asarray(x) for x in workload.arguments]
     return lambda: jax.block_until_ready(compiled(*held))

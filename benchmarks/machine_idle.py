@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-__all__ = ["running", "wait_for_quiet"]
+__all__ = ["running", "wait_until_idle"]
 
 
 def running() -> int:
@@ -16,7 +16,7 @@ def running() -> int:
         return 1
 
 
-def wait_for_quiet(patience: float) -> bool:
+def wait_until_idle(patience: float) -> bool:
     """Wait until nothing else runs; False where it did not come to that within `patience` seconds."""
     end = time.perf_counter() + patience
     while running() > 1:

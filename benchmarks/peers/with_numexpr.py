@@ -8,10 +8,10 @@ from typing import Any
 import numexpr  # pyright: ignore[reportMissingImports]
 import numpy as np
 
-from ..families import Workload
+from ..workloads import Workload
 from .absent import Absent
 
-__all__ = ["contestant"]
+__all__ = ["implementation"]
 
 #: Constants are given by name, because numexpr computes with literals in double precision.
 TEXTS = {
@@ -28,7 +28,7 @@ CONSTANTS = {
 }  # fmt: skip
 
 
-def contestant(workload: Workload) -> Callable[[], Any]:
+def implementation(workload: Workload) -> Callable[[], Any]:
     name, arguments = workload.family.program.__name__, workload.arguments
     if name == "softmax_rows" or name == "softmax_columns":
         return _softmax(arguments[0], 1 if name == "softmax_rows" else 0)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..families import Workload
+from ..workloads import Workload
 
-__all__ = ["contestant"]
+__all__ = ["implementation"]
 
 
 def _into(call: Callable[..., Any], out: np.ndarray[Any, Any], *arguments: np.ndarray[Any, Any]) -> Callable[[], Any]:
@@ -24,7 +24,7 @@ def _moved(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any], out: np.n
     return call
 
 
-def contestant(workload: Workload) -> Callable[[], Any]:
+def implementation(workload: Workload) -> Callable[[], Any]:
     program, arguments = workload.family.program, workload.arguments
     x, out = arguments[0], program(*arguments)
     generator = np.random.default_rng(1)

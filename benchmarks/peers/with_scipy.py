@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from ..families import Workload
+from ..workloads import Workload
 from .absent import Absent
 
-__all__ = ["contestant"]
+__all__ = ["implementation"]
 
 fft: Any = importlib.import_module("scipy.fft")
 signal: Any = importlib.import_module("scipy.signal")
@@ -23,7 +23,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def contestant(workload: Workload) -> Callable[[], Any]:
+def implementation(workload: Workload) -> Callable[[], Any]:
     function, arguments = FUNCTIONS.get(workload.family.program.__name__), workload.arguments
     if function is None:
         raise Absent("SciPy leaves it to NumPy")

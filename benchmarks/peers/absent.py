@@ -1,4 +1,4 @@
-"""Why a contestant does not take part."""
+"""Why an implementation does not take part."""
 
 from __future__ import annotations
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..families import Workload
+from ..workloads import Workload
 from .absent import Absent
 
-__all__ = ["contestant"]
+__all__ = ["implementation"]
 
 SOURCE = Path(__file__).with_name("eigen_kernels.cpp")
 INCLUDES = (Path("/usr/include/eigen3"), Path("/usr/local/include/eigen3"), Path("/opt/homebrew/include/eigen3"))
@@ -45,7 +45,7 @@ def _library() -> ctypes.CDLL:
     return library
 
 
-def contestant(workload: Workload) -> Callable[[], Any]:
+def implementation(workload: Workload) -> Callable[[], Any]:
     if workload.layout != "row":
         raise Absent("the kernels are written for row-major arrays")
     name = workload.family.program.__name__
