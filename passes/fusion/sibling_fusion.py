@@ -2,7 +2,7 @@
 
 Merged are elementwise nests where the later one either reads what the earlier one wrote, at the same point, or shares
 an input with it: then one pass over memory serves both.  Reductions are merged where they take the same elements in one
-order; the nest then has the accumulators of both, and what comes after the later fold may use what the earlier one
+order; the nest then has the accumulators of both, and what comes after the later reduction may use what the earlier one
 gave.
 """
 
@@ -322,7 +322,7 @@ def _is_contraction(nest: GenericOp) -> bool:
 
 
 def _has_independent_accumulators(nest: GenericOp) -> bool:
-    """Whether each accumulator of a fold is merged by itself; others, as those that say where, have code of their
+    """Whether each accumulator of a reduction is combined by itself; others, as arg-reductions, have code of their
     own."""
     block, last = nest.combiner.block, nest.combiner.block.last_op
     assert isinstance(last, YieldOp)

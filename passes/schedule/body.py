@@ -40,13 +40,14 @@ __all__ = [
 
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
-#: Where each iterator ``d0, d1, …`` of a nest stands, as an expression over loop iterators.
+#: The value of each iterator ``d0, d1, …`` of a nest, as an expression over loop iterators.
 Point = Mapping[Sym, Dim]
 
 
 @dataclass(frozen=True)
 class Access:
-    """How a nest walks one operand: elements moved when each iterator advances by one; None where it is not linear."""
+    """How a nest accesses one operand: elements moved when each iterator advances by one; None where it is not
+    linear."""
 
     coefficients: dict[Sym, Dim] | None
     is_output: bool
@@ -116,21 +117,21 @@ class ScheduleContext:
     function: func.FuncOp
     counter: itertools.count[int] = field(default_factory=itertools.count)
     ranges: list[IvRange] = field(default_factory=list)
-    #: What must not be negative where the nest's stores, and the loads of its `finish`, have places.
+    #: What must not be negative where the nest's stores, and the loads of its epilogue, are.
     store_guards: tuple[Dim, ...] = ()
-    #: Buffers of one element that is kept as a value from its store on, and these values.
+    #: Buffers of one element whose value stays in a register from its store on, and these values.
     scalar_buffers: set[SSAValue] = field(default_factory=set)
     scalar_values: dict[SSAValue, SSAValue] = field(default_factory=dict)
-    #: Buffers that are parts of others: which, and the first indices of the part.
+    #: Buffers that are subviews of others: which, and the first indices of the subview.
     subviews: dict[SSAValue, tuple[SSAValue, tuple[Dim, ...]]] = field(default_factory=dict)
-    #: Folds that make what they read, and the maps that say how (`rows/fuse_map_into_reduction.py`).
+    #: Reductions that evaluate the map in front of them, and these maps (`rows/fuse_map_into_reduction.py`).
     fused_maps: Mapping[kernel.GenericOp, kernel.GenericOp] = field(default_factory=dict)
     #: Expressions over a nest's iterators that are not negative anywhere in the loops being written.
     proven_guards: frozenset[Dim] = frozenset()
     costs: CostModel = field(default_factory=CostModel)
-    #: Whether stores may go past the caches.
+    #: Whether stores may be non-temporal.
     nontemporal: bool = True
-    #: Whether folds make the rows that they read.
+    #: Whether reductions evaluate the maps in front of them.
     fuse_maps: bool = True
     #: How many threads of a grid take one iteration each; None: as many as there are take tasks.
     gpu_threads: int | None = None
@@ -150,7 +151,7 @@ class ScheduleContext:
     def chunk(self, nest: kernel.GenericOp) -> int:
         """Points of a nest that make one parallel task.
 
-        What one thread then stores into at places that are data is its own, as far as its cache holds it: of a light
+        What one thread then scatters to is its own, as far as its cache holds it: of a light
         nest more than sharing saves is lost when the other half comes from another core, about as from memory.  So is
         what it reads for that, as far as the last cache holds it: the other threads sleep meanwhile.
         """
@@ -198,7 +199,7 @@ class ScheduleContext:
     def if_positive(
         self, block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]
     ) -> None:  # fmt: skip
-        """One of two ways, each with temporaries that the other does without."""
+        """One of two branches, each with temporaries that the other does not have."""
 
         def one(inner: Block) -> None:
             with self.workspace_when(excess):
@@ -264,7 +265,7 @@ class ScheduleContext:
         return self._copy(nest.body, args, dict(point), block, [scalar], needed)[0]
 
     def epilogue(self, nest: kernel.GenericOp, accumulators: Sequence[SSAValue], point: Point, block: Block) -> None:
-        """The nest's `finish` region and its stores."""
+        """The nest's epilogue and its stores."""
         posts = list(zip(nest.ins, nest.maps_in()))[len(nest.ins) - nest.n_epilogue_inputs :]
         loaded = [self._load(v, m, point, block) for v, m in posts]
         results = self._copy(nest.epilogue, [*accumulators, *loaded], dict(point), block, _yielded(nest.epilogue))
@@ -273,7 +274,7 @@ class ScheduleContext:
     def store(
         self, nest: kernel.GenericOp, values: Sequence[SSAValue], point: Point, block: Block, in_order: bool = True
     ) -> None:
-        """The nest's stores; `in_order` says that neighbouring places are written one after another.
+        """The nest's stores; `in_order` says that adjacent elements are written one after another.
 
         With several results no store is non-temporal: switching between them costs more than it saves.
         """
@@ -346,7 +347,7 @@ class ScheduleContext:
             merge(block, guards)
 
     def identity(self, nest: kernel.GenericOp, block: Block) -> list[SSAValue]:
-        """Constants for the accumulators that a fold or scan starts from, appended to the block."""
+        """Constants for the accumulators that a reduction or scan starts from, appended to the block."""
         assert nest.identity is not None
         found: list[SSAValue] = []
         for value in nest.identity.data:
@@ -357,11 +358,11 @@ class ScheduleContext:
         return found
 
     def combine(self, nest: kernel.GenericOp, accumulators: Sequence[SSAValue], block: Block) -> list[SSAValue]:
-        """The nest's `merge` of older and newer accumulators, appended to the block."""
+        """The nest's combiner of older and newer accumulators, appended to the block."""
         return self._copy(nest.combiner, accumulators, {}, block, _yielded(nest.combiner))
 
     def combiner_block(self, nest: kernel.GenericOp) -> Block:
-        """A copy of the nest's merge region, as a block for `loop.reduce`."""
+        """A copy of the nest's combiner, as a block for `loop.reduce`."""
         source = nest.combiner.block
         block = Block(arg_types=[a.type for a in source.args])
         values: dict[SSAValue, SSAValue] = dict(zip(source.args, block.args))

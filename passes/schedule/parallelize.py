@@ -52,8 +52,8 @@ def balanced_tile(
 ) -> Dim:
     """How many of some results go together: at most so many, and fewer where threads would be left without work.
 
-    Bands are cut that often by `others` besides.  Each is whole lines of results, but for the last one, all are as long
-    as that allows, and no thread is given fewer results than `least`.
+    Tiles are split that often by `others` besides.  Each is whole lines of results, but for the last one, all are as
+    long as that allows, and no thread is given fewer results than `least`.
     """
     unit, total, threads = context.costs.elements_per_line, results * others, context.threads(block)
     if least > 1:

@@ -15,7 +15,7 @@ __all__ = ["schedule_scatter"]
 def schedule_scatter(context: ScheduleContext, op: kernel.ScatterOp, block: Block, lanes: VectorConfig) -> None:
     """Loops of a scatter.
 
-    Threads divide what has no order, so each element is stored by one thread, in order: a band of those along the
+    Threads divide what has no order, so each element is stored by one thread, in order: a tile of those along the
     innermost iterator for all ordered points, one point after another.
     """
     extents = op.extents.data

@@ -4,7 +4,7 @@ Logical order never changes here; a value's ``layout`` attribute lists its dims 
 memory, and is absent for row-major.  Orders flow forward: an input has the order of its strides (``tx.strides``), a
 view of the same dims keeps it (a slice) or permutes it, a map takes the order that most bytes of its operands have, a
 scan that of its operand, a product of operands whose columns lie together has its columns together.  So ``x.T + y.T``
-reads and writes memory in one sweep and its result is stored transposed, as NumPy's ``order="K"`` does; and a
+reads and writes memory in one pass and its result is stored transposed, as NumPy's ``order="K"`` does; and a
 permutation that meets its inverse costs nothing, whatever maps lie between.  What reductions and maps read more than
 once is marked too, as it may be materialized.  Each decision carries the bytes that row-major storage would have moved
 against the grain (``saved``).

@@ -192,9 +192,9 @@ class CpuSchedule(Scheduler):
     def _lanes(self, nest: kernel.GenericOp, transposed: bool = False) -> VectorConfig:
         """Vectors as long as the nest is worth; where it waits for the divider roots and quotients are marked.
 
-        Contractions have the longest, also of a vector: rows that share it fold side by side, in as few registers.
-        Tiles that are `transposed` in registers write whole lines by the longest ones; those of short elements would be
-        too many instructions.
+        Contractions have the longest, also of a vector: rows that share it are reduced in parallel, in as few
+        registers.  Tiles that are `transposed` in registers write whole lines by the longest ones; those of short
+        elements would be too many instructions.
         """
         costs, most = self.context.costs, self.lanes.vector_bits
         if nest.order is not None and nest.order.data.product:

@@ -27,7 +27,7 @@ def grid_loop(
     iterator: Dim, upper: Dim | int, body: Block, threads: int, *, step: int = 1, shared: Dim | int = 0,
     aligned: Sequence[Dim] = (),
 ) -> loop.ParallelOp:  # fmt: skip
-    """Blocks of a grid around a body, which is ended here; folds that they share get memory behind `shared`."""
+    """Blocks of a grid around a body, which is ended here; cooperative reductions get memory behind `shared`."""
     body.add_op(loop.YieldOp())
     made = loop.ParallelOp(str(iterator), 0, upper, body, step=step, kind="gpu_block", threads=threads, aligned=aligned)
     scratch = sum(op.block_bytes(threads) for op in made.walk() if isinstance(op, loop.ReduceOp | loop.MmaOp))

@@ -18,10 +18,10 @@ from ..body import Access, Point, ScheduleContext, accesses, buffer_info, if_pos
 from ..parallelize import LoopSpec, parallel_loops
 from ..segments import match_segments
 
-#: A piece of parallel work is so many parts, by which alone pieces differ: of a loop of a piece and a half each of two
+#: A chunk is so many tasks, by which alone chunks differ: of a loop of a piece and a half each of two
 #: threads has three quarters.
 TASKS_PER_CHUNK = 4
-#: Bytes of the smallest vector that has stores past the caches.
+#: Bytes of the smallest vector that has non-temporal stores.
 LEAST_STREAMED = 16
 
 __all__ = ["FusedAxis", "VectorConfig", "choose_lanes", "collapse_axes", "is_transposition", "point_of", "schedule_map"]
@@ -170,7 +170,7 @@ def schedule_map(
     def lines(
         iterator: Dim, at: Dim, lower: Dim, upper: Dim, copies: int = unroll, at_line: bool = False
     ) -> list[Operation]:
-        """A loop over a part of a row, and before it one up to the first whole line that goes past the caches.
+        """A loop over a part of a row, and before it one up to the first whole line that is stored non-temporally.
 
         `at` is where the row's iterator stands; `at_line` says that there is no part of a line before.
         """
@@ -272,7 +272,7 @@ def _alignment_peel(
     lower: Dim,
     upper: Dim,
 ) -> Dim:
-    """The elements from `lower` to the first whole line of a result's row, where the rows are to go past the caches.
+    """The elements from `lower` to the first whole line of a result's row, where the rows are stored non-temporally.
 
     Where rows are short the lines that they share are most of what there is: none.
     """
@@ -282,17 +282,17 @@ def _alignment_peel(
     excess = product(info.dims) * info.dtype.bytes - (costs.nontemporal_threshold - 1)
     line = int(costs.machine.cache_line) // info.dtype.bytes
     address = info.address([e.substitute(where) for e in nest.maps_out()[0].exprs])
-    past = -address.substitute(dict.fromkeys(iterator.symbols(), lower)) % line
-    if past is dim(0) or (excess.const is not None and excess.const <= 0):
+    peeled = -address.substitute(dict.fromkeys(iterator.symbols(), lower)) % line
+    if peeled is dim(0) or (excess.const is not None and excess.const <= 0):
         return dim(0)
     long = maximum(0, upper - lower - costs.min_nontemporal_lines * line)
-    return minimum(minimum(line - 1, past), minimum(maximum(0, excess), long))
+    return minimum(minimum(line - 1, peeled), minimum(maximum(0, excess), long))
 
 
 def _nontemporal_excess(
     context: ScheduleContext, nest: kernel.GenericOp, access_list: list[Access], along: FusedAxis, width: int
 ) -> Dim:
-    """Positive where the result of a transposition goes past the caches, and its rows are whole lines."""
+    """Positive where the result of a transposition is stored non-temporally, and its rows are whole lines."""
     info = buffer_info(nest.outs[0])
     contiguous = (s := access_list[-1].step(along.symbols[-1])) is not None and s.const == 1
     if not contiguous or width * info.dtype.bytes < LEAST_STREAMED or not context.may_be_nontemporal(nest):
@@ -319,7 +319,7 @@ def _tiled_transpose(
     """Tiles of the crossing and the vector group: every cache line of both is used up while it is there.
 
     As many of the crossing group run side by side as vectors have lanes, so that the emitter can load rows of what
-    crosses and transpose them in registers.  What is to go past the caches is `staged`, a tile in the first cache, from
+    crosses and transpose them in registers.  What is stored non-temporally is `staged`, a tile in the first cache, from
     which it goes on in whole lines.
     """
     across, along = order[cross], order[-1]

@@ -1,9 +1,9 @@
-"""Contractions in the order of a CPU's matrix unit: both operands packed into tiles, folds of products of tiles.
+"""Contractions in the order of a CPU's matrix unit: both operands packed into tiles, reductions of products of tiles.
 
-The right operand is packed once, in panels of two tiles beside each other.  The rows go by bands, of which as much is
-packed as the last cache holds; then threads take tasks, a block of a band by a group of panels.  A fold makes two by
-two tiles of sums along all of K, in memory of the worker's own.  From there they are finished and stored while the next
-fold multiplies, some rows in each of its steps: neither has to wait for the other.
+The right operand is packed once, in panels of two tiles adjacent to each other.  Rows are processed by row tiles, of
+which as much is packed as the last cache holds; then threads take tasks, a block of a row tile by a group of panels.  A
+reduction makes two by two tiles of sums along all of K, in memory of the worker's own.  From there they are finished
+and stored while the next reduction multiplies, some rows in each of its steps: neither has to wait for the other.
 
 Any transpose, view or map of an operand is absorbed in packing.  Where memory is contiguous along K, rows of the left
 tiles are copies of it, and those of the right ones, whose words hold two neighbours along K, are transposed in
@@ -38,7 +38,7 @@ from .match import MatmulOperands
 
 __all__ = ["AmxMatmul"]
 
-#: Tiles of sums that a fold has beside each other, and below each other where there are rows for them.
+#: Tiles of sums that a reduction has in a row, and in a column where there are rows for them.
 ACROSS, DOWN = 2, 2
 #: Panels that are packed together, a step of K of all of them at a time, so that rows of memory are read on.
 TOGETHER = 8
@@ -129,7 +129,7 @@ class AmxMatmul:
         block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
 
     def _all(self, block: Block) -> None:
-        """All results, band by band."""
+        """All results, one row tile after another."""
         panels, rows = self.right.blocks, self.left.blocks
         right = self._packed(block, self.right, panels)
         self._pack(block, self.right, right, dim(0), panels, TOGETHER)
@@ -264,7 +264,7 @@ class AmxMatmul:
     # Products
 
     def _multiply(self, block: Block, left: _Tiles, right: _Tiles, first: Dim, last: Dim) -> None:
-        """Tasks of a block of the band by a group of panels."""
+        """Tasks of a block of the row tile by a group of panels."""
         task, body = self.context.new_iv(), Block()
         rows, panels = materialize_dim(self.context, block, last - first), self.right.blocks
         blocks, groups = self._tasks(block, rows)
@@ -275,17 +275,17 @@ class AmxMatmul:
         down = materialize_dim(self.context, body, lower - upper)
         each = materialize_dim(self.context, body, (self.steps + (self.left.size - 1)) // self.steps)
 
-        fold, step, inner, beside = self.context.new_iv(), self.context.new_iv(), Block(), Block()
-        # Folds go panel by panel, row by row.
+        reduction, step, inner, beside = self.context.new_iv(), self.context.new_iv(), Block(), Block()
+        # Reductions run panel by panel, row by row.
         (row, panel), earlier = (
             (
                 materialize_dim(self.context, inner, n % down + upper),
                 materialize_dim(self.context, inner, n // down + before),
             )
-            for n in (fold, maximum(0, fold - 1))
+            for n in (reduction, maximum(0, reduction - 1))
         )
-        # The first fold finishes none.
-        end = minimum(step * each + each, fold * self.left.size)
+        # The first reduction finishes none.
+        end = minimum(step * each + each, reduction * self.left.size)
         self._finish(beside, sums, earlier, first, step * each, end)
         beside.add_op(loop.YieldOp())
         inner.add_op(
@@ -302,7 +302,7 @@ class AmxMatmul:
                 beside,
             )
         )
-        body.add_op(_loop(fold, dim(0), down * (behind - before), inner))
+        body.add_op(_loop(reduction, dim(0), down * (behind - before), inner))
         self._finish(body, sums, (lower - 1, behind - 1), first, dim(0), dim(self.left.size))
         body.add_op(loop.YieldOp())
         products = rows * panels * (self.left.size * self.right.size) * maximum(1, self.k)
@@ -310,7 +310,8 @@ class AmxMatmul:
         block.add_op(self._shared(task, dim(0), blocks * groups, body, self.context.costs.grain(work, PRODUCT)))
 
     def _tasks(self, block: Block, rows: Dim) -> tuple[Dim, Dim]:
-        """How many blocks of a band by how many groups of panels the tasks are: blocks that the second cache holds."""
+        """How many blocks of a row tile by how many groups of panels the tasks are: blocks that the second cache
+        holds."""
         wanted = 1 if self.alone else TASKS
         held = materialize_dim(self.context, block, self._rows_in(CACHE))
         blocks = materialize_dim(self.context, block, maximum(1, (rows + (held - 1)) // held))
@@ -321,7 +322,7 @@ class AmxMatmul:
         return materialize_dim(self.context, block, maximum(1, minimum(rows, maximum(blocks, enough)))), groups
 
     def _finish(self, block: Block, sums: SSAValue, index: tuple[Dim, Dim], first: Dim, start: Dim, end: Dim) -> None:
-        """The results of a fold, row by row: those from `start` to `end`."""
+        """The results of a reduction, row by row: those from `start` to `end`."""
         row, column = (index[0] + first) * self.left.size, index[1] * self.right.size
         r, j, body = self.context.new_iv(), self.context.new_iv(), Block()
         total = loop.LoadOp(sums, [r, j])

@@ -413,7 +413,7 @@ class CpuMatmul(PackedOperands):
     def _finish_tile(self, sums: SSAValue, rows: tuple[Dim, Dim], panel: Dim, columns: Dim, number: Dim) -> Operation:
         """The nest's `finish` over a tile's sums, which the first cache holds, after the last block of K.
 
-        Apart from the tile: what a long `finish` keeps in registers would take them from the sums.
+        Outlined: registers of a long epilogue would be taken from the sums.
         """
         once, r, j = (self.context.new_iv() for _ in range(3))
         row, column, body = rows[0] + r, panel * self.panel + j, Block()

@@ -1,4 +1,4 @@
-"""Which nests are contractions: folds of products whose factors have iterators of their own.
+"""Which nests are contractions: reductions of products whose factors have iterators of their own.
 
 Found by what iterators the factors of a body depend on, not by the op a nest was made of.
 """
@@ -19,7 +19,7 @@ __all__ = ["MatmulOperands", "match_matmul", "match_product"]
 
 @dataclass(frozen=True)
 class MatmulOperands:
-    """The two scalars whose products are folded, and the parallel iterators of both, of the left and of the right."""
+    """The two scalars whose products are summed, and the parallel iterators of both, of the left and of the right."""
 
     values: tuple[SSAValue, SSAValue]
     batch: tuple[int, ...]
@@ -30,7 +30,8 @@ class MatmulOperands:
 def match_matmul(nest: kernel.GenericOp) -> MatmulOperands | None:
     """The factors of a contraction in which either has iterators that the other has not; None for other nests.
 
-    The order is a chain, a matrix unit's, or free with whole numbers; with lanes along the fold it is a reduction's.
+    The order is a chain, a matrix unit's, or free with whole numbers; with lanes along the reduced iterator it is a
+    reduction's.
     """
     values = match_product(nest)
     if values is None:
@@ -44,7 +45,7 @@ def match_matmul(nest: kernel.GenericOp) -> MatmulOperands | None:
 
 
 def match_product(nest: kernel.GenericOp) -> tuple[SSAValue, SSAValue] | None:
-    """The two scalars whose products a nest folds, in an order that a contraction may have; None for other nests."""
+    """The two scalars whose products a nest sums, in an order that a contraction may have; None for other nests."""
     if nest.order is None or nest.is_scan:
         return None
     last, order = nest.body.block.last_op, nest.order.data

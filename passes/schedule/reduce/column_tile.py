@@ -47,11 +47,11 @@ class ColumnTile:
         index: Sequence[Dim],
         unroll: int,
     ) -> None:
-        """Fold the elements from one to another into `partials` at a place, which have the results so far."""
+        """Reduce the elements from one to another into `partials` at an index, which hold the results so far."""
         context, nest, row = self.context, self.nest, self.context.new_iv()
         (first, last), rows = elements, context.costs.rows_per_pass
 
-        def sweeps(lower: Dim, upper: Dim, count: int) -> loop.ForOp:
+        def passes_over(lower: Dim, upper: Dim, count: int) -> loop.ForOp:
             body = Block()
             accumulators = unrolled_reduce(context, nest, body, self.point, row, count, _load(body, partials, index))
             _store(body, accumulators, partials, index)
@@ -61,7 +61,7 @@ class ColumnTile:
         start = Block()
         _store(start, context.identity(nest, start), partials, index)
         whole = first + (last - first) // rows * rows
-        block.add_ops([self.across(start, unroll), sweeps(first, whole, rows), sweeps(whole, last, 1)])
+        block.add_ops([self.across(start, unroll), passes_over(first, whole, rows), passes_over(whole, last, 1)])
 
     def per_accumulator_lane(
         self,
@@ -71,7 +71,7 @@ class ColumnTile:
         unroll: int,
         jam: int,
     ) -> None:
-        """Fold the elements from one to another, so many lanes `jam`, and `store` what each result is."""
+        """Reduce the elements from one to another, so many lanes `jam`, and `store` each result."""
         context, (first, last), (start, _, most) = self.context, elements, self.results
         assert self.nest.order is not None
         lanes = self.nest.order.data.lanes // jam
@@ -113,7 +113,7 @@ class ColumnTile:
         return self._reduced(block, step, (last - first + (stride - 1)) // stride, body, order)
 
     def _reduced(self, block: Block, iterator: Dim, count: Dim, body: Block, order: Order) -> list[SSAValue]:
-        """What a body yields, folded with the nest's accumulators in an order."""
+        """What a body yields, combined with the nest's accumulators in an order."""
         assert self.nest.identity is not None
         made = loop.ReduceOp(
             str(iterator), 0, count, body, self.context.combiner_block(self.nest), order=order,
@@ -123,7 +123,7 @@ class ColumnTile:
         return list(made.outs)
 
     def across(self, body: Block, unroll: int) -> loop.ForOp:
-        """A loop across the band."""
+        """A loop across the column tile."""
         body.add_op(loop.YieldOp())
         start, stop, _ = self.results
         return loop.ForOp(str(self.column), start, stop, body, vector=self.width, unroll=unroll)

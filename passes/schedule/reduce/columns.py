@@ -32,14 +32,14 @@ __all__ = [
     "reduce_columns",
 ]
 
-#: Pages of results that one thread folds in a sweep.
+#: Pages of results that one thread reduces in a pass over memory.
 LONG_TILE = 4
-#: Shares of a fold in sweeps that each of several threads takes.
+#: Tasks of a multi-pass reduction for each of several threads.
 TASKS = 4
 
 
 class ColumnReduction:
-    """The results of one nest, band by band; what stages leave for registers goes as `reduction` of the nest do."""
+    """The results of one nest by column tiles; stages that need none use `reduction`."""
 
     def __init__(self, reduction: RegisterReduction):
         self.reduction, self.context, self.nest, self.groups = (
@@ -51,7 +51,7 @@ class ColumnReduction:
         self.outer, self.columns = [g.extent for g in self.groups[:-1]], self.groups[-1].extent
 
     def write(self, block: Block) -> None:
-        """The folds: blocks of elements by bands of results, then the blocks' values of each result."""
+        """The reductions: blocks of elements by column tiles of results, then the blocks' values of each result."""
         nest, context, order = self.nest, self.context, order_of(self.nest)
         extent, per_accumulator_lane, accumulators = nest.extents.data[-1], order.lanes > 1, accumulator_types(nest)
         lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in accumulators)
@@ -61,7 +61,7 @@ class ColumnReduction:
         iterators, number, start = [context.new_iv() for _ in self.groups], context.new_iv(), context.new_iv()
         point, others = point_of(self.groups, iterators), product((*outer, blocks))
         side = balanced_tile(
-            context, block, columns, most if per_accumulator_lane else self._sweep(block, others), others
+            context, block, columns, most if per_accumulator_lane else self._tile_of_pass(block, others), others
         )
         *around, plane, step = packed_strides((*outer, blocks, columns))
         done_at_once = per_accumulator_lane and blocks.const == 1
@@ -101,7 +101,7 @@ class ColumnReduction:
 
     @property
     def _block(self) -> int:
-        """Elements of a block of the order, or of what is folded by itself where that is free."""
+        """Elements of a block of the order, or of what is reduced separately where that is free."""
         return order_of(self.nest).block or self.context.costs.column_tile
 
     def _column_tile(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[ColumnTile, int]:
@@ -115,8 +115,8 @@ class ColumnReduction:
             self.context, self.nest, point_of(self.groups, iterators), iterators[-1], results, width
         ), unroll
 
-    def _sweep(self, block: Block, others: Dim) -> Dim:
-        """The most results of a band that is folded in sweeps: longer ones for a thread that is alone.
+    def _tile_of_pass(self, block: Block, others: Dim) -> Dim:
+        """The most results of a tile that is reduced in several passes: longer ones for a single thread.
 
         As many of them as the first cache holds beside what is read; threads take pages, so that their shares are even.
         """
@@ -128,7 +128,7 @@ class ColumnReduction:
 
 
 def reduce_columns(context: ScheduleContext, nest: kernel.GenericOp, block: Block, lanes: VectorConfig) -> None:
-    """Loops for a fold with neighbours in memory that `can_tile_columns`."""
+    """Loops for a reduction of adjacent results that `can_tile_columns`."""
     access_list = accesses(nest)
     groups = collapse_axes(nest, access_list, 0, nest.n_parallel)
     ColumnReduction(RegisterReduction(context, nest, lanes, access_list, groups, {}, across=True, serial=False)).write(
@@ -137,7 +137,7 @@ def reduce_columns(context: ScheduleContext, nest: kernel.GenericOp, block: Bloc
 
 
 def can_tile_columns(nest: kernel.GenericOp) -> bool:
-    """Whether a fold can go along rows of memory that lie one after another."""
+    """Whether a reduction can run along contiguous rows of memory."""
     order, inner, access_list = order_of(nest), Sym(f"d{nest.n_parallel - 1}"), accesses(nest)
     is_blocked = order.kind in ("free", "tree")
     in_rows = all((s := w.step(inner)) is not None and s.const in (0, 1) for w in element_accesses(nest, access_list))
@@ -145,12 +145,13 @@ def can_tile_columns(nest: kernel.GenericOp) -> bool:
 
 
 def profits_from_tiling(context: ScheduleContext, nest: kernel.GenericOp) -> bool:
-    """Whether a fold that reads past the caches is better folded in bands, and can be."""
+    """Whether a reduction whose operands exceed the caches is better tiled by columns, and can be."""
     return _waits_for_memory(context, nest) and can_tile_columns(nest)
 
 
 def _waits_for_memory(context: ScheduleContext, nest: kernel.GenericOp) -> bool:
-    """Whether a fold waits for operands that no cache holds; one of products (here no contraction) reads them once."""
+    """Whether a reduction is bound by operands that exceed the caches; one of products (here no contraction) reads them
+    once."""
     work = point_work(nest, context.costs)
     if order_of(nest).product:
         work = replace(work, bytes=float(work.bits // 8))
@@ -158,17 +159,17 @@ def _waits_for_memory(context: ScheduleContext, nest: kernel.GenericOp) -> bool:
 
 
 def _lanes_per_pass(context: ScheduleContext, nest: kernel.GenericOp) -> int:
-    """Lanes of the order that are folded together, for bands of results."""
+    """Accumulator lanes that one pass handles, for column tiles of results."""
     return min(order_of(nest).lanes, context.costs.lanes_per_pass(body_cost(nest)))
 
 
 def exceeds_l2(context: ScheduleContext, nest: kernel.GenericOp) -> Dim:
-    """Positive where operands are past the second cache, and their rows longer and more than registers take at once."""
+    """Positive where operands exceed L2, and their rows longer and more than registers take at once."""
     return _beyond(context, nest, context.costs.machine.l2_bytes, 1)
 
 
 def prefers_tiling(context: ScheduleContext, nest: kernel.GenericOp) -> Dim:
-    """Positive where a fold that can go in bands should.
+    """Positive where a reduction that can be tiled by columns should be.
 
     From a quarter of the second cache on; where lanes go together from the first, as that too is read in long runs.
     """

@@ -38,20 +38,20 @@ __all__ = [
     "varies",
 ]  # fmt: skip
 
-#: Scalar ops of a fold that is written step by step.
+#: Scalar ops of a reduction that is fully unrolled.
 LONGEST_STEPS = 128
-#: Elements of a fold in any order that are copied at a time.
+#: Elements of a reduction in free order that are copied at a time.
 BLOCK = 1024
 
 
 def order_of(nest: kernel.GenericOp) -> Order:
-    """The order of a nest that folds."""
+    """The order of a reduction nest."""
     assert nest.order is not None
     return nest.order.data
 
 
 def accumulator_types(nest: kernel.GenericOp) -> list[Attribute]:
-    """The types of the accumulators that a nest folds."""
+    """The types of the accumulators of a reduction nest."""
     args = nest.combiner.block.args
     return [a.type for a in list(args)[: len(args) // 2]]
 
@@ -75,17 +75,17 @@ def strides(access: Access, symbol: Sym) -> bool:
 
 
 def element_accesses(nest: kernel.GenericOp, access_list: list[Access]) -> list[Access]:
-    """What is read for each element, not for what a fold comes to; all of it where nothing is."""
+    """The accesses of each element, without epilogue inputs; all accesses where there are none."""
     return access_list[: len(nest.ins) - nest.n_epilogue_inputs] or access_list
 
 
 def can_vectorize_results(order: Order) -> bool:
-    """Whether lanes may run across results: the order has no lanes of its own along the fold."""
+    """Whether lanes may run across results: the order has no lanes of its own along the reduced iterator."""
     return order.kind != "tree" or order.lanes == 1
 
 
 def unroll_length(nest: kernel.GenericOp) -> int:
-    """The elements of a fold whose steps are written one by one, so that their places are constants; 0 of others."""
+    """The elements of a fully unrolled reduction, whose indices are constants; 0 of others."""
     extent, order = nest.extents.data[-1].const, order_of(nest)
     in_a_row = order.lanes == 1 and (order.kind in ("free", "serial") or (extent or 0) <= order.block)
     return extent if extent and in_a_row and extent * body_cost(nest) <= LONGEST_STEPS else 0
@@ -141,7 +141,7 @@ def unrolled_reduce(
     count: int,
     accumulators: list[SSAValue],
 ) -> list[SSAValue]:
-    """`accumulators` with `count` elements from the `first` on folded in, without a loop."""
+    """`accumulators` with `count` elements from the `first` on combined, without a loop."""
     assert nest.order is not None
     product = nest.order.data.product
     b = BodyBuilder(block, has_fma=product == "fma")
@@ -182,7 +182,7 @@ def combine_partials(
 
 
 def segments_of(nest: kernel.GenericOp, lanes: VectorConfig) -> Segments | None:
-    """The runs of a fold whose elements are copied, run by run, to where they are side by side."""
+    """The segments of a reduction whose elements are copied, segment by segment, to contiguous memory."""
     k, widest = (
         Sym(f"d{nest.n_parallel}"),
         min((t.bits for t in map(scalar_dtype, accumulator_types(nest))), default=32),
@@ -198,7 +198,7 @@ def reduce_segments(
     runs: Segments,
     lanes: VectorConfig,
 ) -> list[SSAValue]:
-    """A whole fold, a block of its order at a time."""
+    """A whole reduction, a block of its order at a time."""
     extent, size = nest.extents.data[-1], order_of(nest).block or BLOCK
     if extent.const is not None and extent.const <= size:
         return reduce_segment_block(context, nest, block, point, (dim(0), extent), runs, lanes)
@@ -224,7 +224,7 @@ def reduce_segment_block(
     runs: Segments,
     lanes: VectorConfig,
 ) -> list[SSAValue]:
-    """One block of a fold, whose elements go through the first cache."""
+    """One block of a reduction, whose elements are staged in L1."""
     lower, upper = part
     last = nest.body.block.last_op
     assert last is not None

@@ -37,15 +37,15 @@ from .window_reuse import WindowReuse, choose_window_reuse
 
 __all__ = ["RegisterReduction", "side_by_side"]
 
-#: Rows that share an operand and fold side by side, at most.
+#: Rows that share an operand and are unrolled and jammed, at most.
 MAX_JAM = 4
 
 
 @dataclass(frozen=True)
 class RegisterReduction:
-    """The folds of one nest, a result each; with `across` the innermost loop over results has lanes.
+    """The reductions of one nest, one for each result; with `across` the innermost loop over results has lanes.
 
-    They run only where a fold has no more elements than `most`, if that is given.
+    They run only where a reduction has no more elements than `most`, if that is given.
     """
 
     context: ScheduleContext
@@ -59,7 +59,7 @@ class RegisterReduction:
     most: int = 0
 
     def write(self, block: Block) -> None:
-        """Each result's fold in registers, from its first element to its last."""
+        """Each result's reduction in registers, from its first element to its last."""
         nest, context = self.nest, self.context
         iterators = [context.new_iv() for _ in self.groups]
         point = {**self.done, **point_of(self.groups, iterators)}
@@ -80,7 +80,7 @@ class RegisterReduction:
         self.around(block, iterators, body, nest.extents.data[-1], jam=jam)
 
     def around(self, block: Block, iterators: list[Dim], body: Block, work: Dim, most: int = 0, jam: int = 1) -> None:
-        """The loops over results around a fold of `work` elements; so many of the innermost `jam`.
+        """The loops over results around a reduction of `work` elements; so many of the innermost `jam`.
 
         `most` vectors of results side by side, if given.
         """
@@ -107,9 +107,9 @@ class RegisterReduction:
 def side_by_side(
     context: ScheduleContext, nest: kernel.GenericOp, access_list: list[Access], group: FusedAxis, width: int
 ) -> int:
-    """Registers of neighbouring results that fold together; each accumulator takes registers of its own.
+    """Registers of adjacent results that are reduced together; each accumulator takes registers of its own.
 
-    What is contiguous along the fold comes as tiles, each of which needs all registers.
+    What is contiguous along the reduction is loaded as tiles, each of which needs all registers.
     """
     k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
     operands = element_accesses(nest, access_list)
@@ -126,7 +126,7 @@ def side_by_side(
 def _unroll_and_jam(
     context: ScheduleContext, nest: kernel.GenericOp, access_list: list[Access], groups: list[FusedAxis], width: int
 ) -> int:
-    """Rows that fold side by side along memory: what they share is read once, and their sums do not wait alone.
+    """Rows that are unrolled and jammed: what they share is loaded once, and their dependence chains overlap.
 
     Rows that share nothing are better read one after another, and long bodies wait for nothing that is read.
     """

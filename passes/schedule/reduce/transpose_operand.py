@@ -24,7 +24,7 @@ __all__ = ["TransposedOperand", "match_transposed", "tile_2d"]
 
 @dataclass(frozen=True)
 class TransposedOperand:
-    """Inputs (by number) of a fold that walk rows of `columns` elements against the grain of memory."""
+    """Inputs (by number) of a reduction whose rows of `columns` elements are strided in memory."""
 
     context: ScheduleContext
     nest: kernel.GenericOp
@@ -32,13 +32,14 @@ class TransposedOperand:
     columns: Dim
 
     def blocks(self, size: int) -> Dim:
-        """How many blocks of the fold are done at a time: as many rows as a tile has, fewer where they are long."""
+        """How many blocks of the reduction are done at a time: as many rows as a tile has, fewer where they are
+        long."""
         costs = self.context.costs
         rows = minimum(costs.l1_tile, dim(int(costs.machine.l2_bytes)) // maximum(1, self.columns) + 8)
         return maximum(1, rows * self.columns // size)
 
     def has_whole_blocks(self, size: int) -> Dim:
-        """Positive where rows are whole blocks of the fold, and enough of them to run side by side."""
+        """Positive where rows are whole blocks of the reduction, and enough of them for the vector lanes."""
         return minimum(1 - self.columns % size, self._rows - self.context.costs.results_in_flight)
 
     @property
@@ -46,7 +47,7 @@ class TransposedOperand:
         return buffer_info(self.nest.ins[self.numbers[0]]).dims[0]
 
     def of_whole_blocks(self, size: int, partials: Sequence[SSAValue]) -> kernel.GenericOp | None:
-        """The blocks of rows that are whole ones, as folds side by side along what is contiguous.
+        """The blocks of rows that are whole ones, as reductions vectorized along what is contiguous.
 
         None where an input is not read by rows and columns.
         """
@@ -110,7 +111,7 @@ def tile_2d(context: ScheduleContext, i: Dim, j: Dim, sizes: tuple[Dim, Dim], bo
 
 
 def match_transposed(context: ScheduleContext, nest: kernel.GenericOp) -> TransposedOperand | None:
-    """The inputs of a fold of one iterator that go along a matrix's rows while its columns are contiguous."""
+    """The inputs of a reduction of one iterator that go along a matrix's rows while its columns are contiguous."""
     found: dict[Dim, list[int]] = {}
     k = sym("d0")
     for number, (value, index) in enumerate(zip(nest.ins, nest.maps_in())):

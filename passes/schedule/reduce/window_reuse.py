@@ -69,7 +69,7 @@ def choose_window_reuse(
 ) -> WindowReuse | None:
     """The rows along `row` and vectors along `column` that take least for each result; None where that is one row.
 
-    A fold of so many `steps` has `accumulators` registers for each vector of results.  At most `most` of these are
+    A reduction of so many `steps` has `accumulators` registers for each vector of results.  At most `most` of these are
     computed together, and `widest` of one row.
     """
     if not any({row, _reduced_iterator(nest)} <= e.symbols() for index in nest.maps_in() for e in index.exprs):
@@ -83,7 +83,7 @@ def choose_window_reuse(
                 reads[WindowReuse(rows, vectors)] = sum(p.reads(vectors) for p in elements) / (rows * vectors)
 
     def cycles(overlap: WindowReuse) -> float:
-        """Of a vector; while folds wait for one another, those of the next tile begin."""
+        """Of a vector; the dependence chains of two tiles overlap."""
         return (
             steps * max(FMA_RECIPROCAL_THROUGHPUT, LATENCY / (2 * overlap.rows * overlap.vectors))
             + READ * reads[overlap]

@@ -28,7 +28,7 @@ from .staging import is_row_buffer
 
 __all__ = ["is_column_major_access", "schedule_column_tiles", "tile_columns"]
 
-#: Lines of neighbouring rows that are a parallel task, at most.
+#: Lines of adjacent rows that are a parallel task, at most.
 _MOST_LINES = 16
 
 
@@ -55,7 +55,7 @@ def is_column_major_access(nests: Sequence[kernel.GenericOp], shared: int) -> bo
 def schedule_column_tiles(
     context: ScheduleContext, nests: Sequence[kernel.GenericOp], shared: int, block: Block, lanes: VectorConfig
 ) -> None:
-    """Loops for rows that `is_column_major_access`: threads share tasks of equally many lines, by bands."""
+    """Loops for rows that `is_column_major_access`: threads share tasks of equally many lines, by column tiles."""
     extents = nests[0].extents.data[:shared]
     iterators, start = [context.new_iv() for _ in extents[:-1]], context.new_iv()
     rows, share = extents[-1], _share(context, block, extents)
@@ -74,13 +74,13 @@ def schedule_column_tiles(
 
 
 def tile_columns(context: ScheduleContext, nests: Sequence[kernel.GenericOp]) -> int:
-    """Rows of a band: four lines of the widest elements."""
+    """Rows of a column tile: four lines of the widest elements."""
     widest = max(buffer_info(v).dtype.part.bytes for nest in nests for v in nest.operands)
     return 4 * int(context.costs.machine.cache_line) // widest
 
 
 def _share(context: ScheduleContext, block: Block, extents: Sequence[Dim]) -> Dim:
-    """Neighbouring rows that are a parallel task: whole lines, as many tasks for one thread as for others."""
+    """Adjacent rows that are a parallel task: whole lines, as many tasks for one thread as for others."""
     line, threads = context.costs.elements_per_line, maximum(1, context.threads(block))
     lines = (extents[-1] + (line - 1)) // line
     own = materialize_dim(context, block, maximum(0, lines * product(extents[:-1]) - 1) // threads + 1)
@@ -97,7 +97,7 @@ def _write_tile(
     stop: Dim,
     tile: int,
 ) -> None:
-    """The nests for the rows from ``done``'s last place on, as many as a band has."""
+    """The nests for the rows from ``done``'s last index on, as many as a column tile has."""
     shared = len(done)
     last = Sym(f"d{shared - 1}")
     start = done[last]
@@ -139,7 +139,7 @@ def _write_tile(
 def _expand_row_buffers(
     context: ScheduleContext, nests: Sequence[kernel.GenericOp], block: Block, tile: int
 ) -> dict[SSAValue, SSAValue]:
-    """For each value that lives within a row, memory with a last dim for the rows of a band."""
+    """For each value that lives within a row, memory with a last dim for the rows of a column tile."""
     made: dict[SSAValue, SSAValue] = {}
     for value in dict.fromkeys(v for nest in nests for v in nest.operands if is_row_buffer(v)):
         info = buffer_info(value)
@@ -149,7 +149,7 @@ def _expand_row_buffers(
 
 
 def _index_in_tile(nest: kernel.GenericOp, private: dict[SSAValue, SSAValue], last: Sym, start: Dim) -> None:
-    """Make a nest use the widened memory: the row's place in the band is a further index."""
+    """Make a nest use the widened memory: the row's index in the column tile is a further one."""
     row_in_tile = sym(last.name) - start
 
     def fit(index: IndexMap, value: SSAValue) -> MapAttr:

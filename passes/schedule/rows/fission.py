@@ -28,7 +28,8 @@ __all__ = ["group_can_fission", "rows_exceed_l2", "schedule_fissioned", "too_few
 
 
 def group_can_fission(rows: kernel.RowGroupOp) -> bool:
-    """Whether each nest of rows can go over all of them: nothing but elements is handed on, folds can go in bands."""
+    """Whether each nest of rows can go over all of them: only elements are passed on, and reductions can be tiled by
+    columns."""
     return can_fission(rows) and all(can_tile_columns(nest) for nest in rows.nests if nest.is_reduction)
 
 
@@ -38,9 +39,9 @@ def too_few_rows(context: ScheduleContext, nests: Sequence[kernel.GenericOp], sh
 
 
 def rows_exceed_l2(context: ScheduleContext, nests: Sequence[kernel.GenericOp], shared: int) -> Dim:
-    """Positive where the second cache does not hold what is handed on of a band of rows.
+    """Positive where L2 does not hold what a column tile of rows passes on.
 
-    Where these are numbers, where half of it does not hold what folds read of a band, nor all of it all rows.
+    Where these are numbers, where half of it does not hold what reductions read of a tile, nor all of it all rows.
     """
     cache, handed = (
         int(context.costs.machine.l2_bytes),
@@ -55,7 +56,7 @@ def rows_exceed_l2(context: ScheduleContext, nests: Sequence[kernel.GenericOp], 
 
 
 def _workspace(context: ScheduleContext, nest: kernel.GenericOp, shared: int, rows: int) -> Dim:
-    """What a band of so many rows of a fold takes of a cache, in bytes.
+    """The cache footprint of a column tile of so many rows of a reduction, in bytes.
 
     Columns that are whole pages apart begin in the same places of it, so each takes as much room as a page.
     """

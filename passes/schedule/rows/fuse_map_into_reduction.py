@@ -22,12 +22,13 @@ __all__ = ["fusable_maps"]
 def fusable_maps(
     nests: Sequence[kernel.GenericOp], shared: int, costs: CostModel
 ) -> Mapping[kernel.GenericOp, kernel.GenericOp]:
-    """The folds of a row that go through what the map in front of them makes, and these maps."""
+    """The reductions of a row that read the result of the map in front of them, and these maps."""
     return {reduction: made for made, reduction in pairwise(nests) if can_fuse(made, reduction, shared, costs)}
 
 
 def can_fuse(made: kernel.GenericOp, reduction: kernel.GenericOp, shared: int, costs: CostModel) -> bool:
-    """Whether a fold along the whole row reads each element of a map's row once, in the order that it is stored."""
+    """Whether a reduction along the whole row reads each element of a map's row once, in the order that it is
+    stored."""
     if (
         made.is_reduction
         or not reduction.is_reduction

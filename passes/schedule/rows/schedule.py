@@ -53,7 +53,7 @@ def schedule_rows(
         else:
             schedule_column_tiles(context, nests, shared, block, lanes)
     elif is_column_major(nests, shared):
-        # What else they read or make lies along them: neither a row nor a band is near in memory.
+        # What else they read or write is row-major: neither a row nor a column tile is contiguous.
         apart(block)
     else:
         _row_by_row(context, rows, block, lanes, write_nest)
@@ -88,7 +88,7 @@ def _write_row(
     done: dict[Sym, Dim],
     write_nest: NestScheduler,
 ) -> None:
-    """The nests of one row, one after another; folds make what the map in front of them made for them."""
+    """The nests of one row, one after another; reductions evaluate the map in front of them."""
     context.fused_maps = fusable_maps(nests, len(done), context.costs) if context.fuse_maps else {}
     made = {*context.fused_maps.values()}
     for nest in nests:

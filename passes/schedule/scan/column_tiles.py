@@ -49,7 +49,7 @@ def scan_columns(
     done: Point,
     serial: bool,
 ) -> None:
-    """Bands along the last group."""
+    """Column tiles along the last group."""
     assert nest.order is not None
     iterators, start = [context.new_iv() for _ in groups], context.new_iv()
     extent, costs = nest.extents.data[-1], context.costs
@@ -83,7 +83,7 @@ class _ColumnTile:
     lanes: VectorConfig
 
     def starting(self, block: Block) -> list[SSAValue]:
-        """Memory for the accumulators of the band, which start from the identity."""
+        """Memory for the accumulators of the column tile, which start from the identity."""
         accumulators = self._accumulators(block)
         start = Block()
         self._store(start, self.context.identity(self.nest, start), accumulators)
@@ -179,7 +179,7 @@ class _ColumnTile:
         block.add_ops([loop.StoreOp(value, buffer, index) for value, buffer in zip(values, buffers)])
 
     def _across(self, body: Block) -> loop.ForOp:
-        """A loop across the band."""
+        """A loop across the column tile."""
         body.add_op(loop.YieldOp())
         start, stop, _ = self.results
         assert self.nest.order is not None

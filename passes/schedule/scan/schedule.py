@@ -121,7 +121,7 @@ def _scan(
 
 
 def _blocked(context: ScheduleContext, nest: kernel.GenericOp, block: Block) -> None:
-    """One long row: stretches that fit a cache one after another, the blocks of a stretch in parallel.
+    """One long row: chunks that fit a cache one after another, the blocks of a chunk in parallel.
 
     First the blocks' own totals, then the chain of these, then the blocks once more from where the chain is.
     """
@@ -152,7 +152,7 @@ def _blocked(context: ScheduleContext, nest: kernel.GenericOp, block: Block) -> 
         return loop.ParallelOp(str(number), 0, blocks, inner, grain=max(1, context.chunk(nest) // size))
 
     start.add_op(chunk(False))
-    # The totals become what each block starts from; the last place has what the stretch starts from.
+    # The totals become what each block starts from; the last element has what the chunk starts from.
     carried = [loop.LoadOp(buffer, [dim(scan_chunk // size)]) for buffer in starts]
     start.add_ops(carried)
     chain = Block(arg_types=types)

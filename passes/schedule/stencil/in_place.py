@@ -105,11 +105,11 @@ def _is_arena(buffer: SSAValue, users: set[Operation]) -> bool:
 def schedule_ring_buffer(
     context: ScheduleContext, update: InPlaceStencil, block: Block, nest: Nest, otherwise: Callable[[Block], None]
 ) -> None:
-    """One sweep where there are rows enough, and the second cache holds those of a ring; `otherwise` two."""
-    _Sweep(context, update, nest).write(block, otherwise)
+    """One pass over memory where there are enough rows, and L2 holds those of a ring; `otherwise` two."""
+    _RingBuffer(context, update, nest).write(block, otherwise)
 
 
-class _Sweep:
+class _RingBuffer:
     def __init__(self, context: ScheduleContext, update: InPlaceStencil, nest: Nest):
         self.context, self.update, self.nest = context, update, nest
         self.rows, *across = update.compute.extents.data
