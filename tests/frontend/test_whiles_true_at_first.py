@@ -107,7 +107,7 @@ ONE_BODY = [converges, breaks, nothing_at_first, two_deep, kept_of_an_iteration,
 
 
 def before_is_read(x):
-    error = 1
+    before, error = 0, 1
     while error > 0.1:
         before = error
         x = np.tanh(x) * 0.5
