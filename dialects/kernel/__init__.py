@@ -22,6 +22,5 @@ __all__ = [
 ]  # fmt: skip
 
 KERNEL = Dialect(
-    "kernel",
-    [CallOp, EmptyOp, ForOp, CustomOp, GenericOp, IfOp, ReadOp, RowGroupOp, ScatterOp, WhileOp, YieldOp],
+    "kernel", [CallOp, EmptyOp, ForOp, CustomOp, GenericOp, IfOp, ReadOp, RowGroupOp, ScatterOp, WhileOp, YieldOp]
 )

@@ -25,13 +25,7 @@ from .language import ComplexValue, ScalarBuilder, Value
 
 __all__ = ["BodyBuilder", "scalar_constant"]
 
-_FLOAT = {
-    "add": arith.AddfOp,
-    "sub": arith.SubfOp,
-    "mul": arith.MulfOp,
-    "div": arith.DivfOp,
-    "neg": arith.NegfOp,
-}
+_FLOAT = {"add": arith.AddfOp, "sub": arith.SubfOp, "mul": arith.MulfOp, "div": arith.DivfOp, "neg": arith.NegfOp}
 _MATH = {
     "abs": math.AbsFOp,
     "sqrt": math.SqrtOp,

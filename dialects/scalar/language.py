@@ -175,10 +175,7 @@ def _complex_quotient(x: ComplexValue, y: ComplexValue) -> Value:
     re = b.select(by_re, x.re, x.im) + b.select(by_re, x.im, x.re) * ratio
     im = b.select(by_re, x.im, x.im * ratio) - b.select(by_re, x.re * ratio, x.re)
     zero = size_re.equals(0.0) & size_im.equals(0.0)
-    return b.complex_of(
-        b.select(zero, x.re / size_re, re * scale),
-        b.select(zero, x.im / size_re, im * scale),
-    )
+    return b.complex_of(b.select(zero, x.re / size_re, re * scale), b.select(zero, x.im / size_re, im * scale))
 
 
 _COMPLEX: dict[str, Callable[[ComplexValue, ComplexValue], Value]] = {

@@ -104,11 +104,7 @@ def reduce_huge(b: ScalarBuilder, x: Value) -> tuple[Value, Value, Value]:
     total, low_part = fast_two_sum(product, error + b.fma(top, HALF_PI_WORD[1], tail * HALF_PI_WORD[0]))
     negative = x < 0.0
     total = b.select(abs(x) < float("inf"), total, float("nan"))
-    return (
-        b.select(negative, 0 - q, q),
-        b.select(negative, -total, total),
-        b.select(negative, -low_part, low_part),
-    )
+    return (b.select(negative, 0 - q, q), b.select(negative, -total, total), b.select(negative, -low_part, low_part))
 
 
 def _window(b: ScalarBuilder, start: Value) -> tuple[Value, Value, Value]:

@@ -38,10 +38,7 @@ class Minmax(Reduction):
 
     @classmethod
     def combine(cls, b: ScalarBuilder, older: tuple[Value, ...], newer: tuple[Value, ...]) -> tuple[Value, ...]:
-        return (
-            b.op("cwise_min_propagate", older[0], newer[0]),
-            b.op("cwise_max_propagate", older[1], newer[1]),
-        )
+        return (b.op("cwise_min_propagate", older[0], newer[0]), b.op("cwise_max_propagate", older[1], newer[1]))
 
     @classmethod
     def result_dtypes(cls, element: DType) -> tuple[DType, ...]:

@@ -228,9 +228,7 @@ class _Fft(Bluestein):
             self._first_directly(code, row) if self.direct.const else self._enter(code, row)
             return
         code.if_(
-            code.b.index(self.direct).equals(1),
-            lambda c: self._first_directly(c, row),
-            lambda c: self._enter(c, row),
+            code.b.index(self.direct).equals(1), lambda c: self._first_directly(c, row), lambda c: self._enter(c, row)
         )
 
     def _leave_plain(self, code: LoopBuilder, row: Dim) -> None:

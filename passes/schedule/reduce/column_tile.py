@@ -40,12 +40,7 @@ class ColumnTile:
     width: int
 
     def multi_pass(
-        self,
-        block: Block,
-        elements: tuple[Dim, Dim],
-        partials: Sequence[SSAValue],
-        index: Sequence[Dim],
-        unroll: int,
+        self, block: Block, elements: tuple[Dim, Dim], partials: Sequence[SSAValue], index: Sequence[Dim], unroll: int
     ) -> None:
         """Reduce the elements from one to another into `partials` at an index, which hold the results so far."""
         context, nest, row = self.context, self.nest, self.context.new_iv()

@@ -99,10 +99,7 @@ class CrossLaneMerge:
     def _beside(self, bit: int) -> list[Callable[[int], int]]:
         """Where lanes come from that have an exchange of columns whose numbers differ in a bit."""
         width, this = self.width, 1 << bit
-        return [
-            lambda p: width + (p ^ this) if p & this else p,
-            lambda p: width + p if p & this else p ^ this,
-        ]
+        return [lambda p: width + (p ^ this) if p & this else p, lambda p: width + p if p & this else p ^ this]
 
     def _back(self, level: int) -> list[Callable[[int], int]]:
         """Where lanes come from that go back: each exchange put the number of the row in place of a bit of a column's

@@ -21,15 +21,7 @@ from ...cost.model import CostModel
 from ..body import buffer_info
 from ..builder import LoopBuilder
 
-__all__ = [
-    "Grid",
-    "SortingNetwork",
-    "bitonic_merge",
-    "exponent",
-    "largest_value",
-    "odd_even_mergesort",
-    "power_of_two",
-]
+__all__ = ["Grid", "SortingNetwork", "bitonic_merge", "exponent", "largest_value", "odd_even_mergesort", "power_of_two"]
 
 I64 = DTYPES["i64"]
 

@@ -220,9 +220,7 @@ class ColumnSort:
         with code.for_(group.first, group.end) as (each, row):
             column = row - group.first
             self.sort.rewrite_zeros(
-                each,
-                group.indices(row),
-                lambda c, i: as_number(c.b, c.load(grid.buffer, [i * self.width + column])),
+                each, group.indices(row), lambda c, i: as_number(c.b, c.load(grid.buffer, [i * self.width + column]))
             )
 
 

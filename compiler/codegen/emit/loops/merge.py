@@ -163,10 +163,7 @@ class Merges:
             ]
             distance //= 2
         order = [places.index(place) for place in range(2 * width)]
-        return (
-            self._permuted(merge, low, high, order[:width]),
-            self._permuted(merge, low, high, order[width:][::-1]),
-        )
+        return (self._permuted(merge, low, high, order[:width]), self._permuted(merge, low, high, order[width:][::-1]))
 
     def _exchanged(self, merge: _Merge, a: str, b: str) -> tuple[str, str]:
         """The lesser and the greater elements of two vectors, lane by lane."""
