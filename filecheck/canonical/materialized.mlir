@@ -54,7 +54,7 @@ func.func @reversed(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   func.return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
-// An argument is in memory and an eval's value too; the exponential is kept, once.
+// An argument is in memory and an eval's value too; the exponential is materialized, once.
 // CHECK-LABEL: @kept_once
 // CHECK-NEXT: %[[E:.*]] = tx.exp %x
 // CHECK-NEXT: %[[K:.*]] = tx.eval %[[E]]

@@ -1,6 +1,6 @@
 // RUN: tx-opt %s --print-unbroken -p tx-insert-evals | filecheck %s
 
-// A chain of maps after a fold is its epilogue: nothing is kept.
+// A chain of maps after a reduction is its epilogue: nothing is materialized.
 // CHECK-LABEL: @epilogue
 // CHECK-NOT: tx.eval
 func.func @epilogue(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">> {
@@ -43,7 +43,7 @@ func.func @own(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dim
   func.return %2 : tensor<?x?xf32, #tx.dims<"n, m">>
 }
 
-// Folds of windows of a padded operand would ask of each element where the operand ends: the padded one is kept.
+// Reductions of windows of a padded operand would ask of each element where the operand ends: the padded one is materialized.
 // CHECK-LABEL: @windows
 // CHECK: %[[P:.*]] = tx.view %x {map = #tx.map<(d0: k + n + 6) -> (d0 - 3) where (d0 - 3, -d0 + n + 2)>, fill = 0.0}
 // CHECK-NEXT: %[[E:.*]] = tx.eval %[[P]]
@@ -57,7 +57,7 @@ func.func @windows(%x: tensor<?xf32, #tx.dims<"n">>, %k: tensor<?xf32, #tx.dims<
   func.return %3 : tensor<?xf32, #tx.dims<"n + 7">>
 }
 
-// Each element is read once, or a guard asks for two places: nothing is kept.
+// Each element is read once, or a guard asks for two places: nothing is materialized.
 // CHECK-LABEL: @padded
 // CHECK-NOT: tx.eval
 func.func @padded(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?xf32, #tx.dims<"n + 2">>, tensor<?xf32, #tx.dims<"n">>) {

@@ -1,6 +1,6 @@
 // RUN: tx-opt %s --print-unbroken -p tx-insert-evals | filecheck %s
 
-// The maximum is broadcast back over its rows: it is kept.  The subtraction is cheaper than the memory; the
+// The maximum is broadcast back over its rows: it is materialized.  The subtraction is cheaper than the memory; the
 // exponential, read twice, is dearer.
 
 // CHECK-LABEL: @softmax

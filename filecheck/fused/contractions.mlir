@@ -13,7 +13,7 @@ func.func @epilogue(%a: tensor<?x?xf32, #tx.dims<"m, k">>, %b: tensor<?x?xf32, #
   func.return %y : tensor<?x?xf32, #tx.dims<"m, n">>
 }
 
-// Two values leave: the contraction is kept for both.
+// Two values leave: the contraction is materialized for both.
 
 // CHECK: @two_values
 // CHECK: order chain<512, fma>

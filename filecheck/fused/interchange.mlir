@@ -1,6 +1,6 @@
 // RUN: tx-opt %s --print-unbroken -p 'tx-insert-evals,tx-topological-order,tx-fuse,tx-fuse-siblings,tx-fuse-rows' | filecheck %s
 
-// A permutation of a fold's result is the order in which its nest runs, and the maps after it are still its epilogue.
+// A permutation of a reduction's result is the order in which its nest runs, and the maps after it are still its epilogue.
 // CHECK-LABEL: @turned
 // CHECK: kernel.generic over (d0: m, d1: n) reduce (d2: k) {{.*}} in ({{.*}} = %x[d1, d0, d2])
 // CHECK-NOT: kernel.generic
@@ -12,7 +12,7 @@ func.func @turned(%x: tensor<?x?x?xf32, #tx.dims<"n, m, k">>) -> tensor<?x?xf32,
   func.return %2 : tensor<?x?xf32, #tx.dims<"m, n">>
 }
 
-// A reversal is no permutation of dims: the sum is kept and read by the other nest.
+// A reversal is no permutation of dims: the sum is materialized and read by the other nest.
 // CHECK-LABEL: @reversed
 // CHECK: %[[S:.*]] = kernel.generic{{.*}}%x[
 // CHECK: kernel.generic{{.*}}%[[S]][

@@ -1,6 +1,6 @@
 // RUN: tx-opt %s --print-unbroken -p tx-fuse | filecheck %s
 
-// The map before a fold is in its body, the chain of maps after it in its finish region.
+// The map before a reduction is in its body, the chain of maps after it in its epilogue.
 // CHECK-LABEL: @norm
 // CHECK: kernel.generic over (d0: n) reduce (d1: m) order tree<1024, 64> {{.*}} in ({{.*}} = %x[d0, d1]) epilogue_inputs ({{.*}} = %b[
 // CHECK-NOT: kernel.generic
@@ -18,7 +18,7 @@ func.func @norm(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %b: tensor<?xf32, #tx.dim
   func.return %3 : tensor<?xf32, #tx.dims<"n">>
 }
 
-// A sum that is a result itself is kept: the map after it is no epilogue.
+// A sum that is a result itself is materialized: the map after it is no epilogue.
 // CHECK-LABEL: @kept
 // CHECK: %[[S:.*]] = kernel.generic {{.*}} order tree<1024, 64> {{.*}}%x[
 // CHECK-NOT: math.sqrt

@@ -36,7 +36,7 @@ func.func @columns(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx
   func.return %3 : tensor<?x?xf32, #tx.dims<"n, m">>
 }
 
-// A map that is there before its columns' fold is turned too.
+// A map that is there before its columns' reduction is interchanged too.
 // CHECK-LABEL: @made_first
 // CHECK: kernel.row_group shared 1 ->
 // CHECK: kernel.generic over (d0: m, d1: n) in
@@ -63,7 +63,7 @@ func.func @all(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf32, #tx.dim
   func.return %3 : tensor<?x?xf32, #tx.dims<"n, m">>
 }
 
-// Maps only: there is no fold in a row, and nothing to gain.
+// Maps only: there is no reduction in a row, and nothing to gain.
 // CHECK-LABEL: @maps
 // CHECK-NOT: kernel.row_group
 // CHECK: func.return
@@ -89,7 +89,7 @@ func.func @across_memory(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x?xf3
   func.return %3 : tensor<?x?xf32, #tx.dims<"n, m">>
 }
 
-// Folds alone go along many such rows at a time, side by side in memory.
+// Reductions alone go along many such rows at a time, side by side in memory.
 // CHECK-LABEL: @folds_across_memory
 // CHECK: kernel.row_group
 // CHECK: func.return

@@ -1,6 +1,6 @@
 // RUN: tx-opt %s --print-unbroken -p 'tx-fuse,tx-fuse-rows' | filecheck %s
 
-// A scan is a fold that finishes at every element: maps before it are in its body, maps after it in its finish region,
+// A scan is a reduction that finishes at every element: maps before it are in its body, maps after it in its epilogue,
 // which may read other tensors at the same element.
 // CHECK-LABEL: @scan
 // CHECK: kernel.generic over (d0: m) scan inclusive (d1: n) order serial init -0.0 : f32

@@ -52,7 +52,7 @@ func.func @common_root(%x: tensor<?xf32, #tx.dims<"n">>, %y: tensor<?xf32, #tx.d
   func.return %1, %3 : tensor<?xf32, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>
 }
 
-// Two folds of the same elements in one order: one nest with the states of both, older ones first.
+// Two reductions of the same elements in one order: one nest with the states of both, older ones first.
 // CHECK-LABEL: @folds
 // CHECK: %{{.*}}, %{{.*}} = kernel.generic {{.*}} init 0.0 : f32, -inf : f32 in (%[[E:.*]] = %x[
 // CHECK-NEXT: kernel.yield %[[E]], %[[E]] : f32, f32
@@ -81,7 +81,7 @@ func.func @any_order(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> (tensor<?xi1, #tx
   func.return %1, %2 : tensor<?xi1, #tx.dims<"n">>, tensor<?xf32, #tx.dims<"n">>
 }
 
-// The map after both is where both are folded; nobody else needs the first fold's result.
+// The map after both is where both are reduced; nobody else needs the first reduction's result.
 // CHECK-LABEL: @epilogue
 // CHECK: %[[R:.*]] = kernel.generic {{.*}} in ({{.*}} = %x[d0, d1]) -> (f32[n] at [d0]) {
 // CHECK-NOT: kernel.generic
@@ -115,7 +115,7 @@ func.func @products(%x: tensor<?x?xf32, #tx.dims<"n, m">>, %y: tensor<?x?xf32, #
   func.return %0, %2 : tensor<?x?xf32, #tx.dims<"n, n">>, tensor<?x?xf32, #tx.dims<"n, n">>
 }
 
-// The second folds what the first gives: it needs all of the row before.
+// The second reduces what the first gives: it needs all of the row before.
 // CHECK-LABEL: @after
 // CHECK-COUNT-2: kernel.generic
 func.func @after(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?xf32, #tx.dims<"n">> {

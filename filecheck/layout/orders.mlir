@@ -69,7 +69,7 @@ func.func @scanned(%x: tensor<6x4xf32>) -> tensor<6x4xf32> attributes {tx.stride
   func.return %0 : tensor<6x4xf32>
 }
 
-// What folds and maps read more than once may be kept, and lies as its operand does; what else reads it decides for itself.
+// What reductions and maps read more than once may be materialized, and lies as its operand does; what else reads it decides for itself.
 // CHECK-LABEL: @read_twice
 // KEEP-LABEL: @read_twice
 // CHECK: tx.exp {{.*}}layout = [1, 0]

@@ -1,7 +1,7 @@
 // RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
-// Rows that are neighbours in memory run as a band in lanes; the private sum gets a place for each row of it.  Threads
-// share the rows in as many pieces each, and wait once.
+// Rows that are neighbours in memory run as a column tile in lanes; the private sum gets a place for each row of it.  Threads
+// share the rows in as many tasks each, and wait once.
 
 // CHECK: loop.if
 // CHECK: in arena at

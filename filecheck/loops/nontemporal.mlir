@@ -1,7 +1,7 @@
 // RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 // RUN: tx-opt %s --print-unbroken -p 'tx-schedule-cpu{nontemporal=false}' | filecheck %s --check-prefix=NONE
 
-// What a nest only writes may go past the caches; what it updates in place is in them already.
+// What a nest only writes may be stored non-temporally; what it updates in place is in them already.
 
 // CHECK: @only_written
 // CHECK: loop.store {{.*}} %y[i0] nontemporal 8388608
@@ -32,7 +32,7 @@ parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n) -> (d
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[n] by [1]">, !loop.buffer<"f32[n] by [1]">) -> ()
 func.return }
 
-// Two results take turns: neither goes past the caches.
+// Two results take turns: neither is stored non-temporally.
 // CHECK: @two_results
 // CHECK-COUNT-2: loop.store
 // CHECK-NOT: nontemporal

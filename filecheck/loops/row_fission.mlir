@@ -1,7 +1,7 @@
 // RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
-// Rows across memory that hand each other a number: where there are fewer than a line for each thread, or a cache does not hold a band of them (columns of whole pages
-// take one each), the first fold goes over all of them, and what it gives is memory for all; else both go band by band.
+// Rows across memory that hand each other a number: where there are fewer than a line for each thread, or a cache does not hold a tile of them (columns of whole pages
+// take one each), the first reduction goes over all of them, and what it gives is memory for all; else both go tile by tile.
 // CHECK-LABEL: @apart
 // CHECK: loop.index ({{.*4096.*}} - 262144, {{.*}}m - 512{{.*}})
 // CHECK: loop.if
@@ -64,7 +64,7 @@ operandSegmentSizes = array<i32: 2, 1>} : (!loop.buffer<"f32[n, m] by [1, n]">, 
 kernel.yield }) {shared = 1 : i64} : () -> ()
 func.return }
 
-// What is made lies along rows, and the fold across them: neither a row nor a band is near in memory.
+// What is made lies along rows, and the reduction across them: neither a row nor a column tile is near in memory.
 // CHECK-LABEL: @made_along
 // CHECK-NOT: loop.alloc f32[64]{{.*}} in thread
 // CHECK: loop.alloc f32[n]{{.*}} in arena
@@ -89,7 +89,7 @@ operandSegmentSizes = array<i32: 2, 1>} : (!loop.buffer<"f32[n, m] by [1, n]">, 
 kernel.yield }) {shared = 1 : i64} : () -> ()
 func.return }
 
-// Rows that are handed on have memory of the thread's own, a place for each row of a band, and where a cache does not
+// Rows that are handed on have memory of the thread's own, a place for each row of a column tile, and where a cache does not
 // hold that, or there are few rows, memory for all, in which they lie across as well.
 // CHECK-LABEL: @handed_on
 // CHECK-SAME: {{.*}}tx.thread_arena = {{.*}}256*m*min(1, max(-256*m + 524289, 0))

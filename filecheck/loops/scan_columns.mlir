@@ -1,6 +1,6 @@
 // RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
-// Neighbouring results are neighbours in memory: a run of the order is written step by step for a band of them, and what
+// Neighbouring results are neighbours in memory: a run of the order is written step by step for a tile of them, and what
 // is left over of the axis under guards.  No thread is given less than 32 lines of a step, whose ends it shares.
 // CHECK-LABEL: @across
 // CHECK: loop.threads

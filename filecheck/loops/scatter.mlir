@@ -1,6 +1,6 @@
 // RUN: tx-opt %s --print-unbroken -p 'tx-fuse,tx-bufferize,tx-schedule-cpu' | filecheck %s
 
-// What one thread will add to, place after place, is written in pieces as large as its cache, and not past it.
+// What one thread will add to, place after place, is written in chunks as large as its cache, and not past it.
 // CHECK: loop.parallel
 // CHECK: step 32768 on cpu_thread grain 4
 // CHECK: to min({{.*}} + 32768, n)
@@ -16,7 +16,7 @@
 // CHECK: arith.addf
 // CHECK: loop.store
 
-// The others sleep meanwhile, so what it reads of that is its own, too, in pieces as large as the last cache.
+// The others sleep meanwhile, so what it reads of that is its own, too, in chunks as large as the last cache.
 // CHECK: loop.reduce
 // CHECK: to min({{.*}} + 4194304, m)
 func.func @f(%x: tensor<?xf32, #tx.dims<"n">>, %v: tensor<?xf32, #tx.dims<"m">>, %i: tensor<?xi64, #tx.dims<"m">>) -> (tensor<?xf32, #tx.dims<"n">>, tensor<i64>) attributes {tx.symbols = #tx.dims<"n, m">} {

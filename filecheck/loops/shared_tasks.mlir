@@ -1,6 +1,6 @@
 // RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
-// Threads share more than the outermost loop: a task is one of its iterations by a piece of the next, so that a single
+// Threads share more than the outermost loop: a task is one of its iterations by a chunk of the next, so that a single
 // image is work for all of them, where it is worth handing over.  Places within a task are counted, not divided.
 
 // CHECK: @images

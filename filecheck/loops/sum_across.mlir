@@ -1,6 +1,6 @@
 // RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
-// One chain a result: neighbouring results fold side by side in lanes, in chunks.  One thread takes 128 results at a
+// One chain a result: neighbouring results are reduced side by side in lanes, in chunks.  One thread takes 128 results at a
 // time, the vectors of all registers; several take as many each, in whole lines; and a chunk is worth a thread's while.
 
 // CHECK: loop.index (max(((((m + 127) // 128) - 1) // [[THREADS:[.a-z0-9]+]])*{{.*}} + {{.*}}, 1))

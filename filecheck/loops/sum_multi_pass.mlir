@@ -1,9 +1,9 @@
 // RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
-// Sums of columns of what a quarter of the second cache does not hold: eight rows at a time, along a band of columns,
-// into what waits for each block of 1024 rows; rows left over one by one; then the blocks' values.  A band is 4096
+// Sums of columns of what a quarter of the second cache does not hold: eight rows at a time, along a column tile,
+// into what waits for each block of 1024 rows; rows left over one by one; then the blocks' values.  A column tile is 4096
 // columns for a thread that is alone, of several a quarter of a thread's share where that is less, and 1024 at least.
-// What the cache holds is folded in registers.
+// What the cache holds is reduced in registers.
 // CHECK-LABEL: @sums
 // CHECK: loop.index (min(4*m*n - 131072, min(4*m - 1024, n - 32)))
 // CHECK: loop.if
@@ -48,7 +48,7 @@ parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
-// An exact fold goes the same way, in blocks of its own.
+// An exact reduction goes the same way, in blocks of its own.
 // CHECK-LABEL: @most
 // CHECK: loop.alloc f32[m, ((n + 1023) // 1024)] by [1, m]{{.*}} in arena
 // CHECK: arith.maximumf
@@ -83,7 +83,7 @@ parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 1>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
-// Each result has virtual lanes of its own: of a block four lanes, which are combined first, are folded for 1024 results,
+// Each result has virtual lanes of its own: of a block four lanes, which are combined first, are reduced for 1024 results,
 // and so on.  What they come to waits in a worker's own memory until it is combined by halves.
 // CHECK-LABEL: @lanes
 // CHECK: loop.index (min(4*m*n - 32768, min(4*m - 1024, n - 128)))
@@ -158,7 +158,7 @@ parallel = 1 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: m, d1: n
 operandSegmentSizes = array<i32: 1, 1>, order = #tx.order<"tree<1024, 64>">, identity = [-0.0 : f32]} : (!loop.buffer<"f32[n, m] by [m, 1]">, !loop.buffer<"f32[m] by [1]">) -> ()
 func.return }
 
-// Contiguous along the fold: tiles are transposed in registers.
+// Contiguous along the reduction: tiles are transposed in registers.
 // CHECK-LABEL: @columns
 // CHECK-NOT: loop.if
 func.func @columns(%x: !loop.buffer<"f32[n, m] by [1, n]">, %y: !loop.buffer<"f32[m] by [1]">) attributes {tx.symbols = #tx.dims<"n, m">, tx.arena = #tx.dim<"0">,

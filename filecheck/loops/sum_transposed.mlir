@@ -1,7 +1,7 @@
 // RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // A sum of everything goes along rows; where columns are contiguous, some rows at a time are copied to where they are.
-// Of whole blocks a row each is folded across the rows, many side by side.
+// Of whole blocks a row each is reduced across the rows, many side by side.
 // CHECK-LABEL: @columns
 // CHECK: loop.index (min(-(m % 1024) + 1, n - 64))
 // CHECK: loop.if

@@ -1,7 +1,7 @@
 // RUN: tx-opt %s --print-unbroken -p tx-schedule-cpu | filecheck %s
 
 // A transposition runs in tiles of two lines by four, and asks for the next half of one: lanes along the stores; as many rows side by side as lanes, for the emitter to
-// transpose in registers.  That stores pieces of lines, so what goes past the caches is staged in a tile of a thread's
+// transpose in registers.  That stores pieces of lines, so what is stored non-temporally is staged in a tile of a thread's
 // own and copied from there in whole lines, if its rows are.
 
 // CHECK-LABEL: @light
@@ -33,7 +33,7 @@ parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: n, d1: m
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[m, n] by [n, 1]">, !loop.buffer<"f32[n, m] by [m, 1]">) -> ()
 func.return }
 
-// Arithmetic between the pieces of a line: nothing goes past the caches.
+// Arithmetic between the pieces of a line: nothing is stored non-temporally.
 // CHECK-LABEL: @heavy
 // CHECK-NOT: loop.if
 // CHECK-NOT: nontemporal
@@ -61,7 +61,7 @@ parallel = 2 : i64, epilogue_inputs = 0 : i64, in_maps = [#tx.map<"(d0: 200, d1:
 operandSegmentSizes = array<i32: 1, 1>} : (!loop.buffer<"f32[300, 200] by [200, 1]">, !loop.buffer<"f32[200, 300] by [300, 1]">) -> ()
 func.return }
 
-// these are past the caches, but their rows are no whole lines,
+// these exceed the caches, but their rows are no whole lines,
 // CHECK-LABEL: @odd
 // CHECK-NOT: loop.alloc
 // CHECK-NOT: nontemporal

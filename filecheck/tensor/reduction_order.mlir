@@ -1,7 +1,7 @@
 // RUN: tx-opt %s --print-unbroken --print-locations -p tx-reduction-order --split-input-file | filecheck %s
 // RUN: tx-opt %s --print-unbroken -p 'tx-reduction-order{follow-layout=false}' --split-input-file | filecheck %s --check-prefix=KEPT
 
-// Folds go along memory, as the strides of arguments say: several dims as they lie there, lanes along the fastest.
+// Reductions go along memory, as the strides of arguments say: several dims as they lie there, lanes along the fastest.
 
 // KEPT-LABEL: func.func @all
 // KEPT-NOT: tx.shuffle
@@ -30,7 +30,7 @@ func.func @one_dim(%x: tensor<4x6xf32>, %v: tensor<6xf32>) -> (tensor<6xf32>, te
   func.return %0, %1, %2, %3 : tensor<6xf32>, tensor<4xf32>, tensor<4x6xf32>, tensor<4xf32>
 }
 // -----
-// Through views of the same dims and maps whose operands agree; of three dims two are folded, in memory's order.
+// Through views of the same dims and maps whose operands agree; of three dims two are reduced, in memory's order.
 // CHECK-LABEL: func.func @through
 // CHECK: %[[M:.*]] = tx.mul %
 // CHECK-NEXT: %[[T:.*]] = tx.shuffle %[[M]] {permutation = [1, 0, 2]}
@@ -42,8 +42,8 @@ func.func @through(%x: tensor<4x6x8xf32>) -> tensor<4xf32> {
   func.return %2 : tensor<4xf32>
 }
 // -----
-// Not so folds whose operands' orders differ, of what strides do not pack, of row-major arguments, places, products of
-// matrices, and folds by a function of the user's, which has one order.
+// Not so reductions whose operands' orders differ, of what strides do not pack, of row-major arguments, places, products of
+// matrices, and reductions by a function of the user's, which has one order.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: tx.shuffle
 // CHECK: tx.sum %{{.*}} {dims = [1], order = #tx.order<tree<1024, 64>>}
