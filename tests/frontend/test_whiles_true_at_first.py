@@ -263,6 +263,36 @@ def takes_from_an_iterator(x):
     return next(limits), x
 
 
+def stores_then_leaves_a_list(x):
+    i, steps = 0, [1, 2]
+    while True:
+        x[i] = 9.0
+        i += steps[i]
+
+
+def stores_then_raises(x):
+    x[0], error = 5.0, 1
+    while error > 0.5:
+        x[1] = 6.0
+        raise KeyError("k")
+
+
+def stores_until_a_list_is_empty(x):
+    limits = [1, 2]
+    while limits.pop() > 0:
+        x[1] += 1
+
+
+@pytest.mark.parametrize("f", [stores_then_leaves_a_list, stores_then_raises, stores_until_a_list_is_empty])
+def test_stores_before_an_error_stay(f: Callable[..., Any]):
+    want, found = X.copy(), X.copy()
+    with pytest.raises(LookupError) as of_python:
+        f(want)
+    with pytest.raises(type(of_python.value)):
+        txc.jit(f)(found)
+    np.testing.assert_array_equal(found, want)
+
+
 def test_an_iterator_in_a_condition_is_refused():
     with pytest.raises(TxcError, match="a KeptIterator changes in a loop of compiled code"):
         txc.jit(takes_from_an_iterator)(X)

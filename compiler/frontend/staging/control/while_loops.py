@@ -53,11 +53,9 @@ class WhileLoops(Conditions):
         """
         learnt, roots = learnt_of(self.captures, Carries(*carries)), self.roots(test, body)
         if not learnt.differs_behind_first:
-            try:
-                self.attempt(roots, lambda: self._while_in_rounds(test, body, carries, first_too=True))
+            if self._done_in_rounds(roots, lambda: self._while_in_rounds(test, body, carries, first_too=True)):
                 return
-            except _DiffersBehindFirst:
-                learnt.differs_behind_first = True
+            learnt.differs_behind_first = True
         if learnt.all_in_one:
             try:
                 self.attempt(roots, lambda: self._repeated(test, body, carries, self._deferred(test), fresh))
@@ -65,6 +63,27 @@ class WhileLoops(Conditions):
             except REFUSALS:
                 learnt.all_in_one = False
         self._while_in_rounds(test, body, carries)
+
+    def _done_in_rounds(self, roots: Roots, rounds: Callable[[], None]) -> bool:
+        """False where all rounds but the first are a loop: then all is as before.
+
+        An error of the program's leaves what was done before it.
+        """
+        before, failed = self.state(roots), None
+        try:
+            with require().attempt():
+                try:
+                    rounds()
+                except _DiffersBehindFirst:
+                    raise
+                except Exception as error:
+                    failed = error
+        except _DiffersBehindFirst:
+            before.restore()
+            return False
+        if failed is not None:
+            raise failed
+        return True
 
     def _repeated(
         self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]], going: Any,
