@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .compiler.aot.export import export
     from .compiler.config.devices import device, devices, to_device
     from .compiler.diagnostics import TxcError
+    from .compiler.driver.evaluate import evaluate
     from .compiler.driver.jit import jit
     from .compiler.driver.options import OptionError
     from .compiler.driver.tx_module import compile_source, load
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
-    "compile_source", "cond", "device", "devices", "export", "fori_loop", "graph", "info", "jit", "library", "load",
+    "compile_source", "cond", "device", "devices", "evaluate", "export", "fori_loop", "graph", "info", "jit", "library", "load",
     "random", "scan", "tensure", "to_device", "vectorize", "while_loop",
 ]  # fmt: skip
 
@@ -42,6 +43,7 @@ _MODULES = {
     "cond": "frontend.staging.functional",
     "device": "config.devices",
     "devices": "config.devices",
+    "evaluate": "driver.evaluate",
     "export": "aot.export",
     "fori_loop": "frontend.staging.functional",
     "info": "tools.info",
