@@ -71,9 +71,31 @@ def from_where_a_value_says(m, c):
     return w.copy(), w.sum(), len(w)
 
 
+def views_of_views_in_a_branch(m, c):
+    a = z = m[0]
+    if m[0, 0] < c:
+        for _ in range(10):
+            a = a[::1]
+    a += 5
+    return a.copy(), z.copy(), m
+
+
+def a_view_of_one_of_two_in_a_branch(m, c):
+    a, b = m[0], m[1]
+    if c > 1:
+        if m[0, 0] < 2:
+            b = a[::-1]
+        a = b[1:]
+        for _ in range(int(c)):
+            a = a[::1]
+    a[0] += 7
+    return a.copy(), b.copy(), m
+
+
 FUNCTIONS = [
     of_a_loop_that_may_not_run, of_a_loop_left_at_its_condition, a_row_of_the_last_iteration,
     a_row_that_a_value_selects, a_part_of_a_row_that_a_value_selects, one_of_two_in_a_branch, from_where_a_value_says,
+    views_of_views_in_a_branch, a_view_of_one_of_two_in_a_branch,
 ]  # fmt: skip
 
 

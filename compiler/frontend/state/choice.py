@@ -16,7 +16,7 @@ from ..tensor.composite_views import Derived, in_scope, roots
 from ..tensor.tensor import Tensor
 from ..trace.graph import Value
 
-__all__ = ["Choice", "PerhapsOfOthers"]
+__all__ = ["Choice", "PerhapsOfOthers", "options_of"]
 
 
 class Choice(Derived):
@@ -66,9 +66,34 @@ class Choice(Derived):
         new = Tensor(after, layout=self.layout)
         if any(array.reads_only for array, _ in self.options):
             raise OpError("a store into one of several arrays, of which one is read-only", "copy() it first", "TX0220")
+        for array, _ in self.options:
+            if isinstance(array, PerhapsOfOthers):
+                raise array.unknown()
         # They may share memory: what one holds now is what the stores before it left there.
         for array, cond in self.options:
             array.store(apply("select", cond, new, array))
+
+
+def options_of(array: Tensor) -> Sequence[tuple[Tensor, Tensor | bool]]:
+    """The arrays that one may be, each with where it is that.
+
+    A view of a choice that a branch made, of arrays of one shape, is one of several views behind the branch.
+    """
+    whole, steps = array, []
+    while whole._parent is not None:
+        steps.append((whole._op, whole._attrs))
+        whole = whole._parent
+    if not isinstance(whole, Choice):
+        return [(array, True)]
+    here = all(in_scope(cond.value) for _, cond in whole.options)
+    if steps and (here or any(option.dims != whole.dims for option, _ in whole.options)):
+        return [(array, True)]
+    found: list[tuple[Tensor, Tensor | bool]] = []
+    for option, cond in whole.options:
+        for op, attrs in reversed(steps):
+            option = option._view(op, attrs)
+        found.append((option, cond))
+    return found
 
 
 class PerhapsOfOthers(Derived):
@@ -95,7 +120,7 @@ class PerhapsOfOthers(Derived):
     @property
     def value(self) -> Value:
         if any(t.value is not was for t, was in zip(self._others, self._of)):
-            raise self._unknown()
+            raise self.unknown()
         assert self._value is not None
         return self._value
 
@@ -106,8 +131,9 @@ class PerhapsOfOthers(Derived):
         return None
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
-        raise self._unknown()
+        raise self.unknown()
 
-    def _unknown(self) -> TxcError:
+    def unknown(self) -> TxcError:
+        """The error of a store into it, or into what it may be."""
         text = f"{self._text}, or a part of one, and one of the two is stored into"
         return TxcError(text, self._where or user_loc(), self._hint, "TX0291")

@@ -35,7 +35,7 @@ from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.symint import SymInt, as_dim
 from ..trace.undefined import Undefined
-from .choice import Choice, PerhapsOfOthers
+from .choice import Choice, PerhapsOfOthers, options_of
 from .growing_lists import GrowingList, Records, Stack, is_record
 from .mixed_numbers import Common, Kind, MixedNumber, common_value, is_of, kinds_of, of_one_type
 from .one_of import MOST_OPTIONS, Method, OneOf
@@ -473,7 +473,7 @@ class Merge:
             if not is_array(end):
                 return
         for side, end in enumerate(ends):
-            for option, cond in end.options if isinstance(end, Choice) else [(end, True)]:
+            for option, cond in options_of(end):
                 fresh = self.fork.is_fresh(option, side)
                 if not fresh and not is_known_view(option):
                     self.unplaced.append(number)
