@@ -65,6 +65,14 @@ def test_compile_time_does_not_grow_with_the_number_of_iterations():
     assert sum(n.op is not None and n.op.name == "for" for n in graph.walk()) == 1
 
 
+def stores_in_its_condition(x):
+    def goes_on(total):
+        x[0] += 1
+        return total < 5
+
+    return txc.while_loop(goes_on, lambda total: total + x[0, 0], 0.0)
+
+
 ERRORS: list[tuple[Callable[..., Any], str]] = [
     (
         lambda x: txc.fori_loop(0, 9, lambda i, v: (v, v), x),
@@ -75,6 +83,7 @@ ERRORS: list[tuple[Callable[..., Any], str]] = [
         lambda x: txc.while_loop(lambda v: v > 0, lambda v: v, x),
         "the condition of while is bool[x.shape[0], x.shape[1]], not",
     ),
+    (stores_in_its_condition, "the condition of a loop stores into a tensor that is used outside it"),
     (lambda x: txc.scan(lambda c, v: (c, v), x, 1.0), "scan goes over the rows of tensors"),
 ]
 

@@ -119,7 +119,7 @@ def while_(
                     own_writes(trace, test)
                     if trace.writes[-1]:
                         raise TxcError(
-                            "the condition of while stores into a tensor that is used outside it",
+                            "the condition of a loop stores into a tensor that is used outside it",
                             condition.value.node.loc or loc,
                             "store in the body of the loop, or into a copy",
                             "TX0296",
