@@ -325,13 +325,24 @@ class _Stager(ast.NodeTransformer):
                 return node
             node.left, node.comparators = self.visit(node.left), [self.visit(node.comparators[0])]
             return self.identity(node)
-        # a < b < c: the middle operands are evaluated once, as parameters of a function made here.
-        terms = [self.visit(e) for e in (node.left, *node.comparators)]
-        names = [f"__txc_term_{i}" for i in range(len(terms))]
-        pairs = [
-            _lambda(self.identity(ast.copy_location(ast.Compare(_load(a), [op], [_load(b)]), node)))
-            for a, op, b in zip(names, node.ops, names[1:])
-        ]
+        return self.chain(node, self.visit(node.left), 0)
+
+    def chain(self, node: ast.Compare, first: ast.expr, k: int) -> ast.expr:
+        """``first < b < c``, which are comparison `k` and those behind it.
+
+        Operands are evaluated once, as parameters of functions made here; one that may do more than give its value is
+        evaluated where the comparisons in front of it hold.
+        """
+        names, terms = [f"__txc_term_{k}"], [first]
+        pairs: list[ast.expr] = []
+        for i in range(k, len(node.ops)):
+            if pairs and not isinstance(node.comparators[i], (ast.Name, ast.Constant)):
+                pairs.append(_lambda(self.chain(node, _load(names[-1]), i)))
+                break
+            names.append(f"__txc_term_{i + 1}")
+            terms.append(self.visit(node.comparators[i]))
+            compared = ast.Compare(_load(names[-2]), [node.ops[i]], [_load(names[-1])])
+            pairs.append(_lambda(self.identity(ast.copy_location(compared, node))))
         asked = ast.Lambda(_arguments(*names), self.call("and_", node, *pairs))
         return ast.copy_location(ast.Call(asked, terms, []), node)
 
