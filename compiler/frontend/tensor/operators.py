@@ -16,12 +16,26 @@ from ..trace.undefined import Unusable
 __all__ = ["Operators", "refuse_as_key"]
 
 
+#: What a product with an integer repeats.
+_SEQUENCES = (str, bytes, tuple, list)
+
+
+def _repeated(sequence: Any, times: Any) -> Any:
+    """``sequence * times``, where that is a number: as in NumPy no array is made of the sequence."""
+    if not times.element.is_integer:
+        raise TypeError(f"can't multiply sequence by non-int of type 'numpy.{times.dtype.name}'")
+    return sequence * operator.index(times)
+
+
 def _operator(name: str) -> tuple[Any, Any, Any]:
     """``a op b``, its reflected form, and ``a op= b``."""
+    sequences = _SEQUENCES if name == "mul" else ()
 
     def forward(self: Any, other: Any) -> Any:
         if isinstance(other, Unusable):
             return NotImplemented
+        if isinstance(other, sequences) and not self.ndim and not self.boxed:
+            return _repeated(other, self)
         if self.weak and (made := self.functions.of_python(name, self, other)) is not None:
             return made
         if isinstance(other, Operators):
@@ -33,6 +47,8 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
         return self.apply(name, self, other)
 
     def reflected(self: Any, other: Any) -> Any:
+        if isinstance(other, sequences) and not self.ndim and not self.boxed:
+            return _repeated(other, self)
         if self.weak and (made := self.functions.of_python(name, other, self)) is not None:
             return made
         return self.functions.undefined(name, other, self) if _foreign(other) else self.apply(name, other, self)
@@ -40,7 +56,7 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
     def in_place(self: Any, other: Any) -> Any:
         if isinstance(other, Unusable):
             return other.each(lambda v: in_place(self, v), self)
-        if self.weak:
+        if self.weak or (isinstance(other, sequences) and not self.ndim and not self.boxed):
             return forward(self, other)
         return _in_place(self, self.apply(name, self, other))
 
