@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -77,7 +78,7 @@ def match_stencil(compute: Operation) -> InPlaceStencil | None:
     return InPlaceStencil(compute, copy_back, reach) if reach and not compute.reads_at_computed({target}) else None
 
 
-def _is_map(op: Operation | None) -> bool:
+def _is_map(op: Operation | None) -> TypeGuard[kernel.GenericOp]:
     return isinstance(op, kernel.GenericOp) and not op.is_reduction and len(op.outs) == 1
 
 
