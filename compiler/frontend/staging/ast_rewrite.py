@@ -330,21 +330,16 @@ class _Stager(ast.NodeTransformer):
     def chain(self, node: ast.Compare, first: ast.expr, k: int) -> ast.expr:
         """``first < b < c``, which are comparison `k` and those behind it.
 
-        Operands are evaluated once, as parameters of functions made here; one that may do more than give its value is
-        evaluated where the comparisons in front of it hold.
+        Operands are parameters of functions made here, so that each is evaluated once, and only where the comparisons
+        in front of it hold.
         """
-        names, terms = [f"__txc_term_{k}"], [first]
-        pairs: list[ast.expr] = []
-        for i in range(k, len(node.ops)):
-            if pairs and not isinstance(node.comparators[i], (ast.Name, ast.Constant)):
-                pairs.append(_lambda(self.chain(node, _load(names[-1]), i)))
-                break
-            names.append(f"__txc_term_{i + 1}")
-            terms.append(self.visit(node.comparators[i]))
-            compared = ast.Compare(_load(names[-2]), [node.ops[i]], [_load(names[-1])])
-            pairs.append(_lambda(self.identity(ast.copy_location(compared, node))))
-        asked = ast.Lambda(_arguments(*names), self.call("and_", node, *pairs))
-        return ast.copy_location(ast.Call(asked, terms, []), node)
+        a, b = f"__txc_term_{k}", f"__txc_term_{k + 1}"
+        compared = self.identity(ast.copy_location(ast.Compare(_load(a), [node.ops[k]], [_load(b)]), node))
+        parts = [_lambda(compared)]
+        if k + 1 < len(node.ops):
+            parts.append(_lambda(self.chain(node, _load(b), k + 1)))
+        asked = ast.Lambda(_arguments(a, b), self.call("and_", node, *parts))
+        return ast.copy_location(ast.Call(asked, [first, self.visit(node.comparators[k])], []), node)
 
     def identity(self, node: ast.Compare) -> ast.expr:
         """A comparison, of two operands, that asks the runtime where it is ``is`` or ``in``."""

@@ -20,6 +20,11 @@ __all__ = ["Operators", "refuse_as_key"]
 _SEQUENCES = (str, bytes, tuple, list)
 
 
+def _repeats(number: Any, other: Any) -> bool:
+    """Whether a product with a tensor is one of a number and a sequence."""
+    return isinstance(other, _SEQUENCES) and not number.ndim and not number.boxed
+
+
 def _repeated(sequence: Any, times: Any) -> Any:
     """``sequence * times``, where that is a number: as in NumPy no array is made of the sequence."""
     if not times.element.is_integer:
@@ -29,12 +34,12 @@ def _repeated(sequence: Any, times: Any) -> Any:
 
 def _operator(name: str) -> tuple[Any, Any, Any]:
     """``a op b``, its reflected form, and ``a op= b``."""
-    sequences = _SEQUENCES if name == "mul" else ()
+    multiplies = name == "mul"
 
     def forward(self: Any, other: Any) -> Any:
         if isinstance(other, Unusable):
             return NotImplemented
-        if isinstance(other, sequences) and not self.ndim and not self.boxed:
+        if multiplies and _repeats(self, other):
             return _repeated(other, self)
         if self.weak and (made := self.functions.of_python(name, self, other)) is not None:
             return made
@@ -47,7 +52,7 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
         return self.apply(name, self, other)
 
     def reflected(self: Any, other: Any) -> Any:
-        if isinstance(other, sequences) and not self.ndim and not self.boxed:
+        if multiplies and _repeats(self, other):
             return _repeated(other, self)
         if self.weak and (made := self.functions.of_python(name, other, self)) is not None:
             return made
@@ -56,7 +61,7 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
     def in_place(self: Any, other: Any) -> Any:
         if isinstance(other, Unusable):
             return other.each(lambda v: in_place(self, v), self)
-        if self.weak or (isinstance(other, sequences) and not self.ndim and not self.boxed):
+        if self.weak or (multiplies and _repeats(self, other)):
             return forward(self, other)
         return _in_place(self, self.apply(name, self, other))
 

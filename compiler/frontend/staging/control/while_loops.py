@@ -36,7 +36,7 @@ __all__ = ["WhileLoops"]
 UNROLL = 8
 
 
-class _DiffersBehindFirst(Exception):
+class _WouldPeel(Exception):
     """The condition of a loop is true in every call at first, and differs between calls behind the first iteration."""
 
 
@@ -52,10 +52,10 @@ class WhileLoops(Conditions):
         Its body binds the variables `fresh` before it reads them.
         """
         learnt, roots = learnt_of(self.captures, Carries(*carries)), self.roots(test, body)
-        if not learnt.differs_behind_first:
-            if self._done_in_rounds(roots, lambda: self._while_in_rounds(test, body, carries, first_too=True)):
+        if not learnt.peels:
+            if self._done_in_rounds(roots, lambda: self._while_in_rounds(test, body, carries, peels=False)):
                 return
-            learnt.differs_behind_first = True
+            learnt.peels = True
         if learnt.all_in_one:
             try:
                 self.attempt(roots, lambda: self._repeated(test, body, carries, self._deferred(test), fresh))
@@ -74,11 +74,11 @@ class WhileLoops(Conditions):
             with require().attempt():
                 try:
                     rounds()
-                except _DiffersBehindFirst:
+                except _WouldPeel:
                     raise
                 except Exception as error:
                     failed = error
-        except _DiffersBehindFirst:
+        except _WouldPeel:
             before.restore()
             return False
         if failed is not None:
@@ -110,12 +110,11 @@ class WhileLoops(Conditions):
 
     def _while_in_rounds(
         self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]],
-        first_too: bool = False,
+        peels: bool = True,
     ) -> None:  # fmt: skip
         """A `while` run while staging as long as its condition is the same in every call; what is left is a loop.
 
-        Of that all rounds but some are made one after `UNROLL` rounds.  With `first_too` it is an error where all
-        rounds but the first are a loop.
+        After `UNROLL` rounds the rest is tried as one loop.  `peels` is as in `_rounds`.
         """
 
         def going() -> Any:
@@ -130,17 +129,18 @@ class WhileLoops(Conditions):
                 self._while(going, body, carries, worth_a_loop)
             return True
 
-        self._rounds(test, body, carries, many, first_too=first_too)
+        self._rounds(test, body, carries, many, peels=peels)
 
     def _rounds(
         self, test: Callable[[], Any], body: Callable[[], Any], carries: Sequence[Sequence[str]],
-        many: Callable[[bool], bool], at_once: bool = False, first_too: bool = False,
+        many: Callable[[bool], bool], at_once: bool = False, peels: bool = True,
     ) -> None:  # fmt: skip
         """A `while` run while staging as long as its condition is the same in every call.
 
         `many` makes a loop of the rounds that are left, all or some of them: `at_once` or after `UNROLL` rounds.  It is
         told whether asking the condition, which has been done for the first of them, changes anything.
         Rounds that add nothing to the program take as long as in Python, so there may be any number of them.
+        Without `peels` it is _WouldPeel where all rounds but the first are a loop.
         """
         refusal: Exception | None = None
         rounds = adding = 0
@@ -148,8 +148,8 @@ class WhileLoops(Conditions):
         while True:
             before, demanded, stored = self.state(roots), require().demanded(), len(require().writers[-1])
             if isinstance(going := self._deferred(test), Tensor):
-                if first_too and rounds == 1:
-                    raise _DiffersBehindFirst
+                if not peels and rounds == 1:
+                    raise _WouldPeel
                 if self._changed(before, stored):
                     self._repeated(test, body, carries, going)
                     return

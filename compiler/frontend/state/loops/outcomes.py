@@ -62,7 +62,7 @@ class Learnt:
         self.adds: float | None = None
         #: Of a `while`: whether its condition is known at first, and differs between calls behind the first iteration,
         #: and whether that iteration may be one of the loop's.
-        self.differs_behind_first = False
+        self.peels = False
         self.all_in_one = True
         #: After how many iterations references come back.
         self.period = 1
