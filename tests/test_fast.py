@@ -8,7 +8,7 @@ from .fast import FAST
 
 HERE = Path(__file__).parent
 #: Whose tests start processes, wait, or take a while each.
-SLOW = {"cache", "export", "passes", "runtime", "seeds"}
+SLOW = {"cache", "export", "passes", "processes", "runtime", "seeds"}
 
 
 def test_every_folder_is_in_it() -> None:
