@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from .dims import Atom, Call, Dim, Monomial, Sym, dim, maximum, minimum, of_atom, only_call, split_divisible
@@ -36,17 +36,29 @@ def bounds_over(expr: Dim, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, Dim
     """
     low, high = dim(0), dim(0)
     for mono, coeff in expr.terms:
-        least, most = dim(1), dim(1)
         varying = [a for a in mono if symbol in of_atom(a).symbols()]
+        factors: list[tuple[Dim, Dim]] = []
         for atom in mono:
             found = _atom_bounds(atom, symbol, first, last) if atom in varying else (of_atom(atom), of_atom(atom))
-            # Where one factor varies, the signs of the others say which end is which.
-            if found is None or not (not varying or found[0].nonneg or varying == [atom]):
+            if found is None:
                 return None
-            least, most = least * found[0], most * found[1]
+            factors.append(found)
+        # Where one factor varies, the signs of the others say which end is which.
+        known = not varying or all(a[0].nonneg or varying == [atom] for atom, a in zip(mono, factors))
+        least, most = (_product([f[end] for f in factors]) for end in (0, 1)) if known else _by_magnitude(factors)
         ends = (least * coeff, most * coeff)
         low, high = low + ends[coeff < 0], high + ends[coeff > 0]
     return low, high
+
+
+def _by_magnitude(factors: Sequence[tuple[Dim, Dim]]) -> tuple[Dim, Dim]:
+    """Bounds of a product of factors of any signs."""
+    most = _product([maximum(high, -low) for low, high in factors])
+    return -most, most
+
+
+def _product(factors: Iterable[Dim]) -> Dim:
+    return math.prod(factors, start=dim(1))
 
 
 def _atom_bounds(atom: Atom, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, Dim] | None:
@@ -58,7 +70,7 @@ def _atom_bounds(atom: Atom, symbol: Sym, first: Dim, last: Dim) -> tuple[Dim, D
     if atom.fn in ("min", "max"):
         pick = minimum if atom.fn == "min" else maximum
         return pick(a[0], b[0]), pick(a[1], b[1])
-    if atom.fn == "//" and a[0].nonneg and (b[0] - 1).nonneg:
+    if atom.fn == "//" and a[0].nonneg and maximum(1, b[0]) is b[0]:
         # What is never run may have a last value before its first.
         return a[0] // maximum(1, b[1]), a[1] // b[0]
     if atom.fn == "^" or symbol in atom.b.symbols() or not atom.b.nonneg:

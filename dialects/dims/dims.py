@@ -12,6 +12,7 @@ argument).  Nothing here imports xDSL or NumPy; `evaluate` works on ints and on 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, reduce
@@ -261,7 +262,19 @@ def _sum(a: Dim, b: Dim) -> Dim:
     terms = dict(a.terms)
     for mono, coeff in b.terms:
         terms[mono] = terms.get(mono, 0) + coeff
-    return Dim.of_terms(terms)
+    return _joined(Dim.of_terms(terms))
+
+
+def _joined(total: Dim) -> Dim:
+    """A sum in which a number up to a bound and what is beyond that, ``min(a, b) + max(0, a - b)``, are the number."""
+    calls = [mono[0] for mono, coeff in total.terms if coeff == 1 and len(mono) == 1 and isinstance(mono[0], Call)]
+    for low, high in itertools.permutations(calls, 2) if len(calls) > 1 else ():
+        if low.fn == "min" and high.fn == "max" and dim(0) in (high.a, high.b):
+            beyond = high.a + high.b
+            for number, bound in ((low.a, low.b), (low.b, low.a)):
+                if beyond is number - bound:
+                    return total - of_atom(low) - of_atom(high) + number
+    return total
 
 
 @lru_cache(maxsize=65536)
@@ -340,9 +353,9 @@ def size_name(symbol: Sym) -> str:
 def minimum(a: DimLike, b: DimLike) -> Dim:
     """The smaller of two, decided now where their difference has a known sign."""
     a, b = dim(a), dim(b)
-    if (b - a).nonneg or _is_one_of("max", b, a):
+    if (b - a).nonneg or _is_one_of("max", b, a) or _is_one_of("min", a, b):
         return a
-    if (a - b).nonneg or _is_one_of("max", a, b):
+    if (a - b).nonneg or _is_one_of("max", a, b) or _is_one_of("min", b, a):
         return b
     return of_atom(Call("min", *sorted((a, b), key=str)))
 
@@ -350,9 +363,9 @@ def minimum(a: DimLike, b: DimLike) -> Dim:
 def maximum(a: DimLike, b: DimLike) -> Dim:
     """The larger of two, decided now where their difference has a known sign."""
     a, b = dim(a), dim(b)
-    if (b - a).nonneg or _is_one_of("min", a, b):
+    if (b - a).nonneg or _is_one_of("min", a, b) or _is_one_of("max", b, a):
         return b
-    if (a - b).nonneg or _is_one_of("min", b, a):
+    if (a - b).nonneg or _is_one_of("min", b, a) or _is_one_of("max", a, b):
         return a
     return of_atom(Call("max", *sorted((a, b), key=str)))
 

@@ -10,8 +10,9 @@ from xdsl.ir import SSAValue
 from ...dialects.attributes import BufferInfo
 from ...dialects.dims.analysis import bounds_over, linear_in
 from ...dialects.dims.dims import Dim, Sym, dim, maximum
+from ...dialects.dims.index_map import product
 
-__all__ = ["ALIGNMENT", "Arena", "IvRange", "Slot", "aligned_bytes"]
+__all__ = ["ALIGNMENT", "Arena", "IvRange", "Slot", "aligned_bytes", "most"]
 
 ALIGNMENT = 64
 
@@ -30,13 +31,15 @@ def aligned_bytes(info: BufferInfo, ranges: list[IvRange]) -> Dim:
 
     Raises ValueError for a size of which no bound over such an iterator is known.
     """
-    elements = dim(1)
-    for d in info.dims:
-        elements = elements * d
+    return (most(product(info.dims), ranges) * info.dtype.bytes + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+
+
+def most(elements: Dim, ranges: list[IvRange]) -> Dim:
+    """The largest number of elements, whatever the iterators of the loops around it."""
     for loop in reversed(ranges):
         if loop.symbol in elements.symbols():
             elements = maximum(0, _largest(elements, loop))
-    return (elements * info.dtype.bytes + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+    return elements
 
 
 def _largest(elements: Dim, loop: IvRange) -> Dim:

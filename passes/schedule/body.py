@@ -24,7 +24,7 @@ from ..cost.model import CostModel
 from ..cost.remarks import enabled, remark
 from ..cost.work import bytes_of, operations_and_chain, point_time
 from ..locations import copy_loc
-from ..memory.arena import IvRange, aligned_bytes
+from ..memory.arena import IvRange, aligned_bytes, most
 
 __all__ = [
     "Access",
@@ -224,6 +224,24 @@ class ScheduleContext:
         name = f"{kernel.BOUND}{next(self.counter)}."
         block.add_op(loop.BindOp(value, name))
         return sym(name)
+
+    @contextmanager
+    def bounded(self, block: Block, sizes: Sequence[Dim]) -> Iterator[tuple[Dim, ...]]:
+        """Sizes, those that loops around vary as symbols for the rest of the block.
+
+        Temporaries whose sizes are computed from the symbols, in whatever way, have the bounds that follow from theirs:
+        of a long expression with several iterators few are known.
+        """
+        around = len(self.ranges)
+        iterators = {loop.symbol for loop in self.ranges}
+        named: list[Dim] = []
+        for size in sizes:
+            varies = size.symbol is None and bool(size.symbols() & iterators)
+            named.append(materialize_dim(self, block, size) if varies else size)
+            if varies and (symbol := named[-1].symbol) is not None:
+                self.ranges.append(IvRange(symbol, dim(0), most(size, self.ranges[:around])))
+        yield tuple(named)
+        del self.ranges[around:]
 
     def allocate(self, block: Block, info: BufferInfo, scope: str = "arena") -> SSAValue:
         """A temporary at the end of the arena (or of each worker's own)."""

@@ -138,7 +138,15 @@ def test_bounds_of_what_temporaries_in_loops_are_made_of():
     assert bounds_over((i - n) * i, Sym("i"), dim(0), n) is not None
     k = sym("$k")  # may be negative
     assert bounds_over(maximum(0, i - k), Sym("i"), dim(0), n) == (maximum(0, -k), maximum(0, n - k))
-    assert bounds_over(i // 2 * k, Sym("i"), dim(0), n) is None
+    most = n // 2 * maximum(k, -k)
+    assert bounds_over(i // 2 * k, Sym("i"), dim(0), n) == (-most, most)
+
+
+def test_a_part_up_to_a_bound_and_the_rest_are_the_whole():
+    n, k = sym("n"), sym("$k")
+    assert minimum(3, n) + maximum(0, n - 3) is n and minimum(n, k) + maximum(0, n - k) + 1 is n + 1
+    assert minimum(3, n) + maximum(0, n - 2) is not n and 2 * minimum(3, n) + maximum(0, n - 3) is not n
+    assert maximum(1, maximum(1, n)) is maximum(1, n) and minimum(minimum(n, 2), 2) is minimum(2, n)
 
 
 def test_equal_polynomials_are_one_object():

@@ -38,10 +38,15 @@ class _Range:
 
     @property
     def length(self) -> Dim:
-        """How many there are with step 1; ``x[1:]`` and ``x[:-1]`` of one size have one expression for it."""
-        clipped = only_call(self.start)
-        if clipped is not None and clipped.fn == "min" and self.stop in (clipped.a, clipped.b):
-            return maximum(0, self.stop - (clipped.b if clipped.a is self.stop else clipped.a))
+        """How many there are with step 1; ``x[1:]`` and ``x[:-1]`` of one size have one expression for it.
+
+        The form says that it is not negative: what is built on it needs to know.
+        """
+        for fn, end, other in (("min", self.start, self.stop), ("max", self.stop, self.start)):
+            clipped = only_call(end)
+            if clipped is not None and clipped.fn == fn and other in (clipped.a, clipped.b):
+                unclipped = clipped.b if clipped.a is other else clipped.a
+                return maximum(0, other - unclipped if fn == "min" else unclipped - other)
         return self.stop - self.start
 
 

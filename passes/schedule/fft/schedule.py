@@ -44,18 +44,18 @@ TRANSFORMS_IN_FLIGHT = 4
 
 def schedule_fft(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``fft``: parameters ``axis``, ``sign`` (of the exponent) and ``has_fma``."""
-    _Fft(context, op, lanes).emit(block)
+    with context.bounded(block, buffer_info(op.ins[0]).dims) as dims:
+        _Fft(context, op, dims, lanes).emit(block)
 
 
 class _Fft(Bluestein):
-    def __init__(self, context: ScheduleContext, op: kernel.CustomOp, lanes: VectorConfig):
+    def __init__(self, context: ScheduleContext, op: kernel.CustomOp, dims: tuple[Dim, ...], lanes: VectorConfig):
         self.context, self.op = context, op
         (self.x,), (self.y,) = op.ins, op.outs
-        info = buffer_info(self.x)
-        self.part: DType = info.dtype.part
+        self.part: DType = buffer_info(self.x).dtype.part
         axis: int = op.params["axis"]
         self.inverse: bool = op.params["sign"] == "plus"
-        self.before, self.n, self.after = info.dims[:axis], info.dims[axis], info.dims[axis + 1 :]
+        self.before, self.n, self.after = dims[:axis], dims[axis], dims[axis + 1 :]
         self.width, self.wide = lanes.at_most(HALF_LINE).width(self.part.bits), lanes.width(self.part.bits)
         self.fetches = lanes.lanes_can_shuffle
         inner = product(self.after)

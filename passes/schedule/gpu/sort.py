@@ -58,8 +58,9 @@ class _Copies:
 
 class _Sort(SortBase):
     def __init__(self, context: ScheduleContext, op: kernel.CustomOp):
-        element = buffer_info(op.ins[0]).dtype
-        super().__init__(context, op, VectorConfig(128), keys_of(element, op.params["descending"], False))
+        info = buffer_info(op.ins[0])
+        keys = keys_of(info.dtype, op.params["descending"], False)
+        super().__init__(context, op, info.dims, VectorConfig(128), keys)
         self.types = [*(key.dtype for key in self.keys), I64]
         self.tiles = (self.n + (TILE - 1)) // TILE
 

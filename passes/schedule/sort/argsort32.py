@@ -64,7 +64,7 @@ class PackedArgsort(NetworkMergeSort):
         code.if_(
             code.b.index(self.n) <= MOST,
             lambda c: write(c.block),
-            lambda c: RadixSort(self.context, self.op, self.lanes, False).emit_longer(c.block, MOST),
+            lambda c: RadixSort(self.context, self.op, self.dims, self.lanes, False).emit_longer(c.block, MOST),
         )
 
 

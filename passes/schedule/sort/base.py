@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
@@ -28,15 +28,17 @@ ElementIndex = Callable[[Dim], list[Dim]]
 
 
 class SortBase:
-    """Loops for one `kernel.custom` that sorts, by the parts `keys` of an order, the least important first."""
+    """Loops for one `kernel.custom` that sorts what has `dims`, by the parts `keys` of an order, the least important
+    first."""
 
-    def __init__(self, context: ScheduleContext, op: kernel.CustomOp, lanes: VectorConfig, keys: list[Key]):
-        self.context, self.op, self.lanes, self.keys = context, op, lanes, keys
+    def __init__(
+        self, context: ScheduleContext, op: kernel.CustomOp, dims: Sequence[Dim], lanes: VectorConfig, keys: list[Key]
+    ):
+        self.context, self.op, self.dims, self.lanes, self.keys = context, op, dims, lanes, keys
         (self.x,) = op.ins
-        info = buffer_info(self.x)
-        self.element = info.dtype
+        self.element = buffer_info(self.x).dtype
         axis: int = op.params["axis"]
-        self.before, self.n, self.after = info.dims[:axis], info.dims[axis], info.dims[axis + 1 :]
+        self.before, self.n, self.after = dims[:axis], dims[axis], dims[axis + 1 :]
         self.inner = product(self.after)
         self.rows = product(self.before) * self.inner
 

@@ -12,7 +12,7 @@ search, so threads have equal work whatever the data are, and time does not depe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, SSAValue
@@ -82,12 +82,12 @@ class _Row:
 class NetworkMergeSort(SortBase):
     """``sort`` of whole numbers and floats that are not complex."""
 
-    def __init__(self, context: ScheduleContext, op: kernel.CustomOp, lanes: VectorConfig):
+    def __init__(self, context: ScheduleContext, op: kernel.CustomOp, dims: Sequence[Dim], lanes: VectorConfig):
         self.descending: bool = op.params["descending"]
         self.key = self.key_of(buffer_info(op.ins[0]).dtype, lanes)
         #: What is in the order of keys where NaN is in that of elements.
         self.nan_sentinel = -math.inf if self.descending else math.inf
-        super().__init__(context, op, lanes, [self.key])
+        super().__init__(context, op, dims, lanes, [self.key])
         self.columns = self.width(self.key.dtype)
         #: Runs are of signed numbers.
         self.number = DTYPES[f"i{self.key.dtype.bits}"]

@@ -13,7 +13,7 @@ own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -76,9 +76,16 @@ class _Digits:
 class RadixSort(SortBase):
     """``sort``, ``argsort`` and ``sort_with_positions``; `only_values`: values are what their keys say."""
 
-    def __init__(self, context: ScheduleContext, op: kernel.CustomOp, lanes: VectorConfig, only_values: bool):
+    def __init__(
+        self,
+        context: ScheduleContext,
+        op: kernel.CustomOp,
+        dims: Sequence[Dim],
+        lanes: VectorConfig,
+        only_values: bool,
+    ):
         element = buffer_info(op.ins[0]).dtype
-        super().__init__(context, op, lanes, keys_of(element, op.params["descending"], only_values))
+        super().__init__(context, op, dims, lanes, keys_of(element, op.params["descending"], only_values))
         self.only_values = only_values
 
     def emit(self, block: Block) -> None:

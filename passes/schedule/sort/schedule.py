@@ -11,11 +11,12 @@ branch at run time decides that.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Block
 
 from ....dialects import kernel
+from ....dialects.dims.dims import Dim
 from ....dialects.types import DTYPES
 from ...cost.model import assumed_number
 from ...cost.remarks import remark
@@ -36,8 +37,15 @@ I64 = DTYPES["i64"]
 
 def schedule_sort(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``sort``, ``argsort`` and ``sort_with_positions``: parameters ``axis`` and ``descending``."""
-    info = buffer_info(op.ins[0])
-    element, n = info.dtype, assumed_number(info.dims[op.params["axis"]])
+    with context.bounded(block, buffer_info(op.ins[0]).dims) as dims:
+        _schedule(context, op, dims, block, lanes)
+
+
+def _schedule(
+    context: ScheduleContext, op: kernel.CustomOp, dims: Sequence[Dim], block: Block, lanes: VectorConfig
+) -> None:
+    """By the way that costs least for rows of such an operand."""
+    element, length = buffer_info(op.ins[0]).dtype, assumed_number(dims[op.params["axis"]])
     only_values = op.fn.data == "sort" and not element.is_complex
     wide = not only_values and wide_positions(element, lanes)
     moved = element if only_values else I64
@@ -57,17 +65,19 @@ def schedule_sort(context: ScheduleContext, op: kernel.CustomOp, block: Block, l
         ways["merge sort by networks"] = by_networks
     if (merges or wide) and vectors_are_compressed(moved, lanes):
         ways["sample sort"] = in_buckets
-    row = {way: time(n) * n for way, time in ways.items()}
+    row = {way: time(length) * length for way, time in ways.items()}
     chosen = min(row, key=lambda way: row[way])
     if len(ways) > 1:
         remark("sort", f"{op.fn.data} of {element}", chosen, "the lowest cost of a row", row, op)
 
     def network() -> NetworkMergeSort:
-        return (NetworkMergeSort if only_values else PackedArgsort64 if wide else PackedArgsort)(context, op, lanes)
+        return (NetworkMergeSort if only_values else PackedArgsort64 if wide else PackedArgsort)(
+            context, op, dims, lanes
+        )
 
     def each_row(block: Block) -> None:
         if chosen == "radix sort":
-            RadixSort(context, op, lanes.at_most(context.costs.half_cache_line_bits), only_values).emit(block)
+            RadixSort(context, op, dims, lanes.at_most(context.costs.half_cache_line_bits), only_values).emit(block)
             return
         sort = network()
         sort.try_emit(block, SampleSort(sort).emit if chosen == "sample sort" else sort.emit)
