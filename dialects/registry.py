@@ -448,13 +448,16 @@ class Structural(Op):
     """An op with inference and lowering of its own.
 
     `foreign` names the loop generator of an op that is no nest: fusion makes it a `kernel.custom`.  `in_place` says
-    that these loops may write the result where the operand is, which has its type.  `error` is what a call raises, by
-    its name in `runtime/check_errors.py`, and its text, where an op with the `mode` `RAISE` has `failed`.
+    that these loops may write the result where the operand is, which has its type.  `shorter_along` is the parameter
+    with the dim whose size, where it is known, makes these loops a fraction of what they are for any size.  `error` is
+    what a call raises, by its name in `runtime/check_errors.py`, and its text, where an op with the `mode` `RAISE` has
+    `failed`.
     """
 
     family = "structural"
     foreign: ClassVar[str] = ""
     in_place: ClassVar[bool] = False
+    shorter_along: ClassVar[str] = ""
     error: ClassVar[tuple[str, str] | None] = None
 
     @classmethod

@@ -189,7 +189,8 @@ SPECIALIZE = _knob(
     "0, 1, false or true",
     True,
     _bool,
-    "Where calls keep having the same small sizes, one more version is compiled for these (`f.explain_compile()`).",
+    "Where calls keep having the same small sizes, one more version is compiled for these (`f.explain_compile()`), and "
+    "the first sizes of what has much shorter loops for one size, as Fourier transforms, have versions of their own.",
 )
 #: The target that is this machine as it is.
 NATIVE = "native"

@@ -1,6 +1,9 @@
-"""The second tier of versions: code for sizes that keep coming.
+"""Versions for sizes that are numbers: those that are compiled much faster, and those that keep coming.
 
-Code is generic in sizes, so that no new size compiles anything.  Where it was busy for long with calls that all had the
+Code is generic in sizes, so that no new size compiles anything.  Of ops whose loops are much shorter for a known size,
+as those of a Fourier transform are, the first `FEW` versions of the same facts are for one size each, the next for all.
+
+The rest is the second tier.  Where it was busy for long with calls that all had the
 same small sizes, one more version is compiled in which those are numbers: short rows then live in registers, and small
 loops are written out.  The evidence is counted by native entries, in iterations of kernels, and looked at twice: the
 sizes must be equal both times.  Larger sizes gain nothing from being known, and stay symbols.
@@ -15,13 +18,15 @@ if TYPE_CHECKING:
     from ..call.arguments import Call
     from .specializations import Version
 
-__all__ = ["EVIDENCE", "MOST", "NO_LIMIT", "SizeStatistics", "small_sizes"]
+__all__ = ["EVIDENCE", "FEW", "MOST", "NO_LIMIT", "SizeStatistics", "small_sizes"]
 
 #: Iterations, about a quarter of a second of them, between two looks at the calls of a version.
 EVIDENCE = 1 << 28
 NO_LIMIT = 1 << 62
 #: The largest size that is worth knowing, and how many versions of a function may know theirs.
 LARGEST, MOST = 64, 4
+#: How many versions of the same facts are for one size of an op whose loops are much shorter then.
+FEW = 3
 
 
 def small_sizes(version: Version, call: Call) -> dict[str, int]:

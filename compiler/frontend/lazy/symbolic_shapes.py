@@ -7,6 +7,9 @@ new graph compute the same: so it does not matter for results whether ``x[0:4]``
 
 Positions inside a dim, as of ``x[3]`` and ``x[3:7]``, are ints that the code is given, so that a loop over them
 compiles once.
+
+Of ops whose loops are much shorter for a known size, as those of a Fourier transform are, the first few sizes that a
+process meets are numbers.
 """
 
 from __future__ import annotations
@@ -17,12 +20,17 @@ from typing import Any
 from ....dialects.dims.analysis import linear_in
 from ....dialects.dims.dims import Dim, Sym, dim, iterators
 from ....dialects.dims.index_map import IndexMap, product
-from ....dialects.registry import OPS, Map, OpError
+from ....dialects.registry import OPS, Map, OpError, Structural
 from ....dialects.types import TensorType
+from ...config import knobs
 from ..trace.dim_table import DimTable
 from ..trace.graph import Input, Node, Value, schedule
 
 __all__ = ["generic"]
+
+#: The sizes, of ops with `shorter_along`, that are numbers in this process, and how many there may be.
+_fixed_sizes: set[int] = set()
+FEW = 8
 
 
 def generic(
@@ -97,6 +105,8 @@ class _Generic:
             operands = self._broadcast(node.operands)
         else:
             operands = [self.value(v) for v in node.operands]
+        if issubclass(node.op, Structural) and node.op.shorter_along:
+            self._fix(self.type(operands[0]).dims[node.attrs[node.op.shorter_along]])
         rule = _RULES.get(node.op.name)
         attrs = node.attrs if rule is None else rule(self, node, operands)
         types = node.op.infer([self.type(v) for v in operands], attrs)
@@ -105,6 +115,16 @@ class _Generic:
             if [self.table.hint(d) for d in new.type.dims] != [_number(d) for d in old.type.dims]:
                 raise OpError(f"{node.op.name} of other sizes")
             self.known[old] = new
+
+    def _fix(self, size: Dim) -> None:
+        """Make a number of a size, where it is one of the first few."""
+        number = self.table.hint(size)
+        if not knobs.SPECIALIZE.get() or number is None:
+            return
+        if len(_fixed_sizes) < FEW:
+            _fixed_sizes.add(number)
+        if number in _fixed_sizes:
+            self.table.fix(size, "the loops are much shorter for one size")
 
     def _count(self, total: Value, divisor: Value) -> None:
         """The number that a mean divides its sum by is that of the summed elements, for other shapes too."""

@@ -89,23 +89,24 @@ class Traced(NamedTuple):
 
 def trace_function(
     function: Callable[..., Any], arguments: Sequence[Argument], fixed: Mapping[str, int] = types.MappingProxyType({}),
-    storages: Sequence[Storage] = (), views: bool = False,
+    storages: Sequence[Storage] = (), views: bool = False, specializes: bool = False,
 ) -> Traced:  # fmt: skip
     """Run the staged function on symbolic arguments; its graph.  Errors carry the user's line.
 
     The sizes whose symbols are in `fixed` are numbers, which makes them facts.  The arrays that share one of the
-    `storages` are views on it.  With `views`, results share memory as NumPy's do.
+    `storages` are views on it.  With `views`, results share memory as NumPy's do.  With `specializes`, sizes are facts
+    that make an op's loops much shorter.
 
     Loops hand on copies of arrays where nobody can tell.  Where one can, all is run again with loops that hand on
     which array it is.
     """
     try:
-        return _traced(function, arguments, fixed, storages, views)
+        return _traced(function, arguments, fixed, storages, views, specializes)
     except TxcError as error:
         if error.code not in _OF_REFERENCES:
             raise
         try:
-            return _traced(function, arguments, fixed, storages, views, refers=True)
+            return _traced(function, arguments, fixed, storages, views, specializes, refers=True)
         except Exception:
             raise error from error.__cause__
 
@@ -116,13 +117,13 @@ _OF_REFERENCES = frozenset({"TX0291", "TX0292", "TX0315", "TX0319"})
 
 def _traced(
     function: Callable[..., Any], arguments: Sequence[Argument], fixed: Mapping[str, int],
-    storages: Sequence[Storage], views: bool, refers: bool = False,
+    storages: Sequence[Storage], views: bool, specializes: bool, refers: bool = False,
 ) -> Traced:  # fmt: skip
     """`trace_function`; with `refers`, loops hand on which array a variable refers to."""
     with Trace(function.__name__) as trace:
         runtime = StagedRuntime()
         runtime.captures.refers = refers
-        trace.captures, trace.has_rooms = runtime.captures, True
+        trace.captures, trace.has_rooms, trace.specializes = runtime.captures, True, specializes
         for storage in storages:
             share(trace, storage)
         values = {a.name: _symbolic(trace, a, runtime.captures) for a in arguments}

@@ -11,7 +11,7 @@ import numpy as np
 from ....dialects import ops as _declarations
 from ....dialects.dims.dims import Dim, dim
 from ....dialects.ops.structure.library import Library
-from ....dialects.registry import OPS, RAISE, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
+from ....dialects.registry import OPS, RAISE, Composite, Map, Op, OpError, Reduction, Scan, Structural, View, find_op
 from ....dialects.types import DTYPES, DType, dtype, tensor_type
 from ...call.foreign_arrays import refuse_foreign
 from ...diagnostics import located, user_loc
@@ -192,11 +192,20 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
         tensors = [_not_empty(op, tensors[0], attrs["dims"])]
     if issubclass(op, View):
         return Tensor.view_of(tensors[0], op, attrs)
+    if issubclass(op, Structural) and op.shorter_along:
+        _specialize(op, tensors[0].dims[attrs[op.shorter_along]])
     if layout == "col":
         attrs, tensors = reverse_dims(op, attrs, tensors)
     results = emit(op, [t.value for t in tensors], attrs)
     made = tuple(Tensor(v, layout=layout, weak=_weak_result(weak, v.type.dtype)) for v in results)
     return made[0] if len(made) == 1 else made
+
+
+def _specialize(op: type[Op], d: Dim) -> None:
+    """Make a number of a size that the traced call has, where the trace may."""
+    trace = current()
+    if trace is not None and trace.specializes and trace.table.hint(d) is not None:
+        trace.table.fix(d, f"the loops of {op.name} are much shorter for one size")
 
 
 def _weak_result(weak: str, element: DType) -> str:

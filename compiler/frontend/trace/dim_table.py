@@ -182,6 +182,11 @@ class DimTable:
         self.equate(d, hint, why)
         return hint
 
+    def fix(self, d: DimLike, why: str) -> None:
+        """Make a number of an expression that has a hint: its symbols have the values of the traced call, as facts."""
+        for symbol in self.resolve(d).symbols():
+            self.int_of(sym(symbol.name), why)
+
     def decide(self, a: DimLike, relation: str, b: DimLike, why: str = "") -> bool | None:
         """The truth of ``a relation b`` (``== != < <=``), proved or of the hints and guarded; None where neither is.
 

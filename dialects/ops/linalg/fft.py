@@ -17,6 +17,7 @@ class Dft(Structural):
 
     foreign = "fft"
     in_place = True
+    shorter_along = "axis"
     params: ClassVar[dict[str, Param]] = {"axis": axis(-1), "sign": choice("minus", "plus", default="minus")}
 
     @classmethod

@@ -1,0 +1,79 @@
+"""Ops with much shorter loops for one size, as Fourier transforms have: the first few sizes have code of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import txc
+from txc.compiler.driver.size_specialization import FEW
+from txc.compiler.frontend.lazy import symbolic_shapes
+
+RNG = np.random.default_rng(3)
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape) + 1j * RNG.standard_normal(shape)
+
+
+def spectrum(x):
+    return np.abs(np.fft.fft(x))
+
+
+def guards(f: Any) -> list[str]:
+    return [line.strip() for line in f.explain_compile().splitlines() if "much shorter" in line]
+
+
+def test_the_first_lengths_are_numbers_and_the_next_code_is_for_all():
+    f = txc.jit(spectrum)
+    lengths = [8, 15, 16, 22, 31, 8]
+    for n in lengths:
+        x = numbers(3, n)
+        np.testing.assert_allclose(f(x), spectrum(x), rtol=1e-12, atol=1e-12)
+    why = "(the loops of dft are much shorter for one size)"
+    assert guards(f) == [f"guard  x.1 == {n}  {why}" for n in lengths[:FEW]]
+    assert f.explain_compile().count("compiled because") == FEW + 1
+
+
+def test_rows_compile_once():
+    f = txc.jit(spectrum)
+    for rows in (2, 5, 64):
+        x = numbers(rows, 12)
+        np.testing.assert_allclose(f(x), spectrum(x), rtol=1e-12, atol=1e-12)
+    assert f.explain_compile().count("compiled because") == 1
+
+
+def test_a_length_that_is_computed_of_sizes():
+    f = txc.jit(lambda x: np.fft.irfft(np.fft.rfft(x[1:]) * 2))
+    for n in (9, 13, 9):
+        x = RNG.standard_normal((2, n, 3))
+        np.testing.assert_allclose(f(x), np.fft.irfft(np.fft.rfft(x[1:]) * 2, axis=-1), rtol=1e-12, atol=1e-12)
+
+
+def test_lengths_that_a_loop_varies_stay_symbols():
+    def f(x):
+        out = np.zeros(len(x))
+        for i in range(1, len(x)):
+            out[i] = np.abs(np.fft.fft(x[:i])).max()
+        return out
+
+    jitted, x = txc.jit(f), RNG.standard_normal(20)
+    np.testing.assert_allclose(jitted(x), f(x), rtol=1e-12)
+    assert guards(jitted) == []
+
+
+def test_the_knob(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TXC_SPECIALIZE", "0")
+    assert txc.jit(spectrum).graph(numbers(3, 8)).inputs[0].value.type.dims[1].const is None
+
+
+def test_lazy_expressions(monkeypatch: pytest.MonkeyPatch):
+    """The first sizes of a process are numbers, and others are right, too."""
+    monkeypatch.setattr(symbolic_shapes, "_fixed_sizes", set())
+    monkeypatch.setattr(symbolic_shapes, "FEW", 2)
+    for n in (6, 9, 10, 6):
+        x = RNG.standard_normal((2, n))
+        np.testing.assert_allclose(np.asarray(np.fft.fft(txc.asarray(x))), np.fft.fft(x), rtol=1e-12, atol=1e-12)
+    assert len(symbolic_shapes._fixed_sizes) == 2
