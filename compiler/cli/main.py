@@ -17,7 +17,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ... import __version__
 from ...dialects.registry import OpError
 from ..aot.c_signature import ExportError
 from ..codegen.emit.text import EmitError
@@ -28,6 +27,7 @@ from ..frontend.trace.graph import Graph
 from ..instrumentation import InstrumentationOptions, PassError
 from ..progress import reported
 from ..stages import STAGES, check_stage
+from ..version import __version__
 from .export import (
     FORMS,
     add_options,

@@ -17,8 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from ... import __version__
 from ...dialects.ir_text import ModuleParser, ir_text
+from ..version import __version__
 from .universe import UNIVERSE
 
 __all__ = ["main"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import platform
-import sys
 from dataclasses import dataclass
 from importlib import metadata
 
 from ...runtime.pool.threads import default_threads
 from ...runtime.stub.cpython_layout import problem
 from ..config import knobs
+from ..version import __version__
 
 __all__ = ["Info", "info"]
 
@@ -37,7 +37,7 @@ def info() -> Info:
     """What txc is built on here, and whether calls of jitted functions enter machine code directly."""
     from ..codegen.target.llvm_backend import host_target
 
-    versions = {"txc": sys.modules[__name__.partition(".")[0]].__version__, "python": platform.python_version()}
+    versions = {"txc": __version__, "python": platform.python_version()}
     versions |= {name: metadata.version(name) for name in ("numpy", "xdsl", "llvmlite")}
     reason = "TXC_NATIVE_ENTRY is 0" if knobs.NATIVE_ENTRY.get() is False else problem()
     target = host_target()
