@@ -48,9 +48,8 @@ class Choice(Derived):
     @property
     def value(self) -> Value:
         present = [array.value for array, _ in self.options]
-        assert self._value is not None
         if any(a is not b for a, b in zip(present, self._of)) or not in_scope(self._value):
-            made = self.options[-1][0]
+            made: Tensor = self.options[-1][0]
             for array, cond in self.options[-2::-1]:
                 made = apply("select", cond, array, made)
             self._value, self._of = made.value, present
@@ -121,7 +120,6 @@ class PerhapsOfOthers(Derived):
     def value(self) -> Value:
         if any(t.value is not was for t, was in zip(self._others, self._of)):
             raise self.unknown()
-        assert self._value is not None
         return self._value
 
     def sources(self) -> Sequence[Tensor]:

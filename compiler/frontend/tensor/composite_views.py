@@ -103,9 +103,9 @@ class ConcatView(Derived):
     @property
     def value(self) -> Value:
         present = [p.value for p in self._parts]
-        assert self._value is not None
         if any(a is not b for a, b in zip(present, self._of)) or not in_scope(self._value):
-            self._value, self._of = apply("concatenate", *self._parts, axis=self._along).value, present
+            joined: Tensor = apply("concatenate", *self._parts, axis=self._along)
+            self._value, self._of = joined.value, present
         return self._value
 
     def sources(self) -> Sequence[Tensor]:
@@ -177,7 +177,6 @@ class Perhaps(Derived):
             self._refuse()
         if self._views:
             return self.shared.value
-        assert self._value is not None
         return self._value
 
     def settle(self) -> None:

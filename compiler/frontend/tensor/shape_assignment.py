@@ -51,6 +51,8 @@ def give_shape(x: Tensor, shape: Any) -> None:
     for view in alive:
         if view._parent is x and view is not x:
             view._parent = kept
+    if not x.is_view:
+        del x._value
     kept._viewing(x, made._op, made._attrs)
     x.boxed = not x.ndim
     for binding in trace.bindings.values():

@@ -7,7 +7,6 @@ alias as NumPy's do although every value in the graph is immutable.
 
 from __future__ import annotations
 
-import operator
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -49,9 +48,9 @@ class Tensor(Operators, Elements):
 
     #: The module of the functions that make tensors of tensors: it needs the class, and puts itself here.
     functions: ClassVar[Any]
-    #: Two of them that operators ask for without a way round: `apply.apply` and `op_templates.of_two`.
+    #: Two of them that operators ask for without a way round: `apply.apply` and `op_templates.lookup_binary`.
     apply: ClassVar[Callable[..., Any]]
-    again: ClassVar[Callable[..., Any]]
+    lookup_binary: ClassVar[Callable[[str, Any, Any], Tensor | None]]
 
     __slots__ = (
         "__weakref__",
@@ -83,7 +82,8 @@ class Tensor(Operators, Elements):
         if not isinstance(value, Value):
             self.memory, boxed = allocated(value, sizes, layout), True
             value = leaf(self.memory)
-        self._value: Value | None = value
+        #: What it holds, of an owner; a view has none of its own.
+        self._value: Value = value
         #: The block in which it came to be: stores into it are seen there and in the blocks inside.
         trace = current()
         self._home: Block | None = None if trace is None else trace.block
@@ -125,7 +125,7 @@ class Tensor(Operators, Elements):
     def _viewing(self, made: Tensor, op: type[Op] | None, attrs: dict[str, Any]) -> Tensor:
         """Make `made` a view of this tensor."""
         made.layout, made.weak, made.boxed, made.memory = self.layout, "", False, None
-        made._value, made._parent, made._op, made._attrs, made._cached = None, self, op, attrs, None
+        made._parent, made._op, made._attrs, made._cached = self, op, attrs, None
         made.frozen = ""
         if (trace := current()) is not None:
             trace.views.append(weakref.ref(made))
@@ -164,7 +164,6 @@ class Tensor(Operators, Elements):
     def value(self) -> Value:
         """Its present value in the graph."""
         if self._parent is None:
-            assert self._value is not None
             return self._value.made() if type(self._value) is DeferredValue else self._value
         source = self._parent.value
         if self._op is None:
@@ -182,7 +181,6 @@ class Tensor(Operators, Elements):
     def deferred_value(self) -> Value:
         """`value`, perhaps `DeferredValue`: for who makes no node of it."""
         if type(self) is Tensor and self._parent is None:
-            assert self._value is not None
             return self._value
         return self.value
 
@@ -396,10 +394,10 @@ class Tensor(Operators, Elements):
 
     def __setitem__(self, key: Any, new: Any) -> None:
         if isinstance(new, Unusable):
-            new.each(lambda v: operator.setitem(self, key, v), self, key)
+            new.each(lambda v: self.__setitem__(key, v), self, key)
             return
         if (found := _unusable_in(key)) is not None:
-            found.each(lambda v: operator.setitem(self, _with(key, found, v), new), self, key, new)
+            found.each(lambda v: self.__setitem__(_with(key, found, v), new), self, key, new)
             return
         with located():
             self.functions.put(self, key, new)
@@ -515,10 +513,8 @@ def _typed(t: Tensor) -> TensorType:
         if t._op is not None:
             return t._type
         t = t._parent
-    assert t._value is not None
     return t._value.type
 
 
 def _node(t: Tensor) -> Any:
-    assert t._value is not None
     return t._value.node

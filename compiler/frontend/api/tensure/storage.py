@@ -57,7 +57,6 @@ class Storage(Tensor):
     @property
     def value(self) -> Value:
         self.shared = True
-        assert self._value is not None
         return force(self._value)
 
     @contextmanager
@@ -70,7 +69,6 @@ class Storage(Tensor):
     @property
     def present(self) -> Value:
         """Its value, to be noted and not to be read."""
-        assert self._value is not None
         return self._value
 
     def set(self, value: Value, depth: int) -> None:
@@ -84,17 +82,14 @@ class Storage(Tensor):
         simplify what reads it.
         """
         value = self._value
-        assert value is not None
         if value.operands and (self.shared or self.depth >= LONGEST):
             self.settle()
             value = self._value
-            assert value is not None
         return value
 
     def settle(self) -> np.ndarray:
         """Its elements, computed where they are not in memory yet."""
         with _settling:
-            assert self._value is not None
             found = array_of_leaf(self._value)
             if found is not None:
                 return found
@@ -124,7 +119,7 @@ class Storage(Tensor):
         return array
 
     def _hold(self, array: np.ndarray) -> None:
-        self._value = self._memory_value = leaf(array, self._value and self._value.type)
+        self._value = self._memory_value = leaf(array, self._value.type)
         self.shared, self.depth = False, 0
 
 
@@ -197,7 +192,7 @@ def _named(view: Tensor) -> Tensure:
     # As `view._viewing(made, None, {})` outside a trace.
     made: Tensure = Tensor.__new__(Tensure)
     made._parent, made.layout = view, view.layout
-    made._value = made._op = made.memory = None
+    made._op = made.memory = None
     made.weak, made.boxed, made.frozen = "", False, ""
     return made
 
