@@ -1,7 +1,7 @@
 """Values whose nodes are known, and are made when somebody asks for them.
 
 A *recipe* says which nodes an op makes of operands of known types.  Outside a trace its result waits: an expression
-that was evaluated before is found by its form (`forms`), and needs no nodes at all.
+that was evaluated before is found by its form (`structural_key`), and needs no nodes at all.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, final
 
 from ....dialects.registry import Op
 from ....dialects.types import TensorType
-from ..trace.graph import Loc, Node, SingleResultNode, Value, next_serial
+from ..trace.graph import Loc, Node, Value, next_serial
 from .structural_key import StructuralKey
 
 __all__ = ["DeferredValue", "OpTemplate", "Step", "array_of_leaf", "force"]
@@ -62,7 +62,7 @@ class DeferredValue(Value):
     index = 0
 
     def __init__(
-        self, template: OpTemplate, form: StructuralKey | None, leaves: tuple[SingleResultNode, ...],
+        self, template: OpTemplate, form: StructuralKey | None, leaves: tuple[Value, ...],
         operands: list[Value], loc: Loc | None, made: Value | None = None,
     ):  # fmt: skip
         self.template, self.form, self.leaves = template, form, leaves

@@ -1,8 +1,8 @@
 """Lazy expressions that were evaluated before: their code is found without making their graph again.
 
 A graph of symbols (`symbolic_shapes`) serves every size, but making it takes much longer than small code runs.  Here an
-expression is looked up by its *form* (`forms`).  Of one form there is one call, whose symbols, sizes of results and
-temporaries are known, so what is left is to take the arrays of its leaves and to enter machine code.
+expression is looked up by its *form* (`structural_key`).  Of one form there is one call, whose symbols, sizes of
+results and temporaries are known, so what is left is to take the arrays of its leaves and to enter machine code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from ....runtime.environment import variable
 from ...config.devices import device_here
 from ...config.knobs import GDB, PASSES
-from ..trace.graph import SingleResultNode, Value
+from ..trace.graph import Value
 from .bounded import lru_put
 from .structural_key import combine_keys
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["insert", "lookup", "request"]
 
 #: What evaluates an expression of such leaves.
-Run: TypeAlias = Callable[[Sequence[SingleResultNode]], np.ndarray]
+Run: TypeAlias = Callable[[Sequence[Value]], np.ndarray]
 
 #: How many calls are kept; the oldest go first.
 MOST = 2048
@@ -36,7 +36,7 @@ _passes, _gdb = variable(PASSES.name), variable(GDB.name)
 _calls: dict[tuple[Any, ...], Run] = {}
 
 
-def request(value: Value, written: Value | None = None) -> tuple[tuple[Any, ...], tuple[SingleResultNode, ...]] | None:
+def request(value: Value, written: Value | None = None) -> tuple[tuple[Any, ...], tuple[Value, ...]] | None:
     """What selects the call for an expression whose value goes into the leaf `written`, where one is given; its leaves.
 
     None for what is no plain expression of plain arrays.
@@ -58,7 +58,7 @@ def insert(key: tuple[Any, ...], call: GraphCall, places: Sequence[int]) -> None
 
     seldom = iter(range(OFTEN))
 
-    def run_for_now(leaves: Sequence[SingleResultNode]) -> np.ndarray:
+    def run_for_now(leaves: Sequence[Value]) -> np.ndarray:
         """Run it; what comes often is prepared further."""
         if next(seldom, None) is not None:
             return kept([leaves[i].leaf for i in places])[0]

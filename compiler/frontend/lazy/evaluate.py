@@ -12,7 +12,7 @@ from ....dialects.tx_internal import Stored
 from ...config.devices import device as on_device
 from ...config.devices import device_here, parse_device
 from ..trace.context import current, suspended
-from ..trace.graph import DimTable, Graph, Node, SingleResultNode, Value, schedule
+from ..trace.graph import DimTable, Graph, Node, Value, schedule
 from .deferred import array_of_leaf, force
 from .eval_cache import insert, lookup, request
 from .symbolic_shapes import generic, leaf_input
@@ -78,7 +78,7 @@ def _run(value: Value, written: Value | None = None) -> np.ndarray:
 
 
 def _run_first(
-    value: Value, written: Value | None, given: tuple[tuple[Any, ...], tuple[SingleResultNode, ...]] | None
+    value: Value, written: Value | None, given: tuple[tuple[Any, ...], tuple[Value, ...]] | None
 ) -> np.ndarray:
     """As `_run`, of an expression whose call is not known; it is from now on, where the expression has a form."""
     from ...driver.compile_cache import call_of, evaluate_graph, options_here

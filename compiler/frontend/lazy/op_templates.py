@@ -155,7 +155,11 @@ def lookup_value(head: tuple[Any, ...], values: list[Value], inner: int) -> Defe
             return None
         parts, leaves = found
     form = lookup_key((head, parts))
-    return None if form is None else DeferredValue(form.template, form, leaves, values, user_loc(inner))
+    if form is None:
+        return None
+    template = form.template
+    assert template is not None
+    return DeferredValue(template, form, leaves, values, user_loc(inner))
 
 
 def instantiate_value(operands: Operands) -> Value | None:

@@ -17,7 +17,7 @@ from ...call.facts import as_dense_strided
 from .bounded import lru_put
 
 if TYPE_CHECKING:
-    from ..trace.graph import SingleResultNode, Value
+    from ..trace.graph import Value
     from .deferred import OpTemplate
 
 __all__ = ["StructuralKey", "combine_keys", "forget", "insert_key", "key_of", "lookup_key", "merge_leaves"]
@@ -56,13 +56,13 @@ def forget() -> None:
     _forms.clear()
 
 
-def combine_keys(values: Sequence[Value]) -> tuple[Any, tuple[SingleResultNode, ...]] | None:
+def combine_keys(values: Sequence[Value]) -> tuple[Any, tuple[Value, ...]] | None:
     """What values compute, with the places that the leaves of each have among those before; and all leaves.
 
     None where one has no form, or where there are too many leaves.
     """
     parts: Any = None
-    leaves: tuple[SingleResultNode, ...] | None = None
+    leaves: tuple[Value, ...] | None = None
     for value in values:
         form = value.form or key_of(value)
         if form is None:
@@ -79,7 +79,7 @@ def combine_keys(values: Sequence[Value]) -> tuple[Any, tuple[SingleResultNode, 
     return parts, leaves or ()
 
 
-def merge_leaves(leaves: tuple[SingleResultNode, ...], value: Value) -> tuple[Any, tuple[SingleResultNode, ...]]:
+def merge_leaves(leaves: tuple[Value, ...], value: Value) -> tuple[Any, tuple[Value, ...]]:
     """Where the leaves of a value are among others, and all of them."""
     more = value.leaves
     if more is None:
@@ -111,7 +111,7 @@ def _find(value: Value) -> None:
     if node.regions or node.block is not None:
         value.leaves = ()
         return
-    leaves: tuple[SingleResultNode, ...] | None
+    leaves: tuple[Value, ...] | None
     if node.op is None:
         key = _of_array(value)
         leaves = () if key is None else None

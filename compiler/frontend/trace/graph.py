@@ -52,7 +52,7 @@ class Value:
     """One result of a node.
 
     `form` is what it computes in a lazy expression, of `leaves`; None while nobody asked for it, and where there is no
-    such (`forms.form_of`).  A leaf does not list itself.
+    such (`structural_key.key_of`).  A leaf is an array, `leaf`, which no other value has; it does not list itself.
     """
 
     __slots__ = ()
@@ -62,7 +62,8 @@ class Value:
     type: TensorType
     operands: Sequence[Value]
     form: StructuralKey | None
-    leaves: tuple[SingleResultNode, ...] | None
+    leaves: tuple[Value, ...] | None
+    leaf: Any
 
     def __repr__(self) -> str:
         name = self.node.op.name if self.node.op else "argument"
