@@ -75,7 +75,8 @@ class Call:
 
     def integers(self, signature: Signature, rooms: Mapping[str, int] | None = None) -> list[int]:
         """The ints of the other inputs; `rooms` says how large those of sizes without a bound are."""
-        known = {name: leaf.value for name, leaf in self.leaves().items()} | (rooms or signature.rooms)
+        known: dict[str, Any] = {name: leaf.value for name, leaf in self.leaves().items()}
+        known.update(rooms or signature.rooms)
         return [known[i.name] for i in signature.integers]
 
     def originals(self, signature: Signature) -> list[Any]:
@@ -224,15 +225,16 @@ def _argument(name: str, value: Any, call: Call, listed: bool = False) -> Argume
     if isinstance(value, dict):
         call.key.append(("dict", *value))
         return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call, listed) for k, v in value.items()})
-    if hasattr(type(value), "__txc_array__"):  # a tensor of another kind, which stands for the array that it holds
-        return _argument(name, value.__txc_array__(), call)
+    held = getattr(type(value), "__txc_array__", None)  # of a tensor of another kind: the array that it stands for
+    if held is not None:
+        return _argument(name, held(value), call)
     call.key.append(("value", type(value).__name__, value_fact(value)))
     return Argument(name, "value", value)
 
 
 def _is_tensor(value: Any) -> bool:
     """Whether it is a lazy tensor: there are none before the front end is imported."""
-    front_end = sys.modules.get(f"{__package__.rpartition('.')[0]}.frontend.tensor.tensor")
+    front_end = sys.modules.get(f"{__name__.rsplit('.', 2)[0]}.frontend.tensor.tensor")
     kind = getattr(front_end, "Tensor", None)  # another thread may be importing it now
     return kind is not None and isinstance(value, kind)
 

@@ -95,7 +95,8 @@ def shares_memory(a: np.ndarray, b: np.ndarray) -> bool:
     if isinstance(a, OnDevice) or isinstance(b, OnDevice):
         return True
     try:
-        return np.shares_memory(a, b, max_work=_CANDIDATES)
+        # NumPy's own types know of two of the numbers that it takes.
+        return np.shares_memory(a, b, max_work=_CANDIDATES)  # pyright: ignore[reportArgumentType]
     except np.exceptions.TooHardError:
         return True
 

@@ -282,7 +282,8 @@ def _interpreter() -> Mapping[str, int]:
     found = {name: _address(getattr(api, name)) for name in _PYTHON_FUNCTIONS}
     found |= library_symbols() | library_symbols(("getenv", "strcmp"))
     found |= numpy_functions()
-    found |= signal_symbols() | {"txc_never": ctypes.addressof(NEVER)}
+    found |= signal_symbols()
+    found["txc_never"] = ctypes.addressof(NEVER)
     found |= {f"txc_type_{name}": id(getattr(np, name if name != "bool" else "bool_")) for name in _SCALAR_TYPES}
     found |= {
         "PyExc_RuntimeError": ctypes.addressof(ctypes.c_void_p.in_dll(api, "PyExc_RuntimeError")),

@@ -513,7 +513,8 @@ class _Entry(EntryWriter):
                 return self.call("txc_scalar_of", f"ptr {self.of_input[position]}")
             return self.referred(self.of_input[position])
         if kind == "either":
-            return self._either(*rest, held, first)
+            conds, choices = rest
+            return self._either(conds, choices, held, first)
         parts = [self._result(part, held, first) for part in rest[-1]]
         items = self.array_of(parts)
         if kind == "dict":

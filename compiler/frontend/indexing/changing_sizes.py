@@ -154,7 +154,7 @@ class ChangingSizes:
                 if grown is None:
                     raise _grows()
                 most = grown
-            self.sizes.append(_Size(axes, start, *map(trace.table.resolve, (most, reach)), room))
+            self.sizes.append(_Size(axes, start, trace.table.resolve(most), trace.table.resolve(reach), room))
         return [as_tensor(symint(size.start)).value for size in self.sizes]
 
     def room(self, i: int, dims: Sequence[Dim]) -> tuple[Dim, ...]:

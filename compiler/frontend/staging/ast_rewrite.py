@@ -290,7 +290,7 @@ class _Stager(ast.NodeTransformer):
         return self.visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
-        node = self.generic_visit(node)  # type: ignore[assignment]
+        self.generic_visit(node)
         is_text = isinstance(node.left, ast.JoinedStr) or (
             isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
         )
@@ -372,11 +372,12 @@ class _Stager(ast.NodeTransformer):
         return args
 
     def visit_List(self, node: ast.List) -> Any:
-        made = self.generic_visit(node)
-        return self.call("list_", node, made) if isinstance(node.ctx, ast.Load) else made
+        self.generic_visit(node)
+        return self.call("list_", node, node) if isinstance(node.ctx, ast.Load) else node
 
     def visit_Dict(self, node: ast.Dict) -> Any:
-        return self.call("dict_", node, self.generic_visit(node))
+        self.generic_visit(node)
+        return self.call("dict_", node, node)
 
     def comprehension(self, node: Any) -> Any:
         """A comprehension as what it goes through, and what it does with each item, in functions of its own.

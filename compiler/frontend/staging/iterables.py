@@ -208,14 +208,15 @@ def staged_zip(*parts: Any, strict: bool = False) -> Any:
 
 def _zip_with_python(parts: Sequence[Any], found: Sequence[StagedIterable | None]) -> Iterator[tuple[Any, ...]]:
     """As many tuples as the shortest part has items, one of which Python iterates over; that number is a fact."""
-    own = [iter(p) if f is None else None for p, f in zip(parts, found)]
+    sources = [iter(p) if f is None else f for p, f in zip(parts, found)]
     for i in itertools.count():
         made: list[Any] = []
-        for source, f in zip(own, found):
-            if f is not None and not i < f.length:
+        for source in sources:
+            staged = isinstance(source, StagedIterable)
+            if staged and not i < source.length:
                 return
             try:
-                made.append(f.at(i) if f is not None else next(source))
+                made.append(source.at(i) if staged else next(source))
             except StopIteration:
                 return
         yield tuple(made)

@@ -310,12 +310,12 @@ class Merge:
         if type(a) is type(b) and self._is_new(a) and self._is_new(b):
             if (id(a), id(b)) in self.merged:
                 return a
-            contents = [side.of(x) for side, x in zip(self.sides, (a, b))]
-            alike = list(contents[0]) == list(contents[1]) and not any(_stacked(of.values()) for of in contents)
+            then, otherwise = (side.of(x) for side, x in zip(self.sides, (a, b)))
+            alike = list(then) == list(otherwise) and not any(_stacked(of.values()) for of in (then, otherwise))
             if alike and not {id(a), id(b)} & self.becomes.keys():
                 self.becomes[id(a)] = self.becomes[id(b)] = a
                 self.merged.add((id(a), id(b)))
-                self._contents(a, *contents, label)
+                self._contents(a, then, otherwise, label)
                 return a
         name = label if label in UNNAMED else repr(label)
         text = f"{name} is {described(a)} in one branch of an if and {described(b)} in the other"
@@ -329,7 +329,8 @@ class Merge:
                 ends.append(common_value(x, common.element))
         conds = [self._condition(is_of(a, kind), is_of(b, kind)) for kind in common.kinds]
         values = [self._only_value(kind, a, b) for kind in common.kinds]
-        return _Mixed(self._pair(*ends, label), common, conds, values, label)
+        then, otherwise = ends
+        return _Mixed(self._pair(then, otherwise, label), common, conds, values, label)
 
     def _only_value(self, kind: Kind, *ends: Any) -> Any:
         """The one number of a type, where that is a literal or a size; else None."""
@@ -628,7 +629,8 @@ class Merge:
 
     def _fresh(self, number: int, side: int) -> Any:
         """What a place holds at the end of a side, if it is an array that came to be there, which others may hold."""
-        end, label = self.pairs[number][side], self.pairs[number][2]
+        then, otherwise, label = self.pairs[number]
+        end = otherwise if side else then
         if end is NOWHERE:
             return end
         if not is_array(end) or label.startswith(GENERATED_PREFIX):  # what is returned is not stored into any more
@@ -685,7 +687,11 @@ class Merge:
         if not is_array(value):
             return []
         of = [*(value.sources() if isinstance(value, PerhapsOfOthers) else roots(value))]
-        ends = [(k, pair[side]) for k, pair in enumerate(self.pairs) if not pair[2].startswith(GENERATED_PREFIX)]
+        ends = [
+            (k, otherwise if side else then)
+            for k, (then, otherwise, label) in enumerate(self.pairs)
+            if not label.startswith(GENERATED_PREFIX)
+        ]
         peers = [k for k, end in ends if is_array(end) and any(root is t for t in roots(end) for root in of)]
         before = [t for t in of if not self.fork.is_fresh(t, side)]
         return before + [t for k in peers if isinstance(t := self.results[k], Tensor)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
@@ -342,6 +342,17 @@ def _tried(f: Callable[[Any], Any], value: Any) -> _Run | None:
         return found
 
 
+class _Range(Protocol):
+    """``range`` with run-time bounds, whose class is of a layer above."""
+
+    @property
+    def bounds(self) -> tuple[Any, Any, Any]: ...
+
+
+def _is_range(x: Any) -> TypeGuard[_Range]:
+    return hasattr(type(x), "bounds")
+
+
 class _Same:
     """Compares what two runs of a function came to."""
 
@@ -357,7 +368,7 @@ class _Same:
             return (a.layout, a.boxed) == (b.layout, b.boxed) and self.values(a.value, b.value)
         if isinstance(a, SymInt) and isinstance(b, SymInt):
             return a.dim is b.dim
-        if type(a) is type(b) and hasattr(type(a), "bounds"):  # a range: its items are ints whatever these are
+        if type(a) is type(b) and _is_range(a) and _is_range(b):  # its items are ints whatever its bounds are
             return all(map(self.results, a.bounds, b.bounds))
         return a is b or (type(a) is type(b) and isinstance(a, (bool, int, float, str)) and repr(a) == repr(b))
 

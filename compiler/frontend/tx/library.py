@@ -7,7 +7,7 @@ what the user wrote.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ....dialects.ops.structure.library import Library
@@ -44,7 +44,7 @@ class _Expansion(Evaluator):
         return super().call(node)
 
 
-def expand(op: type[Library], tensors: list[Tensor], attrs: dict[str, Any]) -> Any:
+def expand(op: type[Library], tensors: Sequence[Tensor], attrs: dict[str, Any]) -> Any:
     """The result of a library function on operands and bound parameters."""
     values = {**dict(zip(op.operand_names(), tensors)), **attrs}
     function = TxFunction(TxModule(op.filename), op.function, [], None)

@@ -50,11 +50,11 @@ __all__ = [
     "num_elements", "numpy_type_of", "ones_initializer", "orthogonal_initializer", "placeholder",
     "random_normal_initializer", "random_uniform_initializer", "register_tensor_conversion_function",
     "shape_list_string", "split", "to_tensor_proto", "truncated_normal_initializer",
-    "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer", *DataType.__members__,
+    "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
 ]  # fmt: skip
 
 #: The element types by their names alone: ``graph.DT_FLOAT``.
-globals().update(DataType.__members__)
+globals().update(DataType.__members__, __all__=[*__all__, *DataType.__members__])
 
 
 def __getattr__(name: str) -> Any:

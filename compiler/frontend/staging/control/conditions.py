@@ -99,8 +99,9 @@ class Conditions(Forks):
         if not isinstance(test, Tensor):
             return (value if whole else test) if bool(test) is decides else self._logic(rest, decides, whole)
         decided = value if whole else decides
-        sides = [lambda: decided, lambda: self._logic(rest, decides, whole)]
-        return self._fork(test, *(sides if decides else sides[::-1]), "the value")
+        as_decided, by_the_rest = (lambda: decided), (lambda: self._logic(rest, decides, whole))
+        then, otherwise = (as_decided, by_the_rest) if decides else (by_the_rest, as_decided)
+        return self._fork(test, then, otherwise, "the value")
 
     def _as_condition(self, found: Any) -> Any:
         """A truth as a bool of Python's, so that those of all terms are of one type."""

@@ -267,7 +267,7 @@ class ForLoops(WhileLoops):
         own: Sequence[str], check: Any, refers: bool = False, peels: bool = False, surely: bool = False,
     ) -> None:  # fmt: skip
         plain = isinstance(items, StagedRange)
-        ends = (items.start, items.stop, items.step) if plain else (0, items.length, 1)
+        start, end, by = items.bounds if plain else (0, items.length, 1)
         whole = stop is None
         learnt = learnt_of(self.captures, carries)
         plan = LoopState(
@@ -285,7 +285,7 @@ class ForLoops(WhileLoops):
                 if whole:
                     counter = next(s for s in facts.loops if s not in around and s in i.dim.symbols())
                     plan.at_last = AtLast(counter, _last_of(items), {*facts.names, *around})
-                number = (i - items.start) // items.step if plain else i
+                number = (i - start) // by if plain else i
                 plan.enter(values, number)
                 try:
                     body(i if plain else items.at(i))
@@ -298,8 +298,8 @@ class ForLoops(WhileLoops):
                 return results
 
             return loops.for_(
-                require(), *ends, step, initial, names, stop, plan.is_shared, learnt.hints(names), plan.resized,
-                plan.vectors, counter=next(iter(carries.bound), "") if plain else "",
+                require(), start, end, by, step, initial, names, stop, plan.is_shared, learnt.hints(names),
+                plan.resized, plan.vectors, counter=next(iter(carries.bound), "") if plain else "",
             )  # fmt: skip
 
         with require().effort.loop():

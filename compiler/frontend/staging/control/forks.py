@@ -60,13 +60,14 @@ class Forks(Parts):
                             pass
                     fork.join([])
                     return other()
+            first, second = values
             merge = Merge(fork, before, sides, self.fork_value, rest, None if dead is None else self._lives(dead))
             if name == "the value" and all(side.is_as(before) for side in sides):
                 chosen = merged_into_one(fork, values, self.fork_value)
                 if chosen is not None:
-                    return merge.alone(*values, chosen)
+                    return merge.alone(first, second, chosen)
             merge.locations()
-            value = None if name is None else merge.value(*values, name)
+            value = None if name is None else merge.value(first, second, name)
             found = merge.finish(self.unset, value)
             if isinstance(found, Undefined):
                 raise OpError(found.reason, found.hint, "TX0312")

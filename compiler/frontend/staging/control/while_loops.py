@@ -188,9 +188,10 @@ class WhileLoops(Conditions):
         Its first iteration stands apart where that begins from another kind of state: once, then it is `peeled`.
         """
         roots = self.roots(test, body) if roots is None else roots
-        learnt = learnt_of(self.captures, carries)
+        carried = Carries(*carries)
+        learnt = learnt_of(self.captures, carried)
         plan = LoopState(
-            roots, self.captures, Carries(*carries), self.unset, runs=lambda: True if ran is True else None,
+            roots, self.captures, carried, self.unset, runs=lambda: True if ran is True else None,
             ran=lambda: ran, learnt=learnt, refers=refers, peels=not peeled, again=self.fork_value,
         )  # fmt: skip
 

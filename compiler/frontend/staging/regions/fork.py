@@ -148,7 +148,8 @@ class Fork:
         for t in ends:
             if not all(map(self.trace.table.knows, t.dims)):
                 raise leaves(t.type)
-        first, second = self._of_one_shape(*ends, name)
+        then, otherwise = ends
+        first, second = self._of_one_shape(then, otherwise, name)
         if not first.ndim and first.boxed is not second.boxed:
             text = f"{name} is an array of rank 0 in one branch of an if and a number in the other"
             raise OpError(text, "let both give an array: np.asarray(…)", "TX0295")

@@ -88,7 +88,7 @@ def for_(
                 continue
             finally:
                 facts.end_loop(symbol)
-            stops = list(names).index(stop) if stop in names else -1
+            stops = list(names).index(stop) if stop is not None and stop in names else -1
             until = list(plan.rebound).index(stops) if stops in plan.rebound else None  # no iteration sets it
             attrs = {"iv": name, "lower": low, "upper": high, "step": by, "until": until, "only": None}
             results = emit(OPS["for"], initial, attrs, [resolved(v) for v in initial], (block,), loc)

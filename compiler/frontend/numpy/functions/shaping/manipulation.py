@@ -200,7 +200,7 @@ def _repeated(a: Tensor, counts: Tensor, axis: int) -> Tensor:
     ends = methods.scan("cumsum", counts, 0)
     size = size_of(methods.reduce("sum", counts))
     # The first element whose copies end behind a place is there.
-    sources = np.searchsorted(ends, iota(as_dim(size)), side="right")  # pyright: ignore[reportCallIssue, reportArgumentType]
+    sources = apply("searchsorted", ends, iota(as_dim(size)), side="right")
     return gather(IndexArrays(a, [axis], [sources], axis, None))
 
 
