@@ -1,4 +1,4 @@
-"""What type checkers know of jitted functions: the types and parameters of the functions themselves."""
+"""What type checkers know: of jitted functions their types and parameters, of txc every file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import importlib.util
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-SOURCES = Path(__file__).parent.parent / "src"
+ROOT = Path(__file__).parent.parent
+SOURCES = ROOT / "src"
 
 PROGRAM = """\
 import txc
@@ -73,3 +75,20 @@ def test_type_checkers_know_jitted_functions(checker: str, run, tmp_path: Path):
         pytest.skip(f"{checker} is not installed")
     (tmp_path / "program.py").write_text(PROGRAM)
     assert run(tmp_path) == (REVEALED, [22, 23, 24])
+
+
+def _python_files(path: Path) -> set[Path]:
+    """As pyright finds them: a folder's, without what links in it lead to."""
+    return set(path.rglob("*.py")) if path.is_dir() else {path}
+
+
+def test_pyright_is_told_of_every_file_of_txc():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pyright"]
+    included, excluded = (
+        {file for name in settings[key] for path in ROOT.glob(name) for file in _python_files(path)}
+        for key in ("include", "exclude")
+    )
+    parts = [part.resolve() for part in (SOURCES / "txc").iterdir() if part.is_dir() or part.suffix == ".py"]
+    assert {"compiler", "dialects", "passes", "runtime", "__init__.py"} <= {part.name for part in parts}
+    missed = {file for part in parts for file in _python_files(part)} - (included - excluded)
+    assert not missed, sorted(missed)
