@@ -1,4 +1,4 @@
-"""The version, as the package around this folder states it: `import txc` loads nothing, so it cannot ask here."""
+"""The version that the package `txc` states; it is stated there because `import txc` loads no other module."""
 
 import sys
 
