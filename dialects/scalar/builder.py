@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
+from importlib import import_module
 from math import copysign
 from typing import Any
 
-from xdsl.dialects import arith, builtin, math, scf
-from xdsl.dialects import complex as complex_dialect
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects import arith, builtin, scf
+from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
 
 from ..attributes import scalar_type
 from ..dims.dims import Dim
@@ -27,14 +27,14 @@ __all__ = ["BodyBuilder", "scalar_constant"]
 
 _FLOAT = {"add": arith.AddfOp, "sub": arith.SubfOp, "mul": arith.MulfOp, "div": arith.DivfOp, "neg": arith.NegfOp}
 _MATH = {
-    "abs": math.AbsFOp,
-    "sqrt": math.SqrtOp,
-    "floor": math.FloorOp,
-    "ceil": math.CeilOp,
-    "trunc": math.TruncOp,
-    "rint": math.RoundEvenOp,
-    "copysign": math.CopySignOp,
-    "fma": math.FmaOp,
+    "abs": "math.absf",
+    "sqrt": "math.sqrt",
+    "floor": "math.floor",
+    "ceil": "math.ceil",
+    "trunc": "math.trunc",
+    "rint": "math.roundeven",
+    "copysign": "math.copysign",
+    "fma": "math.fma",
 }
 _INTEGER = {
     "add": arith.AddiOp,
@@ -52,11 +52,12 @@ _ORDERED = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne
 
 
 @cache
-def _math_op(name: str) -> type[Operation]:
-    for candidate in math.Math.operations:
-        if candidate.name == name:
-            return candidate
-    raise KeyError(name)
+def _op_called(name: str) -> type[Operation]:
+    """An op of `math` or `complex`, which are loaded for programs that have some: together they take as long as 14
+    modules of txc's own."""
+    module = import_module(f"xdsl.dialects.{name.partition('.')[0]}")
+    (dialect,) = (x for x in vars(module).values() if isinstance(x, Dialect))
+    return next(op for op in dialect.operations if op.name == name)
 
 
 def scalar_constant(value: float | int | bool, element: DType) -> Attribute:
@@ -94,7 +95,7 @@ class BodyBuilder(ScalarBuilder):
         part = scalar_type(element.part)
         re, im = (
             Value(self, self.append(op.create(operands=[ssa], result_types=[part], properties=_EXACT)), element.part)
-            for op in (complex_dialect.ReOp, complex_dialect.ImOp)
+            for op in map(_op_called, ("complex.re", "complex.im"))
         )
         return ComplexValue(self, re, im)
 
@@ -102,8 +103,8 @@ class BodyBuilder(ScalarBuilder):
         """The SSA value of a scalar, for what ends a body."""
         if not isinstance(x, ComplexValue):
             return x.ref
-        made = complex_dialect.CreateOp.create(operands=[x.re.ref, x.im.ref], result_types=[scalar_type(x.dtype)])
-        return self.append(made)
+        parts = [x.re.ref, x.im.ref]
+        return self.append(_op_called("complex.create").create(operands=parts, result_types=[scalar_type(x.dtype)]))
 
     def append(self, op: Operation) -> SSAValue:
         """An op of one result, added; its result."""
@@ -148,7 +149,7 @@ class BodyBuilder(ScalarBuilder):
         return self._integer(name, operands, dtype)
 
     def _float(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
-        return self._make(_FLOAT.get(name) or _MATH[name], operands, dtype, **_EXACT)
+        return self._make(_FLOAT.get(name) or _op_called(_MATH[name]), operands, dtype, **_EXACT)
 
     def _integer(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
         if name == "neg":
@@ -241,7 +242,7 @@ class BodyBuilder(ScalarBuilder):
         wide = element.computes_in
         widened = [self.cast(x, wide) for x in operands]
         if decl.mlir is not None:
-            result = self._make(_math_op(decl.mlir), widened, wide, **_EXACT)
+            result = self._make(_op_called(decl.mlir), widened, wide, **_EXACT)
         else:
             result = Value(self, self.append(CallOp(decl.name, [x.ref for x in widened], scalar_type(wide))), wide)
         return self.cast(result, element)

@@ -7,8 +7,6 @@ without the divider (`compiler/codegen/cpu/newton_sqrt.py`).
 
 from __future__ import annotations
 
-from xdsl.dialects import math
-
 from ....dialects.attributes import integer_attr, scalar_dtype
 from ....dialects.kernel import GenericOp
 from ....dialects.scalar.hints import NEWTON
@@ -22,7 +20,7 @@ def mark_newton_sqrt(nest: GenericOp, work: Work, costs: CostModel) -> Work:
     roots = [
         op
         for op in nest.body.block.ops
-        if isinstance(op, math.SqrtOp) and scalar_dtype(op.result.type).bits == work.bits
+        if op.name == "math.sqrt" and scalar_dtype(op.results[0].type).bits == work.bits
     ]
     changed, every = costs.newton_sqrt_cost(work, len(roots))
     if every:
