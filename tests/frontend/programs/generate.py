@@ -58,6 +58,7 @@ _MATRICES = (
 )
 _DTYPES = (*["'f8'"] * 6, "'f4'", "'f4'", "'i8'", "'i8'", "'i4'", "'u1'", "'c16'")
 _LENGTHS = (6, 6, 6, 6, 5, 9, 1)
+DEEPEST = 4
 
 
 @dataclass
@@ -79,8 +80,8 @@ class _Nothing(Exception):
 class _Writer:
     """Text of templates, drawn from those whose features a program has."""
 
-    def __init__(self, rng: random.Random, features: Collection[str], budget: int):
-        self.rng, self.features, self.budget = rng, features, budget
+    def __init__(self, rng: random.Random, features: Collection[str], budget: int, deepest: int):
+        self.rng, self.features, self.budget, self.deepest = rng, features, budget, deepest
         self.loops = 0
         self.counters: list[str] = []
         #: Counters of loops that are left.
@@ -116,7 +117,7 @@ class _Writer:
         raise _Nothing
 
     def fits(self, template: Template, depth: int) -> bool:
-        return "<block" not in template.text or (depth < 4 and self.budget > 0)
+        return "<block" not in template.text or (depth < self.deepest and self.budget > 0)
 
     def filled(self, template: Template, depth: int) -> str:
         known: dict[str, str] = {}
@@ -153,16 +154,20 @@ _LEFT_OUT = {"tx": NOT_IN_TX, "eager": frozenset({"overlaps", "types"})}
 
 
 def generate(
-    seed: int, without: Collection[str] = (), only: Collection[str] | None = None, way: str = "jit"
+    seed: int, without: Collection[str] = (), only: Collection[str] | None = None, way: str = "jit",
+    deepest: int = DEEPEST,
 ) -> Program:  # fmt: skip
-    """The program of a seed, `without` some features, or of `only` some; for a `way` to run it, of what that can."""
+    """The program of a seed, `without` some features, or of `only` some; for a `way` to run it, of what that can.
+
+    Statements stand in at most as many others as `deepest` says.
+    """
     rng = random.Random(seed)
     drawn = {f for f in FEATURES if f in ALWAYS or rng.random() < 0.5}
     if only is not None:
         drawn = {*ALWAYS, *only}
     head, result = (TX_HEAD, TX_RESULT) if way == "tx" else (HEAD, RESULT)
     drawn -= _LEFT_OUT.get(way, frozenset())
-    writer = _Writer(rng, drawn - set(without), rng.choice((4, 8, 8, 16)))
+    writer = _Writer(rng, drawn - set(without), rng.choice((4, 8, 8, 16)), deepest)
     body = [*head.split("\n"), *writer.statements(rng.randint(2, 10), 0), RESULT]
     body = [line.replace(RESULT, result) for line in body]
     lines = ["def f(x, y, m, n, c, flag, g):", *("    " + line for line in body)]
