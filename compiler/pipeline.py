@@ -57,7 +57,6 @@ from .driver.executable import BufferSpec, CodeSpec, Executable, load_lazily, lo
 from .driver.options import OptionError, Options
 from .frontend.trace.graph import Graph
 from .gpu.launch_plan import Plan
-from .gpu.outline import outline
 from .instrumentation import InstrumentationOptions, PassInstrumentation, PassRecord
 from .lowering import lower
 from .pass_options import parse_pass_options
@@ -199,6 +198,8 @@ def _note_work(run: _Run) -> None:
 
 def _outline(run: _Run) -> ModuleOp:
     """Kernels as functions of their own, and the plan of the host that launches them."""
+    from .gpu.outline import outline  # only for GPUs
+
     run.kernels, run.plan = outline(run.module_now())
     return run.kernels
 

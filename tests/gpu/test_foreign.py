@@ -14,7 +14,7 @@ import pytest
 
 import txc
 from txc.compiler.tools.bisect import differing
-from txc.passes.schedule.cpu.schedule import CUSTOM_KERNELS
+from txc.passes.schedule.custom import LOOP_GENERATORS
 
 from .devices import on_gpus
 
@@ -120,7 +120,7 @@ def results(f: Callable[[Any], Any], device: str) -> list[np.ndarray]:
 
 
 def test_every_generator_has_a_case() -> None:
-    assert set(USES) == set(CUSTOM_KERNELS) and set(USES.values()) <= set(CASES)
+    assert set(USES) == set(LOOP_GENERATORS) and set(USES.values()) <= set(CASES)
 
 
 @pytest.mark.parametrize(("device", "f"), on_gpus(list(CASES)))

@@ -5,7 +5,6 @@ A schedule changes only how fast a result is computed, never the result: orders 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -27,10 +26,7 @@ from ...locations import copy_loc
 from ...tensor.tensor_cores import narrow_operands
 from ..base import Scheduler
 from ..body import ScheduleContext
-from ..fft.schedule import schedule_fft
-from ..linalg.hessenberg_qr import schedule_eigenvalues, schedule_eigenvectors
-from ..linalg.lu_cholesky import schedule_cholesky, schedule_elimination
-from ..linalg.qr_jacobi import schedule_eigh, schedule_qr, schedule_svd
+from ..custom import loop_generator
 from ..map.schedule import VectorConfig, is_transposition, schedule_map
 from ..matmul.amx import AmxMatmul
 from ..matmul.cpu import schedule_contraction
@@ -40,34 +36,19 @@ from ..rows.attention_rows import is_attention, schedule_attention
 from ..rows.schedule import schedule_rows
 from ..scan.schedule import schedule_scan
 from ..scatter import schedule_scatter
-from ..searchsorted import schedule_search
-from ..sort.schedule import schedule_sort
 from ..stencil.in_place import match_stencil, schedule_ring_buffer
 from .hoist_loads import hoist_invariant_loads
 from .newton_sqrt import mark_newton_sqrt
 from .prefetch import insert_prefetches
 from .reciprocal_division import mark_reciprocal_division
 
-__all__ = ["CUSTOM_KERNELS", "CpuSchedule", "ScheduleCpuPass"]
+__all__ = ["CpuSchedule", "ScheduleCpuPass"]
 
 #: Foreign kernels that choose their vectors; those of others, which exchange lanes, are half a line at most
 #: (`benchmarks/log/`).
 WIDE_CUSTOM = frozenset({"fft", "sort", "argsort", "sort_with_positions"})
 #: Vectors for which there are estimates of square roots.
 ESTIMATED_BITS = 512
-#: The loop generators that `kernel.custom` names.
-CUSTOM_KERNELS: dict[str, Callable[[ScheduleContext, kernel.CustomOp, Block, VectorConfig], None]] = {
-    "fft": schedule_fft,
-    "searchsorted": schedule_search,
-    "eliminate": schedule_elimination,
-    "cholesky": schedule_cholesky,
-    "qr": schedule_qr,
-    "jacobi_eigh": schedule_eigh,
-    "jacobi_svd": schedule_svd,
-    "eigenvalues": schedule_eigenvalues,
-    "eigenvectors": schedule_eigenvectors,
-    **dict.fromkeys(("sort", "argsort", "sort_with_positions"), schedule_sort),
-}
 #: Bits of the shortest elements whose tiles are transposed by vectors as long as a line.
 MIN_TRANSPOSE_BITS = 32
 
@@ -150,7 +131,7 @@ class CpuSchedule(Scheduler):
             lanes = (
                 self.lanes if op.fn.data in WIDE_CUSTOM else self.lanes.at_most(self.context.costs.half_cache_line_bits)
             )
-            CUSTOM_KERNELS[op.fn.data](self.context, op, block, lanes)
+            loop_generator(op.fn.data)(self.context, op, block, lanes)
 
     def _remark(self, op: kernel.GenericOp | kernel.RowGroupOp) -> None:
         """The size of a parallel task."""
