@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from ..ops.elementwise.trigonometric import cosine as cosine_near_zero
-from ..ops.elementwise.trigonometric import sine as sine_near_zero
+from ..ops.transcendental.trigonometric import cosine as cosine_near_zero
+from ..ops.transcendental.trigonometric import sine as sine_near_zero
 from .language import ScalarBuilder, Value
 
 __all__ = ["RADICES", "Pair", "butterfly", "root_of_unity"]

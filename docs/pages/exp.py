@@ -125,7 +125,7 @@ STEPS = (
         (
             "compiler/codegen/emit/module.py: emit_llvm",
             "compiler/codegen/emit/values/scalar.py: ScalarBodies.arithmetic",
-            "dialects/ops/elementwise/exponential.py: Exp.scalar",
+            "dialects/ops/transcendental/exponential.py: Exp.scalar",
         ),
         """
         Only here `exp` becomes arithmetic. The emitter meets `math.exp`, asks the registry for its declaration and

@@ -1,1 +1,1 @@
-"""Maps: arithmetic, logic and the elementary functions."""
+"""Maps: arithmetic, logic and rounding, and conversions."""

@@ -1,0 +1,1 @@
+"""Maps: powers, logarithms, and the functions of angles."""
