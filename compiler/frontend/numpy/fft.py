@@ -13,7 +13,7 @@ from ..tensor.apply import apply, as_tensor, cast
 from ..tensor.methods import _axis
 from ..tensor.tensor import Tensor
 from ..trace.context import table
-from ..trace.symint import is_integer
+from ..trace.symint import as_dim, is_integer
 from . import creation
 from .out_arrays import into
 
@@ -143,7 +143,7 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
     x = as_tensor(a)
     at = _axis(axis, x.ndim)
     n = 2 * (x.shape[at] - 1) if n is None else n
-    if isinstance(n, int) and n < 1:
+    if table().settle(0, "<", as_dim(n), "a transform of at least one point") is False:
         raise OpError(f"the number of points of a transform is at least 1, not {n}", code="TX0280")
     x = cast(x, x.element.as_complex)
     half = _resized(x, n // 2 + 1, at)

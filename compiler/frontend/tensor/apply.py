@@ -312,7 +312,7 @@ def promote(op: type[Map], tensors: Sequence[Tensor]) -> tuple[list[Tensor], str
     if op.dtypes == {"bool"}:
         common = DTYPES["bool"]
     elif op.promotes == "float" or common.kind not in op.dtypes:
-        common = _as_float(op, common)
+        common = _as_float(op, common, rest)
     weak = ""
     if all(t.weak for t in rest):
         weak = {"float": "float", "bool": "bool", "complex": "complex"}.get(common.kind, "int")
@@ -361,13 +361,20 @@ def _compared_exactly(op: type[Map], tensors: Sequence[Tensor]) -> Tensor | None
     return apply("logical_and", apply("logical_not", below), unsigned)
 
 
-def _as_float(op: type[Map], common: DType) -> DType:
-    """What NumPy's ufunc turns an integer or bool operand into, where the op is not defined on it."""
+#: Python's numbers, which NumPy's promotion knows as weak by their types.
+_WEAK_TYPES: dict[str, type] = {"int": int, "float": float, "complex": complex}
+
+
+def _as_float(op: type[Map], common: DType, operands: Sequence[Tensor]) -> DType:
+    """What NumPy's ufunc turns integer or bool operands into, where the op is not defined on them: the first of its
+    dtypes that takes each, as f16 for u8 and i8, whose common dtype is i16."""
     if "float" not in op.dtypes or common.is_float or common.is_complex:
         return common
     if isinstance(op.numpy, np.ufunc):
+        each = [_WEAK_TYPES.get(t.weak, t.element.numpy) for t in operands]
+        given = [common.numpy] * op.numpy.nin if all(t.weak for t in operands) else each
         try:
-            found = op.numpy.resolve_dtypes((common.numpy,) * op.numpy.nin + (None,) * op.numpy.nout)[0]
+            found = op.numpy.resolve_dtypes((*given, *[None] * op.numpy.nout))[0]
             if dtype(found).kind in op.dtypes:
                 return dtype(found)
         except TypeError:
@@ -523,10 +530,12 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     if not -rank <= axis < rank:
         raise OpError(f"axis {axis} is out of range for rank {rank}", code="TX0103")
     axis %= rank
-    for n, other in enumerate(tensors[1:], 1):
-        for i in range(min(other.ndim, tensors[0].ndim)):
-            text = "all input arrays must have the same shape"
-            tensors = [*tensors]
+    text, tensors = "all input arrays must have the same shape", [*tensors]
+    for n in range(1, len(tensors)):
+        if tensors[n].ndim != tensors[0].ndim:
+            raise OpError(text, f"they are {tensors[0].user_type} and {tensors[n].user_type}", "TX0201")
+        for i in range(tensors[0].ndim):
             tensors[0], tensors[n] = data_dependent_sizes().as_long(tensors[0], i, tensors[n], i, text)
+            table().equate(tensors[0].dims[i], tensors[n].dims[i], text)
     tensors = broadcast_together(tensors, "stack")
     return apply("concatenate", *(t.reshape((*t.shape[:axis], 1, *t.shape[axis:])) for t in tensors), axis=axis)

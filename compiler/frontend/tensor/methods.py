@@ -19,7 +19,7 @@ from ..scalars.python_numbers import as_float, as_int
 from ..trace.context import current, table
 from ..trace.symint import as_dim, is_integer, symint
 from . import assignment, tensor_format, view_or_copy
-from .apply import apply, as_tensor, broadcast_to, cast, data_dependent_sizes, truth
+from .apply import accumulator_dtype, apply, as_tensor, broadcast_to, cast, data_dependent_sizes, truth
 from .composite_views import concatenate
 from .filling import FILLING
 from .tensor import Tensor
@@ -58,6 +58,8 @@ def reduce(
         x = reduced_as(x, out)
         dtype = x.element
     chosen = dims if axis is None else axis
+    if initial is not None and name in _MERGED:
+        initial = cast(as_tensor(initial), x.element if dtype is not None else accumulator_dtype(meant, x.element))
     if where is not None and where is not np._NoValue and where is not True:
         x, where = _masked(name, x, where, initial)
     given = axes().convert(chosen, [x.user_type])
@@ -146,7 +148,7 @@ def _masked(name: str, x: Tensor, where: Any, initial: Any) -> tuple[Tensor, Any
         hint = "give it initial=" if name in _MERGED else "use np.where first"
         raise OpError(f"{name} does not take 'where' here", hint, "TX0240")
     mask = broadcast_to(truth(as_tensor(where)), x.dims, x.layout) if as_tensor(where).dims != x.dims else where
-    return apply("select", mask, x, neutral[name]), truth(as_tensor(mask))
+    return apply("select", mask, x, cast(as_tensor(neutral[name]), x.element)), truth(as_tensor(mask))
 
 
 def element_named(spec: Any) -> DType:
@@ -384,7 +386,8 @@ def variance(
         wide = variance(x, axis, "f32", None, ddof, keepdims, where=where, mean=mean, correction=correction)
         return into(out, cast(wide, x.element), casting="unsafe")
     less = ddof if correction is None else correction
-    if where is True and mean is None and not x.element.is_complex:
+    # With `ddof` there may be none left to divide by, which is NaN and not a negative number.
+    if where is True and mean is None and not x.element.is_complex and type(less) is int and less == 0:
         return into(out, apply("var", x, axis=axis, ddof=less, keepdims=_kept(keepdims)), casting="unsafe")
     centre = reduce("mean", x, axis, keepdims=True, where=where) if mean is None else mean
     off = apply("sub", x, centre)

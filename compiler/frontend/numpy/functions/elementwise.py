@@ -338,6 +338,8 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
 def polyval(p: Any, x: Any) -> Any:
     """Horner's rule; the number of coefficients is known when the function is compiled."""
     p, x = as_tensor(p), as_tensor(x)
+    if not p.ndim:
+        raise TypeError("iteration over a 0-d array")
     result = full(x.shape, 0, x.dtype)
     for i in range(int(p.shape[0])):
         result = result * x + p[i]

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from ......dialects.dims.dims import Dim
-from ......dialects.registry import OpError
+from ......dialects.registry import RAISE, OpError
 from ......dialects.types import DTYPES, tensor_type
 from ....indexing import data_dependent_sizes
 from ....indexing.advanced import IndexArrays, gather, scatter
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, truth
 from ....tensor.tensor import Tensor
-from ....trace.context import current
+from ....trace.context import current, table
 from ....trace.symint import SymInt, as_dim
 from ...creation import iota, zeros
 from ...out_arrays import into_read
@@ -96,7 +96,9 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if condition.ndim != 1:
         raise OpError(f"np.compress takes a condition of rank 1, not {condition.user_type}", code="TX0103")
     axis = methods._axis(axis, a.ndim)
-    return into_read(out, gather(IndexArrays(a, [axis], [places_of(truth(condition))], axis, None)), "np.compress")
+    fits = table().settle(condition.dims[0], "<=", a.dims[axis], "np.compress has no more conditions") is True
+    chosen = places_of(truth(condition))
+    return into_read(out, gather(IndexArrays(a, [axis], [chosen], axis, None if fits else RAISE)), "np.compress")
 
 
 @handles(np.extract)

@@ -9,7 +9,7 @@ import numpy as np
 from ......dialects.registry import OpError
 from ....indexing.advanced import IndexArrays, scatter
 from ....tensor import methods, storage
-from ....tensor.apply import apply, as_tensor, cast, common_dtype
+from ....tensor.apply import apply, as_tensor, cast, common_dtype, strong
 from ....tensor.tensor import Tensor
 from ....trace.context import current
 from ...creation import zeros
@@ -106,9 +106,15 @@ def unique_values(x: Any, /) -> Tensor:
 
 
 def _together(ar1: Any, ar2: Any) -> tuple[Tensor, Tensor]:
+    """Both flattened, in their common dtype."""
     a, b = as_tensor(ar1), as_tensor(ar2)
     element = common_dtype([a, b])
     return methods.ravel(cast(a, element)), methods.ravel(cast(b, element))
+
+
+def _as_array(x: Any) -> Tensor:
+    """As an array of NumPy's: one of a number of Python's has its dtype, and is not weak."""
+    return strong(as_tensor(x))
 
 
 @handles(np.union1d)
@@ -118,7 +124,7 @@ def union1d(ar1: Any, ar2: Any) -> Tensor:
 
 @handles(np.intersect1d)
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
-    a, b = _together(ar1, ar2)
+    a, b = _together(*map(_as_array, (ar1, ar2)))
     return _those(unique(a), b, False)
 
 
@@ -130,7 +136,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
 
 @handles(np.setxor1d)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
-    a, b = _together(ar1, ar2)
+    a, b = _together(*map(_as_array, (ar1, ar2)))
     one, other = _those(unique(a), b, True), _those(unique(b), a, True)
     return apply("sort", apply("concatenate", one, other, axis=0))
 

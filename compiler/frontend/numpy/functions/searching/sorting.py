@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OpError
+from ......dialects.types import DTYPES
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, cast, common_dtype
 from ....tensor.tensor import Tensor
+from ....trace.context import table
 from ..registry import handles, required
-from ..shaping.indexing import take, take_along_axis
+from ..shaping.indexing import permuted, take
 
 __all__ = ["METHODS", "argsort", "lexsort", "searchsorted", "sort", "topk"]
 
@@ -43,7 +45,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> 
 def sort_complex(a: Any) -> Tensor:
     a = as_tensor(a)
     if not a.element.is_complex:
-        a = cast(a, a.element.as_complex)
+        a = cast(a, DTYPES["c64" if a.element.bits <= 16 and a.element.is_integer else "c128"])
     return apply("sort", a)
 
 
@@ -74,9 +76,14 @@ def lexsort(keys: Any, axis: Any = -1) -> Tensor:
         raise OpError("np.lexsort needs at least one key", code="TX0101")
     first, *others = (as_tensor(k) for k in given)
     axis = methods._axis(axis, first.ndim)
+    for key in others:
+        if key.ndim != first.ndim:
+            raise OpError("all keys need to be the same shape", code="TX0201")
+        for a, b in zip(first.dims, key.dims):
+            table().equate(a, b, "all keys of np.lexsort have one shape")
     found = apply("argsort", first, axis=axis)
     for key in others:
-        found = take_along_axis(found, apply("argsort", take_along_axis(key, found, axis), axis=axis), axis)
+        found = permuted(found, apply("argsort", permuted(key, found, axis), axis=axis), axis)
     return found
 
 

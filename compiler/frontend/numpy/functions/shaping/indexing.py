@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ... import creation
 from ...out_arrays import fits, into, into_read, target_of
 from ..registry import handles, required
 
-__all__ = ["inside", "take"]
+__all__ = ["inside", "permuted", "take"]
 
 
 @handles(np.take)
@@ -69,6 +70,11 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     if axis is None:
         a, axis = methods.ravel(a), 0
     return gather(_along("take_along_axis", a, indices, axis))
+
+
+def permuted(a: Tensor, order: Tensor, axis: int) -> Tensor:
+    """The elements of each vector along an axis in an order: at indices that are inside by construction."""
+    return gather(replace(_along("take_along_axis", a, order, axis), mode=None))
 
 
 @handles(np.put_along_axis)

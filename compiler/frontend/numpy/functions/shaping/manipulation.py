@@ -14,6 +14,7 @@ from ....indexing.data_dependent_sizes import size_of
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, broadcast_together, cast
 from ....tensor.tensor import Tensor
+from ....trace.context import table
 from ....trace.symint import as_dim, is_integer, symint
 from ...creation import iota
 from ..registry import handles, required
@@ -107,6 +108,8 @@ def flip(m: Any, axis: Any = None) -> Any:
     m = as_tensor(m)
     chosen = range(m.ndim) if axis is None else [axis] if not isinstance(axis, (tuple, list)) else axis
     flipped = {methods._axis(a, m.ndim) for a in chosen}
+    if len(flipped) < len(chosen):
+        raise OpError("repeated axis", "name each axis once", "TX0103")
     if not m.ndim:  # NumPy indexes with an empty tuple, which gives a number
         return Tensor(m.value, layout=m.layout)
     return apply("reverse", m, flags=tuple(i in flipped for i in range(m.ndim)))
@@ -186,6 +189,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         return methods.repeat_rows(a, repeats, axis)
     if isinstance(repeats, (tuple, list)) or not getattr(repeats, "ndim", 1):
         numbers = np.asarray(repeats, None if np.size(repeats) else np.intp)
+        table().equate(numbers.size, a.dims[axis], "np.repeat has a count for each")
         places = np.repeat(np.arange(numbers.size), numbers)
         return apply("take", a, as_tensor(places), axis=axis)
     return _repeated(a, as_tensor(repeats), axis)

@@ -10,6 +10,7 @@ import numpy as np
 from ....staging.functional import scan
 from ....tensor import methods
 from ....tensor.apply import as_tensor
+from ....tensor.tensor import Tensor
 from ..registry import handles
 
 __all__: list[str] = []
@@ -42,7 +43,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any
     if any(bool(n == 0) for n in sizes):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     if not sizes:
-        return as_tensor(func1d(a, *args, **kwargs))
+        whole = as_tensor(func1d(a, *args, **kwargs))
+        return Tensor(whole.value, layout=whole.layout, boxed=True)
     rows = methods.reshape(front, (-1, front.shape[-1]))
     found = as_tensor(scan(lambda none, row: (none, func1d(row, *args, **kwargs)), (), rows)[1])
     made = methods.reshape(found, (*sizes, *found.shape[1:]))

@@ -37,6 +37,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     a = as_tensor(a)
     if n < 0:
         raise OpError(f"np.diff: n is not negative, and {n} is", code="TX0240")
+    if n == 0:
+        return a
     if not a.ndim:
         raise OpError("np.diff of a tensor of rank 0", code="TX0103")
     at = methods._axis(axis, a.ndim)
@@ -70,6 +72,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     spacings = list(varargs) * (len(axes) if len(varargs) == 1 else 1) or [1.0] * len(axes)
     if len(spacings) != len(axes):
         raise OpError(f"np.gradient: {len(spacings)} spacings for {len(axes)} axes", code="TX0101")
+    if f.element.kind == "bool":
+        apply("sub", f, f)  # which raises as NumPy's own differences do
     if not f.element.is_float and not f.element.is_complex:
         f = methods.astype(f, "f64")
     for at in axes:
@@ -120,16 +124,17 @@ def _uneven_slopes(f: Tensor, axis: int, steps: Tensor, edge_order: int) -> Tens
 @handles(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     y = as_tensor(y)
-    axis = methods._axis(axis, y.ndim)
+    at = methods._axis(axis, y.ndim)
     if x is None:
         width = dx
     else:
         width = diff(x, axis=-1 if as_tensor(x).ndim == 1 else axis)
         if width.ndim == 1:
             shape = [1] * y.ndim
-            shape[axis] = -1
+            shape[at] = -1
             width = methods.reshape(width, shape)
-    return methods.reduce("sum", width * (_along(y, axis, 1, None) + _along(y, axis, None, -1)) / 2.0, axis)
+    # `axis` is that of the products, too, which have more dims than y where x has.
+    return methods.reduce("sum", width * (_along(y, at, 1, None) + _along(y, at, None, -1)) / 2.0, axis)
 
 
 @handles(np.interp)

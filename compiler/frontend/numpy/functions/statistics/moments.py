@@ -52,7 +52,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     weights = methods.broadcast(weights, a.shape)
     if a.element.is_integer or a.element.kind == "bool":
         a = methods.astype(a, "f64")
-    total = methods.reduce("sum", weights, axis, a.dtype if weights.element.is_integer else None, keepdims=keepdims)
+    total = methods.reduce("sum", cast(weights, common_dtype([a, weights])), axis, keepdims=keepdims)
     text = "Weights sum to zero, can't be normalized"
     total = apply("require", total, total != 0, text=text, error="ZeroDivisionError")
     mean = methods.reduce("sum", a * weights, axis, keepdims=keepdims) / total

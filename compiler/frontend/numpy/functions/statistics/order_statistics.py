@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OpError
-from ......dialects.types import DTYPES
+from ......dialects.types import DTYPES, DType
 from ....scalars.python_numbers import checked
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, cast, common_dtype
@@ -105,21 +105,26 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: Any, without_nan
     q = as_tensor(q)
     # What is between two elements has the dtype that these have with the number.
     element = common_dtype([rows, q]) if method in _CONTINUOUS else rows.element
-    ordered = cast(apply("sort", rows), element if element.is_float else DTYPES["f64"])
+    ordered = apply("sort", rows)
+    ordered = ordered if rows.element.is_float else cast(ordered, DTYPES["f64"])
+    element = element if element.is_float else DTYPES["f64"]
     if q.ndim > 1:
         raise OpError(f"np.{name} takes a number or a vector of them, not {q.user_type}", code="TX0103")
     count = _counted(rows, without_nan)
     if not q.ndim:
-        return _kept(_one_quantile(ordered, q, count, method, without_nan), axes, keepdims)
+        return _kept(_one_quantile(ordered, q, count, method, without_nan, element), axes, keepdims)
     # A dim of one for the numbers, before those of the rows.
     wide = methods.expand_dims(ordered, 0)
     numbers = methods.reshape(q, [-1, *[1] * rows.ndim])
     found = methods.broadcast(wide, [q.shape[0], *rows.shape])
-    return _kept(_one_quantile(found, numbers, count, method, without_nan), axes, keepdims, 1)
+    return _kept(_one_quantile(found, numbers, count, method, without_nan, element), axes, keepdims, 1)
 
 
-def _one_quantile(ordered: Tensor, q: Tensor, count: Any, method: str, without_nan: bool) -> Tensor:
-    """The quantile of sorted rows, by NumPy's own steps: a place between two elements, and what is between them."""
+def _one_quantile(
+    ordered: Tensor, q: Tensor, count: Any, method: str, without_nan: bool, element: DType
+) -> Tensor:  # fmt: skip
+    """The quantile of sorted rows, by NumPy's own steps: a place between two elements, and what is between them, as an
+    `element`: their distance is one of theirs."""
     f64 = DTYPES["f64"]
     q, count = cast(q, f64), cast(as_tensor(count), f64)
     alpha, beta = _CONTINUOUS.get(method, (1.0, 1.0))
@@ -136,7 +141,7 @@ def _one_quantile(ordered: Tensor, q: Tensor, count: Any, method: str, without_n
     if method in ("lower", "higher", "nearest"):
         share = share * 0
     share = methods.broadcast(share, (*ordered.shape[:-1], 1))
-    between = _between(below, above, cast(methods.squeeze(share, -1), below.element))
+    between = _between(below, above, cast(methods.squeeze(share, -1), element))
     last = ordered[..., -1]
     return between if without_nan else apply("select", apply("isnan", last), last, between)
 
