@@ -63,6 +63,15 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a quantile of floats": (lambda x: np.quantile(x, 0.3), (M.astype("f4") / 3,)),
     "a vector along an axis": (lambda x: np.apply_along_axis(np.sum, 0, x), (M[0],)),
     "no points to transform": (lambda x: np.fft.irfft(x), (M[:, :1],)),
+    "select of dtypes": (lambda x, y: np.select([x > 2, x > 0], [x, y], 7), (M.astype("f4"), M > 1)),
+    "select by numbers": (lambda x, y: np.select([x, y], [x, y]), (M, M)),
+    "choose of dtypes": (lambda x, y: np.choose(x % 2, [x, y, 1.5]), (V.astype("i2"), M[0, 0] > 1)),
+    "weights along axes": (lambda x, y: np.average(x, axis=(1, 0), weights=y), (M, M.T + 9)),
+    "weights along an axis": (lambda x, y: np.average(x, axis=(1,), weights=y), (M, M[0] + 9)),
+    "weights of another shape": (lambda x, y: np.average(x, axis=0, weights=y), (M[0], M[0, :1])),
+    "weights and no axis": (lambda x, y: np.average(x, weights=y), (M, M[0])),
+    "pad of rank 0": (lambda x: np.pad(x, 1), (np.array(2.5),)),
+    "chosen of rank 0": (lambda x: x[x > 3], (np.array(2.5),)),
     "coefficients of rank 0": (lambda x: np.polyval(np.float64(2), x), (M,)),
 }
 

@@ -36,8 +36,14 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     """The choice of the first condition that is true."""
     if len(condlist) != len(choicelist) or not condlist:
         raise OpError(f"np.select: {len(condlist)} conditions, {len(choicelist)} choices", code="TX0101")
-    result = default
-    for condition, choice in reversed(list(zip(condlist, choicelist))):
+    conditions, choices = [as_tensor(c) for c in condlist], [as_tensor(c) for c in (*choicelist, default)]
+    for number, condition in enumerate(conditions):
+        if condition.element.kind != "bool":
+            raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
+    # Of all together: one after another a bool and a weak 7 would be an i64, whatever the others are.
+    element = common_dtype(choices)
+    *choices, result = (cast(c, element) for c in choices)
+    for condition, choice in reversed(list(zip(conditions, choices))):
         result = apply("select", condition, choice, result)
     return result
 

@@ -50,6 +50,8 @@ def pad(
     for name, value in given.items():
         if name not in known and value is not None:
             raise OpError(f"np.pad does not take {name!r} with mode={mode!r}", code="TX0240")
+    if not array.ndim:
+        return Tensor(array.value, layout=array.layout, boxed=True)
     widths = _pairs(pad_width, array.ndim)
     values = {name: usual if given[name] is None else given[name] for name, usual in known.items()}
     if mode in ("constant", "empty"):

@@ -10,6 +10,7 @@ from ......dialects.registry import OpError
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, cast, common_dtype
 from ....tensor.tensor import Tensor
+from ....trace.context import table
 from ...out_arrays import check_inexact, into, into_read
 from ..linalg.products import matmul
 from ..registry import FUNCTIONS, handles, required
@@ -43,13 +44,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         count = cast(as_tensor(methods.count(a, axis)), mean.element)
         return (mean, methods.broadcast(count, mean.shape)) if returned else mean
     weights = as_tensor(weights)
-    if weights.ndim != a.ndim:
-        if weights.ndim != 1 or axis is None:
-            raise OpError(f"np.average: weights {weights.user_type} for {a.user_type}", "give an axis", "TX0101")
-        shape: list[Any] = [1] * a.ndim
-        shape[methods._axis(axis, a.ndim)] = -1
-        weights = methods.reshape(weights, shape)
-    weights = methods.broadcast(weights, a.shape)
+    weights = methods.broadcast(_along_axes(weights, a, axis), a.shape)
     if a.element.is_integer or a.element.kind == "bool":
         a = methods.astype(a, "f64")
     total = methods.reduce("sum", cast(weights, common_dtype([a, weights])), axis, keepdims=keepdims)
@@ -57,6 +52,23 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     total = apply("require", total, total != 0, text=text, error="ZeroDivisionError")
     mean = methods.reduce("sum", a * weights, axis, keepdims=keepdims) / total
     return (mean, total) if returned else mean
+
+
+def _along_axes(weights: Tensor, a: Tensor, axis: Any) -> Tensor:
+    """Weights with a dim for each of `a`: they have its shape, or a dim for each axis."""
+    why = "np.average asks"
+    if weights.ndim == a.ndim and all(table().decide(b, "==", d, why) for b, d in zip(weights.dims, a.dims)):
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = tuple(methods._axis(i, a.ndim) for i in (axis if isinstance(axis, (tuple, list)) else [axis]))
+    text = "Shape of weights must be consistent with shape of a along specified axis."
+    if weights.ndim != len(axes):
+        raise OpError(text, f"they are {weights.user_type} and {a.user_type}", "TX0201")
+    for i, at in enumerate(axes):
+        table().equate(weights.dims[i], a.dims[at], text)
+    ordered = methods.transpose(weights, sorted(range(len(axes)), key=axes.__getitem__)) if axes else weights
+    return methods.expand_dims(ordered, tuple(i for i in range(a.ndim) if i not in axes))
 
 
 def _without_nan(a: Any, neutral: Any) -> tuple[Tensor, Any]:
