@@ -84,6 +84,26 @@ def test_what_is_defined_of_singular_matrices() -> None:
         same(f, (SINGULAR,), (FINE,))
 
 
+@pytest.mark.parametrize(
+    "a",
+    [
+        np.zeros((3, 3)), np.array([[0, 1.0, 2], [0, 3, 4], [0, 5, 6]]), np.diag([1.0, 0, 2]), np.zeros((1, 1)),
+        np.array([[0, 0, 0, 1], [1, 0, 0, 1], [1, 0, 1, 1], [1, 0, 1, 2]], "u4"), np.eye(3)[[1, 2, 0]],
+        np.stack([np.zeros((2, 2)), np.eye(2), np.ones((2, 2))]), np.array([[0, 0], [1j, 2]]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_columns_without_a_pivot(a: np.ndarray) -> None:
+    """The determinant is zero, and no element is divided by it."""
+
+    def f(a):
+        sign, logarithm = np.linalg.slogdet(a)
+        return np.linalg.det(a), sign, logarithm
+
+    with np.errstate(divide="ignore"):
+        every_stage(same(f, (a,)), a)
+
+
 def test_the_first_failure_of_the_program_is_named() -> None:
     def f(a, i):
         return np.linalg.inv(a) + np.linalg.cholesky(a)[i]

@@ -72,7 +72,8 @@ class Eliminate(_Matrices):
                     m[[k, p]] = m[[p, k]]
                     signs[number] *= 1 if p == k else -1
                     pivots[number, k] = m[k, k]
-                    m[k + 1 :] -= np.outer(m[k + 1 :, k] / m[k, k], m[k])
+                    if m[k, k] != 0:  # else the rest of the column is zero, too
+                        m[k + 1 :] -= np.outer(m[k + 1 :, k] / m[k, k], m[k])
                 for k in reversed(range(n)):
                     m[k, n:] /= m[k, k]
                     m[:k, n:] -= np.outer(m[:k, k], m[k, n:])

@@ -63,8 +63,10 @@ class _Elimination(BatchedLinalg):
         code.store(code.b.select(code.b.index(p - k).differs(0), -sign, sign), signs, at)
         pivot = code.load(w, [k, k])
         code.store(pivot, pivots, [*at, k])
+        # Below a largest element of zero the column is zero already: nothing is taken, as LAPACK's getrf takes nothing.
+        divisor = code.b.select(pivot.equals(0), code.b.constant(1, self.element), pivot)
         with code.for_(k + 1, n) as (c, i):
-            factor = -(c.load(w, [i, k]) / inside(c, pivot))
+            factor = -(c.load(w, [i, k]) / inside(c, divisor))
             self.add_row(c, w, i, factor, k, k + 1, n + self.m)
 
     def _substitute(self, code: LoopBuilder, k: Dim) -> None:

@@ -128,7 +128,12 @@ def _pivots(a: Any, name: str) -> tuple[Tensor, Tensor]:
 @handles(np.linalg.det)
 def det(a: Any) -> Tensor:
     pivots, sign = _pivots(a, "det")
-    return methods.reduce("prod", pivots, -1) * sign
+    return apply("select", _singular(pivots), 0.0, methods.reduce("prod", pivots, -1) * sign)
+
+
+def _singular(pivots: Tensor) -> Tensor:
+    """Whether a pivot is zero: then the determinant is, whatever the others are, as LAPACK's getrf is read by NumPy."""
+    return methods.reduce("any", apply("equal", pivots, 0), -1)
 
 
 @handles(np.linalg.slogdet)
@@ -138,7 +143,8 @@ def slogdet(a: Any) -> SlogdetResult:
     size = apply("abs", pivots)
     phases = apply("select", size == 0, cast(as_tensor(0.0), pivots.element), pivots / size)
     logarithm = methods.reduce("sum", apply("log", size), -1)
-    return SlogdetResult(methods.reduce("prod", phases, -1) * sign, logarithm)
+    singular, phase = _singular(pivots), methods.reduce("prod", phases, -1) * sign
+    return SlogdetResult(apply("select", singular, 0.0, phase), apply("select", singular, -np.inf, logarithm))
 
 
 @handles(np.linalg.cholesky)

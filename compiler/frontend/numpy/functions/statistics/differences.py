@@ -72,13 +72,13 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     spacings = list(varargs) * (len(axes) if len(varargs) == 1 else 1) or [1.0] * len(axes)
     if len(spacings) != len(axes):
         raise OpError(f"np.gradient: {len(spacings)} spacings for {len(axes)} axes", code="TX0101")
+    for at in axes:
+        if table().settle(edge_order, "<", f.dims[at], "np.gradient of enough elements") is False:
+            raise OpError(f"np.gradient along dim {at} of {f.user_type}: it has too few elements", code="TX0113")
     if f.element.kind == "bool":
         apply("sub", f, f)  # which raises as NumPy's own differences do
     if not f.element.is_float and not f.element.is_complex:
         f = methods.astype(f, "f64")
-    for at in axes:
-        if table().settle(edge_order, "<", f.dims[at], "np.gradient of enough elements") is False:
-            raise OpError(f"np.gradient along dim {at} of {f.user_type}: it has too few elements", code="TX0113")
     found = [_slopes(f, a, as_tensor(h), edge_order) for a, h in zip(axes, spacings)]
     return found[0] if len(found) == 1 else tuple(found)
 
