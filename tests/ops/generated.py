@@ -165,12 +165,6 @@ class Slot(NamedTuple):
         return kind if self.rank and (not self.packed or kind in ("size 0", "size 1")) else "contiguous"
 
 
-def turned_slots(turn: int, ranks: Sequence[int] = RANKS) -> list[Slot]:
-    """Every rank with any strides, which arrays of all kinds have; and one rank packed, as it is its turn."""
-    some = [rank for rank in ranks if rank]
-    return [*(Slot(rank, not rank) for rank in ranks), Slot(some[turn % len(some)], True)]
-
-
 SLOTS = [Slot(rank, packed) for rank in RANKS for packed in ((True, False) if rank else (True,))]
 CALLS = 3
 

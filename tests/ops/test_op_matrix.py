@@ -25,6 +25,7 @@ from .oracles import check_reduction, check_scan
 
 SHAPE = (5, 19)
 ANY_STRIDES = any_strides(2)
+FACTS = (PACKED, ANY_STRIDES)
 
 #: Arrays of any strides and rank, made from a packed one: the same values elsewhere in memory.
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -46,16 +47,14 @@ TAME = {"maximum_fast", "minimum_fast", "prod"}
 
 
 DIMS: list[tuple[int, ...]] = [(1,), (0,), (0, 1)]
-#: Reductions of one state and of two that each dtype has over all of `DIMS`.
-STANDING = {"sum", "maximum", "argmax"}
 
 
 def reduction_cases(op: type[Reduction]) -> list[tuple[str, tuple[int, ...]]]:
-    """Each dtype and each of `DIMS`, which neighbours among dtypes have in turn."""
-    names = real_dtypes(op)
-    if op.name in STANDING or len(names) < len(DIMS):
-        return [(name, dims) for name in names for dims in DIMS]
-    return [(name, DIMS[i % len(DIMS)]) for i, name in enumerate(names)]
+    """Every second dtype, for the next op the others, and each of `DIMS` in turn (pairs, see `tests/pairwise.py`)."""
+    turn, names = REDUCTIONS.index(op), real_dtypes(op)
+    if len(names) < 2 * len(DIMS):
+        return [(name, DIMS[(i + turn) % len(DIMS)]) for i, name in enumerate(names * -(-len(DIMS) // len(names)))]
+    return [(name, DIMS[(i + turn) % len(DIMS)]) for i, name in enumerate(names[turn % 2 :: 2])]
 
 
 def reduction_shapes(op: type[Reduction]) -> list[tuple[int, int]]:
@@ -81,7 +80,9 @@ def test_reduction(op: type[Reduction]) -> None:
 
 
 def scan_cases(op: type[Scan]) -> list[tuple[str, int, bool]]:
-    return [(name, axis, exclusive) for name in real_dtypes(op) for axis in (1, 0) for exclusive in (False, True)]
+    """Of each dtype both axes, one exclusive: which one, neighbours among dtypes have in turn."""
+    names = enumerate(real_dtypes(op), SCANS.index(op))
+    return [(name, axis, bool((i + axis) % 2)) for i, name in names for axis in (1, 0)]
 
 
 SCAN_SHAPES = [SHAPE, (70, 67), (1, 1), (6, 35), (0, 3), (3, 0)]
@@ -139,9 +140,9 @@ def resolved(given: dict[str, Any], shape: Sequence[Any]) -> dict[str, Any]:
 
 
 def view_cases(op: type[View]) -> list[tuple[str, dict[str, Any], StrideClass]]:
-    """All parameters for one dtype of each width, which is all a view sees of it."""
-    names = ("bool", "i16", "f32", "f64", "c128")
-    return [(n, p, f) for n in names for p in VIEW_PARAMETERS[op.name] for f in (PACKED, ANY_STRIDES)]
+    """All parameters for one dtype of each width, which is all a view sees of it, packed or not in turn."""
+    names, parameters = enumerate(("bool", "i16", "f32", "f64", "c128")), VIEW_PARAMETERS[op.name]
+    return [(name, p, FACTS[(i + j) % 2]) for i, name in names for j, p in enumerate(parameters)]
 
 
 PARAMETRISED_VIEWS = [v for v in VIEWS if v.name not in OTHER_VIEWS]
@@ -182,9 +183,11 @@ def structural_meaning(x: np.ndarray, y: np.ndarray, i: np.ndarray) -> Iterator[
     yield x
 
 
-@pytest.mark.parametrize("name", DTYPES)
-def test_structural(name: str) -> None:
-    made = [(f, [values(name, SHAPE, s, (-9, 9), True) for s in (1, 2)]) for f in (PACKED, ANY_STRIDES)]
+@pytest.mark.parametrize("turn", [0, 1])
+def test_structural(turn: int) -> None:
+    """Every second dtype, of them packed ones and others in turn."""
+    names = list(DTYPES)[turn::2]
+    made = [(FACTS[i % 2], [values(name, SHAPE, s, (-9, 9), True) for s in (1, 2)]) for i, name in enumerate(names)]
     index = np.array([3, -1, 0, 100, -100, 2])
     with Program("structural") as program:
         for fact, (x, y) in made:
@@ -193,9 +196,10 @@ def test_structural(name: str) -> None:
     executable = program.compile()
     for layout in LAYOUTS.values():
         calls = [[a if f == PACKED else layout(a) for a in arrays] for f, arrays in made]
-        expected = [r for x, y in calls for r in structural_meaning(x, y, index)]
-        got = executable([a for arrays in calls for a in (*arrays, index)])
-        assert differing(expected, got) is None
+        got = iter(executable([a for arrays in calls for a in (*arrays, index)]))
+        for name, (x, y) in zip(names, calls):
+            expected = [*structural_meaning(x, y, index)]
+            assert differing(expected, [next(got) for _ in expected]) is None, name
 
 
 @pytest.mark.parametrize("name", [n for n, d in DTYPES.items() if d.kind != "bool" and not d.is_complex])
@@ -206,7 +210,7 @@ def test_contract(name: str) -> None:
     executables = {}
     for columns in (1, 5):
         with Program("contract") as program:
-            for fact in (PACKED, ANY_STRIDES):
+            for fact in FACTS:
                 a, b = (program.input(values(name, s, 0, (-3, 3), False), fact) for s in ((4, 6), (6, columns)))
                 program.outputs.append(apply(op, a, b, pairs=((1, 0),)))
         executables[columns == 1] = program.compile()

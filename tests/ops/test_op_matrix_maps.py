@@ -1,7 +1,8 @@
 """Every map on every dtype, and on every layout, kind of array and rank: machine code against the op's NumPy meaning.
 
-Of each dtype the first maps of each kind of operands have all layouts, kinds and ranks; each other map has all of them
-on the dtypes of a kind together (`share`).  So any two of op, dtype, and layout, kind and rank come together.
+Of each dtype the first maps of each kind of operands have all layouts, kinds and ranks; each other map has one layout
+and few ranks of a dtype, and all of them on the dtypes together (`Share`).  So any two of op, dtype, layout, kind and
+rank come together (all-pairs testing, see `tests/pairwise.py`), and of those not in every combination.
 
 Maps of one dtype and number of operands share a program, in which nests over the same operands are one nest with many
 results; so the whole product costs what a fraction of it would alone.  An op that is added to the registry is tested
@@ -10,6 +11,7 @@ here without a line of its own, unless it has parameters.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -28,6 +30,7 @@ from .generated import (
     MAPS,
     NARROW,
     PACKED,
+    RANKS,
     SLOTS,
     SPECIAL,
     Case,
@@ -49,13 +52,34 @@ MAP_PARAMETERS: dict[str, list[dict[str, Any]]] = {"cast": [{"dtype": element} f
 #: From which cost on bodies are fractions and series: of large arguments they take the interpreter thousands of steps
 #: (`test_special_edges.py` has such).
 ITERATIVE = 1000.0
-#: How many maps share a program, and up to how many on the same operands stand for no others.
-TOGETHER, FEW = 32, 3
-#: Each group has one rank, in turn, whose nests are just as users have them.  In the nests of other ranks vectors are
-#: narrow, and bodies from this cost on are functions that all of them call.
+#: How many maps share a program, and how many of those on the same operands have all slots.
+TOGETHER, STANDING = 32, 3
+#: A group has one rank whose nests are just as users have them.  In the nests of other ranks vectors are narrow, and
+#: bodies from this cost on are functions that all of them call.
 CALLED_FROM = 20.0
 
 Member = tuple[type[Map], dict[str, Any]]
+
+
+class Nest(NamedTuple):
+    """Operands as a program has them; `joined`: each has one dim less than the one before it."""
+
+    slot: Slot
+    joined: bool
+
+    def kind(self, call: int) -> str:
+        return "broadcast" if self.joined else self.slot.kind(call)
+
+
+class Share(NamedTuple):
+    """In which memory a group of maps runs."""
+
+    layouts: Sequence[str]
+    #: The slots whose nests are as users have them, and those with narrow vectors.
+    wide: Sequence[Slot]
+    narrow: Sequence[Slot]
+    #: The slots, of either, in which operands of several ranks come together.
+    joined: Sequence[Slot]
 
 
 class Group(NamedTuple):
@@ -65,9 +89,7 @@ class Group(NamedTuple):
     operands: tuple[str, ...]
     special: bool | tuple[float, ...]
     members: tuple[Member, ...]
-    #: The rank whose nests are as users have them.
-    whole: int
-    slots: tuple[Slot, ...]
+    share: Share
 
     def __str__(self) -> str:
         return f"{self.dtype}-{self.members[0][0].name}-{self.members[-1][0].name}"
@@ -76,18 +98,20 @@ class Group(NamedTuple):
     def domains(self) -> list[tuple[float, float]]:
         return list(dict.fromkeys(op.domain for op, _ in self.members))
 
+    @property
+    def nests(self) -> list[list[Nest]]:
+        """Those of the program as users have it, and those of the program with narrow vectors."""
+        joined = [Nest(slot, True) for slot in self.share.joined if len(self.operands) > 1]
+        return [
+            [Nest(slot, False) for slot in self.share.wide],
+            [Nest(slot, False) for slot in self.share.narrow] + joined,
+        ]
+
     def cases(self, op: str) -> Iterator[Case]:
         """Those of one of its maps."""
-        for layout in LAYOUTS:
-            for slot in self.slots:
-                yield from (Case(op, self.dtype, layout, slot.kind(call), slot.rank) for call in range(CALLS))
-            for slot in self.joined:
-                yield Case(op, self.dtype, layout, "broadcast", slot.rank)
-
-    @property
-    def joined(self) -> list[Slot]:
-        """Where operands of several ranks come together."""
-        return [slot for slot in self.slots if slot.packed and slot.rank and len(self.operands) > 1]
+        for layout, nests in itertools.product(self.share.layouts, self.nests):
+            for nest, call in itertools.product(nests, range(CALLS)):
+                yield Case(op, self.dtype, layout, nest.kind(call), nest.slot.rank)
 
     def draw(self, shape: tuple[int, ...], seed: int) -> list[np.ndarray]:
         """Operands of one shape; along the last dim each domain has its turn."""
@@ -126,18 +150,37 @@ def groups() -> list[Group]:
                 by_operands.setdefault(key, []).append((op, attrs))
     made: list[Group] = []
     for (name, operands, special), members in by_operands.items():
-        for i, part in enumerate(chunks(members, TOGETHER)):
-            first = i == 0 and len(members) > FEW
-            slots = SLOTS if first else share(name)
-            ranks = sorted({slot.rank for slot in slots} - {0})
-            made.append(Group(name, operands, special, tuple(part), ranks[len(made) % len(ranks)], tuple(slots)))
+        standing = STANDING if len(members) > STANDING and members[0][0].cost < CALLED_FROM else 0
+        parts = [members[:standing]] if standing else []
+        for i, part in enumerate([*parts, *chunks(members[standing:], TOGETHER)]):
+            costly = part[0][0].cost >= CALLED_FROM
+            share = whole_share() if i < len(parts) else share_of_costly(name) if costly else share_of(name)
+            made.append(Group(name, operands, special, tuple(part), share))
     return made
 
 
-def share(name: str) -> list[Slot]:
-    """The slots that fall to a dtype: packed arrays and others, together with its kind's dtypes all."""
+def whole_share() -> Share:
+    """Everything."""
+    wide = [slot for slot in SLOTS if slot.rank == 2]
+    return Share(LAYOUTS, wide, [s for s in SLOTS if s not in wide], [s for s in SLOTS if s.packed and s.rank])
+
+
+def share_of(name: str) -> Share:
+    """What falls to a dtype: a layout, and ranks whose arrays are packed or not in turn."""
     part, parts = part_of(name)
-    return [slot for slot in SLOTS if (slot.rank + 2 * slot.packed) % 4 % parts == part]
+    ranks = [rank for rank in RANKS if rank and rank % parts == part]
+    slots = [Slot(rank, i % 2 == 0) for i, rank in enumerate(ranks if len(ranks) > 1 else 2 * ranks)]
+    return Share([LAYOUTS[part % 2]], slots[:1], slots[1:] + [Slot(0, True)] * (part == 0), slots[:1])
+
+
+def share_of_costly(name: str) -> Share:
+    """Half of a kind's dtypes have one nest as users have it, the others all ranks as calls of one function."""
+    part, parts = part_of(name)
+    layouts, called = [LAYOUTS[part % 2]], max(parts // 2, 1)
+    if part >= called:
+        return Share(layouts, [Slot(1 + part, True)], [], [])
+    slots = [Slot(rank, rank // called % 2 == 0) for rank in RANKS if rank % called == part]
+    return Share(layouts, [], slots, [slot for slot in slots if slot.packed and slot.rank])
 
 
 GROUPS = groups()
@@ -160,42 +203,42 @@ class Call(NamedTuple):
     results: list[np.ndarray]
 
 
-def calls(group: Group, layout: str, slots: Sequence[Slot], joined: bool, passes: str) -> Iterator[Call]:
-    """The group's program for these slots, compiled and called; `joined`: each operand has one dim less."""
+def calls(group: Group, layout: str, nests: Sequence[Nest], passes: str) -> Iterator[Call]:
+    """The group's program of these nests, compiled and called."""
 
-    def operands(slot: Slot, kind: str, seed: int) -> list[np.ndarray]:
-        drawn = group.draw(shape_of(slot.rank, kind), seed)
-        return [falling(a, min(i, slot.rank), layout) for i, a in enumerate(drawn)] if joined else drawn
+    def operands(nest: Nest, call: int, seed: int) -> list[np.ndarray]:
+        rank, kind = nest.slot.rank, nest.kind(call)
+        if not nest.joined:
+            return [placed(a, kind) for a in group.draw(shape_of(rank, kind), seed)]
+        drawn = group.draw(shape_of(rank, "contiguous"), seed)
+        return [falling(a, min(i, rank), layout) for i, a in enumerate(drawn)]
 
     with Program("maps") as program:
-        for slot in slots:
+        for nest in nests:
             inputs: list[Any] = []
-            for a in operands(slot, "contiguous", 0):
-                fact = PACKED if slot.packed else any_strides(a.ndim)
-                inputs.append(program.input(a, fact, layout, inputs[0] if inputs and not joined else None))
+            for a in operands(nest, 0, 0):
+                fact = PACKED if nest.slot.packed else any_strides(a.ndim)
+                inputs.append(program.input(a, fact, layout, inputs[0] if inputs and not nest.joined else None))
             program.outputs += [apply(op, *inputs, **attrs) for op, attrs in group.members]
     executable = program.compile(Options.of(passes=passes))
-    for call in range(1 if joined else CALLS):
-        given = [(slot.kind(call), operands(slot, slot.kind(call), 100 * call + slot.rank)) for slot in slots]
-        arrays = [placed(a, kind) for kind, each in given for a in each]
-        got = iter(executable(arrays, (), 1 + call % 2))
-        taken = iter(arrays)
-        for slot, (kind, each) in zip(slots, given):
-            laid = [in_users_order(next(taken), layout) for _ in each]
+    for call in range(CALLS):
+        given = [operands(nest, call, 100 * call + nest.slot.rank) for nest in nests]
+        got = iter(executable([a for each in given for a in each], (), 1 + call % 2))
+        for nest, each in zip(nests, given):
+            laid = [in_users_order(a, layout) for a in each]
             results = [in_users_order(next(got), layout) for _ in group.members]
-            yield Call(layout, "broadcast" if joined else kind, slot.rank, laid, results)
+            yield Call(layout, nest.kind(call), nest.slot.rank, laid, results)
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=str)
 def test_maps(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Call] = []
-    for narrow in (False, True):
-        if narrow:
-            monkeypatch.setattr(Map, "OUTLINED", CALLED_FROM)
-        for joined, given in ((False, group.slots), (True, group.joined)):
-            slots = [slot for slot in given if (slot.rank != group.whole) == narrow]
-            for layout in LAYOUTS if slots else ():
-                made += calls(group, layout, slots, joined, NARROW * narrow)
+    wide, narrow = group.nests
+    for layout in group.share.layouts if wide else ():
+        made += calls(group, layout, wide, "")
+    monkeypatch.setattr(Map, "OUTLINED", CALLED_FROM)
+    for layout in group.share.layouts if narrow else ():
+        made += calls(group, layout, narrow, NARROW)
     assert {(call.layout, call.kind, call.rank) for call in made} == {case[2:] for case in group.cases("")}
     together = [np.broadcast_arrays(*call.operands) for call in made]
     operands = [np.concatenate([np.ravel(each[i]) for each in together]) for i in range(len(group.operands))]

@@ -1,10 +1,10 @@
 """Every reduction and scan on every dtype, and on every layout, kind of array and rank: machine code against NumPy.
 
-`STANDING` are on each dtype of all ranks, the others on the dtypes of a kind together.
-
-One program an op and dtype has its ranks with strides known only at run time, called with arrays of all kinds, and one
-rank of packed arrays; both layouts have one graph, so its code is made once.  Dims and kinds of scans come in turn with
-the ranks.  Vectors are narrow: those that users have, more dims and sizes `test_op_matrix.py` has for rank 2.
+An op has each dtype of a rank with strides known only at run time, called with arrays of all kinds, and every third
+of a packed one; ranks come in turn, other ones for each op.  So any two of op, dtype, layout, kind and rank come
+together (`tests/pairwise.py`), and each dtype is in all memory for some op.  One program an op has all of its dtypes;
+both layouts have one graph, so its code is made once.  Dims and kinds of scans come in turn with the ranks.  Vectors
+are narrow: those that users have, more dims and sizes `test_op_matrix.py` has for rank 2.
 """
 
 from __future__ import annotations
@@ -30,12 +30,9 @@ from .generated import (
     Case,
     Program,
     Slot,
-    cases,
     dtypes_of,
-    part_of,
     placed,
     shape_of,
-    turned_slots,
     values,
 )
 from .oracles import check_reduction, check_scan
@@ -91,58 +88,62 @@ def draw(op: Fold, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
     return values(name, shape, seed, (-40, 40), special)
 
 
-#: Ops whose programs have all ranks of each dtype: a fold of one state, one of two, and a scan.
-STANDING = {"sum", "argmax", "cumsum"}
+def operands_of(op: Fold) -> list[tuple[str, Slot]]:
+    """For each dtype a rank of any strides, more where an op has few dtypes or a kind few ops, and some packed ones."""
+    fold, names = issubclass(op, Reduction), dtypes_of(op)
+    ranks, turn = RANKS[not fold :], SCANS.index(op) if issubclass(op, Scan) else REDUCTIONS.index(op)
+    made: list[tuple[str, Slot]] = []
+    for i, name in enumerate(names):
+        apart = min(len(names), len(ranks) if fold and not DTYPES[name].is_complex else 2)
+        some = [rank for rank in ranks if (rank + i + 3 * turn) % apart == 0]
+        packed = [rank for rank in ranks if rank and rank not in some] or ranks
+        made += [(name, Slot(rank, not rank)) for rank in some]
+        if op.name == "sum":  # which may be of no elements, as vectors of none need
+            made.append((name, Slot(1, True)))
+        elif (i + turn) % 3 == 0:
+            made.append((name, Slot(packed[(i + turn) // 3 % len(packed)], True)))
+    return made
 
 
-def ranks_of(op: Fold, name: str) -> list[int]:
-    """The ranks that fall to an op of a dtype."""
-    part, parts = (0, 1) if op.name in STANDING else part_of(name)
-    return [rank for rank in RANKS if rank % parts == part]
+def run_cases(op: Fold) -> set[Case]:
+    return {
+        in_call(op, name, layout, slot, kind) for layout in LAYOUTS for name, slot in operands_of(op) for kind in KINDS
+    }
 
 
-def run_cases(op: Fold, name: str) -> set[Case]:
-    ranks = ranks_of(op, name)
-    return {case for case in cases(op.name, name) if case.rank in ranks and not left_out(op, case)}
+def in_call(op: Fold, name: str, layout: str, slot: Slot, kind: str) -> Case:
+    """The case of an operand in the call for that kind."""
+    case = Case(op.name, name, layout, slot.nearest(kind), slot.rank)
+    return case._replace(kind="contiguous") if left_out(op, case) else case
 
 
-MEMBERS = [(op, name) for op in FOLDS for name in dtypes_of(op)]
 #: The cases of this file, each of which is compared with its meaning.
-RUN = {case for op, name in MEMBERS for case in run_cases(op, name)}
+RUN = {case for op in FOLDS for case in run_cases(op)}
 
 
-@pytest.mark.parametrize(("op", "name"), MEMBERS, ids=lambda given: getattr(given, "name", given))
-def test_folds(op: Fold, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("op", FOLDS, ids=lambda op: op.name)
+def test_folds(op: Fold, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Map, "OUTLINED", 1.0)
     made: set[Case] = set()
-    slots = [
-        slot
-        for slot in turned_slots(MEMBERS.index((op, name)), ranks_of(op, name))
-        if not left_out(op, Case(op.name, name, "row", "contiguous", slot.rank))
-    ]
+    operands = operands_of(op)
     for layout in LAYOUTS:
         with Program(op.name) as program:
-            for slot in slots:
+            for name, slot in operands:
                 x = program.input(draw(op, name, shape_for(op, slot.rank, "contiguous"), 0), slot.fact, layout)
                 found = apply(op, x, **users(parameters(op, slot.rank), layout, slot.rank))
                 program.outputs += found if isinstance(found, tuple) else (found,)
         executable = program.compile(Options.of(passes=PAIRS))
         for call, kind in enumerate(KINDS):
-            given = [in_call(op, name, layout, slot, kind, call) for slot in slots]
-            got = iter(executable([array for _, array in given], (), 1 + call % 2))
-            for case, array in given:
+            given = [in_call(op, name, layout, slot, kind) for name, slot in operands]
+            seeds = [100 * call + case.rank for case in given]
+            shapes = [shape_for(op, case.rank, case.kind) for case in given]
+            arrays = [placed(draw(op, c.dtype, s, seed), c.kind) for c, s, seed in zip(given, shapes, seeds)]
+            got = iter(executable(arrays, (), 1 + call % 2))
+            for case, array in zip(given, arrays):
                 results = [next(got) for _ in range(op.results)]
                 if issubclass(op, Reduction):
                     check_reduction(op, array, parameters(op, case.rank)["dims"], results, str(case))
                 else:
                     check_scan(op, array, parameters(op, case.rank), results[0], str(case))
                 made.add(case)
-    assert made == run_cases(op, name)
-
-
-def in_call(op: Fold, name: str, layout: str, slot: Slot, kind: str, call: int) -> tuple[Case, np.ndarray]:
-    """The case of an operand in a call, and its array in the graph's order of dims."""
-    case = Case(op.name, name, layout, slot.nearest(kind), slot.rank)
-    if left_out(op, case):
-        case = case._replace(kind="contiguous")
-    return case, placed(draw(op, name, shape_for(op, slot.rank, case.kind), 100 * call + slot.rank), case.kind)
+    assert made == run_cases(op)
