@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -18,10 +17,12 @@ from txc.compiler.frontend.tensor.apply import apply
 from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
 from txc.passes.cost.model import Machine
+from txc.passes.cost.remarks import collect
 from txc.passes.schedule.sort import argsort32, samplesort
 from txc.passes.schedule.sort.radix import LONG
 
 from ..codegen.harness import text_at
+from ..pairwise import pairs, pairwise
 
 DTYPES = ["?", "i1", "u1", "i2", "u4", "i8", "u8", "f2", "bf16", "f4", "f8", "c8", "c16"]
 #: Sizes on both sides of those where digits get wider, and of none.
@@ -76,75 +77,73 @@ BY_NETWORKS = vectors(512)
 
 
 class Way(NamedTuple):
-    """A sort that has code of its own: of packed or `strided` rows or columns (`last` or not), and for what."""
+    """A sort that has code of its own: by vectors of a width, what of which rows or columns (`last` or not)."""
 
+    bits: int
+    positions: bool
     strided: bool
     last: bool
     descending: bool
-    positions: bool
-
-    @property
-    def bits(self) -> int:
-        """Vectors of either width, so that each two of width and the others come in every combination."""
-        return 512 if self.last == self.positions else 256
 
     def of(self, x: Any) -> Any:
-        return apply("argsort" if self.positions else "sort", x, axis=self.axis, descending=self.descending)
+        return apply("sort_with_positions" if self.positions else "sort", x, axis=self.axis, descending=self.descending)
 
     @property
     def axis(self) -> int:
         return 2 if self.last else int(self.positions)
 
-    def check(self, got: np.ndarray, given: np.ndarray) -> None:
-        found = positions(given, self.axis, self.descending)
-        if self.positions:
-            np.testing.assert_array_equal(got, found)
-        else:
-            equal_bits(got, np.take_along_axis(given, found, self.axis))
+    def check(self, got: Any, given: np.ndarray) -> None:
+        expected = positions(given, self.axis, self.descending)
+        values, found = got if self.positions else (got, expected)
+        np.testing.assert_array_equal(found, expected)
+        equal_bits(values, np.take_along_axis(given, expected, self.axis))
 
 
-#: Half of all, in which each three come in every combination.
-WAYS = [way for way in itertools.starmap(Way, itertools.product((False, True), repeat=4)) if sum(way) % 2 == 0]
-#: A dtype for each width of keys; others have half of the ways, in turn, with each three in what a width has together.
+#: A dtype for each width of keys has both widths of vectors for values and for positions, since that chooses the
+#: algorithm; each other dtype has one width for values, and the other one for positions.
 ALL_WAYS = ["i1", "i2", "f4", "f8", "c8"]
+ALGORITHMS = [*itertools.product((256, 512), (False, True))]
+#: Packed or strided rows or columns, up or down, so that any two come together: see `tests/pairwise.py`.
+MEMORIES = pairwise(*[(False, True)] * 3)
 
 
 def ways_of(name: str) -> list[Way]:
-    turn = DTYPES.index(name) % 2
-    return [way for way in WAYS if name in ALL_WAYS or (way.last + way.descending) % 2 == turn]
-
-
-def together(ways: list[Way]) -> Callable[[Any], list[Any]]:
-    return lambda x: [way.of(x) for way in ways]
+    turn = DTYPES.index(name)
+    if name in ALL_WAYS:
+        return [Way(*algorithm, *MEMORIES[(turn + i) % 4]) for i, algorithm in enumerate(ALGORITHMS)]
+    memory, first = MEMORIES[turn % 4], turn // 2 % 2
+    return [Way(*ALGORITHMS[first], *memory), Way(*ALGORITHMS[3 - first], *(not flag for flag in memory))]
 
 
 @pytest.mark.parametrize("name", DTYPES)
 def test_every_type(name: str):
     """Long rows and short ones, of numbers that are no multiple of lanes, shorter than a vector and longer than what
-    registers hold, through one function for packed arrays and one for others, of vectors of each width."""
-    shapes = [(2, 2, n) for n in SIZES]
+    registers hold, and of several blocks, which threads share."""
+    shapes = [(2, 2, n) for n in SIZES] + [(1, 2, 140_003)]
     shapes += [(1, 3, 2), (3, 1, 17), (2, 33, 10), (19, 2, 70), (5, 7, 400), (2, 70, 1000), (2, 0, 5), (3, 40, 1)]
-    key = operator.attrgetter("bits", "strided")
-    for (bits, strided), group in itertools.groupby(sorted(ways_of(name), key=key), key):
-        ways = [*group]
-        f = txc.jit(together(ways), passes=vectors(bits), threads=2)
+    for way in ways_of(name):
+        f = txc.jit(way.of, passes=vectors(way.bits), threads=2)
         for shape in shapes:
             x = numbers(name, shape)
-            given = x[:, :, ::-1] if strided else x
-            if strided and given.flags.c_contiguous:  # such have the code of packed arrays
+            given = x[:, :, ::-1] if way.strided else x
+            if way.strided and given.flags.c_contiguous:  # such have the code of packed arrays
                 continue
-            for way, got in zip(ways, f(given), strict=True):
-                way.check(got, given)
+            way.check(f(given), given)
+
+
+def test_ways_come_in_pairs():
+    rows = [(name, *way) for name in DTYPES for way in ways_of(name)]
+    flags = [(False, True)] * 4
+    assert pairs(rows) == pairs(itertools.product(DTYPES, (256, 512), *flags))
 
 
 @pytest.mark.parametrize("name", ["f4", "i8", "c8"])
 def test_long_rows_are_sorted_in_pieces_by_any_number_of_threads(name: str):
     x = numbers(name, (2, 100_003))
-    f = txc.jit(lambda x: (np.sort(x), *apply("sort_with_positions", x, descending=True)))
+    f = txc.jit(lambda x: apply("sort_with_positions", x, descending=True))
     one, two = (f.options(threads=n)(x) for n in (1, 2))
-    equal_bits(one[0], np.take_along_axis(x, positions(x, 1), 1))
-    equal_bits(one[1], np.take_along_axis(x, positions(x, 1, True), 1))
-    np.testing.assert_array_equal(one[2], positions(x, 1, True))
+    equal_bits(one[0], np.take_along_axis(x, positions(x, 1, True), 1))
+    np.testing.assert_array_equal(one[1], positions(x, 1, True))
     for a, b in zip(one, two):
         equal_bits(a, b)
 
@@ -156,25 +155,6 @@ def test_vectors_of_any_width_find_the_same(lanes: int):
     for n in (1, 100, 5001, 70_001):
         x = numbers("f4", (n,))
         equal_bits(f(x), np.take_along_axis(x, positions(x, 0), 0))
-
-
-@pytest.mark.parametrize(
-    ("name", "descending"),
-    [("?", False), ("u1", True), ("i2", False), ("f2", False), ("bf16", True), ("u4", True), ("f4", False),
-     ("f4", True), ("i8", True), ("u8", False), ("f8", True)],
-)  # fmt: skip
-def test_positions_move_with_their_keys(name: str, descending: bool):
-    """Through networks of numbers that are keys and positions, of rows that are short, several at once, and long.
-
-    Keys of each width in either direction.
-    """
-    f = txc.jit(lambda x: apply("sort_with_positions", x, descending=descending), passes=BY_NETWORKS)
-    for shape in ((2, 0), (1, 1), (7, 33), (40, 1000), (2, 140_003)):
-        x = numbers(name, shape)
-        values, found = f(x)
-        expected = positions(x, 1, descending)
-        np.testing.assert_array_equal(found, expected)
-        equal_bits(values, np.take_along_axis(x, expected, 1))
 
 
 def test_positions_of_any_number_of_threads():
@@ -211,16 +191,16 @@ def hard_for_wide_positions(shape: tuple[int, ...]) -> list[np.ndarray]:
 def test_what_wide_keys_lose_is_put_in_order(bits: int):
     """Rows of one bucket and of several, which threads share, and columns, whose last group is not full.
 
-    Each dtype has rows in one direction and columns in the other, floats have all by the longer vectors.
+    Floats have rows in one direction and columns in the other, by shorter vectors turned; integers one of these.
     """
-    usual = [(0, False), (1, True)]
-    turned = [(0, True), (1, False)]
+    usual, turned = [(0, False), (1, True)], [(0, True), (1, False)]
 
     def sorts(ways: list[tuple[int, bool]]) -> Any:
         every = lambda x: [apply("sort_with_positions", x, axis=axis, descending=d) for axis, d in ways]  # noqa: E731
         return txc.jit(every, passes=vectors(bits), threads=2)
 
-    chosen = {"f": usual + turned, "i": usual, "u": turned} if bits == 512 else {"f": turned, "i": turned, "u": usual}
+    some = {"f": usual, "i": turned[:1], "u": turned[1:]}
+    chosen = some if bits == 512 else {"f": turned, "i": usual[:1], "u": usual[1:]}
     compiled = {kind: sorts(ways) for kind, ways in chosen.items()}
     for shape in ((1, 1), (1, 2), (3, 1500), (13, 40), (2, 9001), (1, 140_003)):
         for x in hard_for_wide_positions(shape):
@@ -266,7 +246,7 @@ def test_wide_positions_by_digits(name: str):
 
 
 @pytest.mark.parametrize(
-    ("name", "descending"), [("i4", False), ("u4", True), ("f4", False), ("f4", True), ("i8", True), ("f8", False)]
+    ("name", "descending"), [("i4", False), ("u4", True), ("f4", True), ("i8", True), ("f8", False)]
 )
 def test_values_in_buckets(name: str, descending: bool):
     """Rows that are one bucket and many, several at once; few different numbers, all different ones, and in order."""
@@ -317,13 +297,20 @@ def test_rows_with_more_elements_than_positions_go_by_digits(monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["f4", "f8", "i2"])
 def test_rows_of_any_length_side_by_side(name: str):
-    f = txc.jit(lambda x: (np.sort(x), apply("sort", x, axis=0, descending=True), np.argsort(x)))
+    """Each dtype has two of: rows, columns, positions."""
+    sorts = {
+        "f4": lambda x: (np.sort(x), apply("sort", x, axis=0, descending=True)),
+        "f8": lambda x: (np.sort(x), np.argsort(x)),
+        "i2": lambda x: (np.argsort(x), apply("sort", x, axis=0, descending=True)),
+    }
+    f = txc.jit(sorts[name])
     for n in range(71):
         x = numbers(name, (37, n))
-        values, down, found = f(x)
-        equal_bits(values, np.take_along_axis(x, positions(x, 1), 1))
-        equal_bits(down, np.take_along_axis(x, positions(x, 0, True), 0))
-        np.testing.assert_array_equal(found, positions(x, 1))
+        up, down = positions(x, 1), positions(x, 0, True)
+        rows, columns = np.take_along_axis(x, up, 1), np.take_along_axis(x, down, 0)
+        expected = {"f4": (rows, columns), "f8": (rows, up), "i2": (up, columns)}[name]
+        for found, wanted in zip(f(x), expected, strict=True):
+            equal_bits(found, wanted)
 
 
 def test_columns_of_any_layout():
@@ -334,7 +321,8 @@ def test_columns_of_any_layout():
         equal_bits(got, np.take_along_axis(x, positions(x, axis), axis))
         back = x[:, ::-1]
         expected = np.take_along_axis(back, positions(back, axis), axis)
-        equal_bits(txc.jit(lambda x, axis=axis: np.sort(x[:, ::-1], axis))(x), expected)
+        f = txc.jit(lambda x, axis=axis: np.sort(x[:, ::-1], axis), passes=vectors(256))
+        equal_bits(f(x), expected)
 
 
 def orders(n: int) -> dict[str, np.ndarray]:
@@ -347,31 +335,33 @@ def orders(n: int) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["f2", "f4", "f8", "i4", "i8"])
-def test_any_order_of_the_operand(name: str):
+@pytest.mark.parametrize(
+    ("name", "descending"), [("f2", True), ("f4", True), ("f8", False), ("i4", False), ("i8", True)]
+)
+def test_any_order_of_the_operand(name: str, descending: bool):
     """One block and several, whose last rows are not full."""
-    f = txc.jit(lambda x: (np.sort(x), apply("sort", x, descending=True)), threads=2)
+    f = txc.jit(lambda x: apply("sort", x, descending=descending), threads=2)
     for n in (1000, 140_003):
         for x in orders(n).values():
             if name[0] == "i":
                 x = np.where(np.isfinite(x), np.where(np.isfinite(x), x, 0) * 1000, np.iinfo("i4").max)
             x = x.astype(name)
-            up, down = f(x)
-            equal_bits(up, np.sort(x, kind="stable"))
-            equal_bits(down, np.take_along_axis(x, positions(x, 0, True), 0))
+            equal_bits(f(x), np.take_along_axis(x, positions(x, 0, descending), 0))
 
 
 def test_what_is_decided_is_a_remark():
     sorts = lambda x, y, z: (np.sort(x), np.sort(y), np.argsort(z))  # noqa: E731
-    text = txc.jit(sorts, passes=BY_NETWORKS).explain(np.zeros(9, "f4"), np.zeros(9, "i1"), np.zeros(9))
+    with collect() as remarks:
+        text_at("loops", sorts, np.zeros(9, "f4"), np.zeros(9, "i1"), np.zeros(9), passes=BY_NETWORKS)
+        text_at("loops", lambda x: np.sort(x), np.zeros(9, "f4"), passes=vectors(256))
+    text = "\n".join(map(str, remarks))
     for said in ("sort of f32: sample sort", "sort of i8: radix sort", "argsort of f64: sample sort"):
         assert said in text
-    shorter = txc.jit(lambda x: np.sort(x), passes=vectors(256))
-    assert "sort of f32: merge sort by networks" in shorter.explain(np.zeros(9, "f4"))
+    assert "sort of f32: merge sort by networks" in text
 
 
 def test_digits_that_are_the_same_everywhere_and_rows_already_in_order():
-    f = txc.jit(lambda x: (np.sort(x), np.argsort(x)))
+    f = txc.jit(lambda x: (np.sort(x), np.argsort(x)), passes=vectors(256))
     for x in (np.full(300, 7), np.arange(1000), np.arange(1000)[::-1], np.arange(300) % 3):
         values, found = f(x)
         np.testing.assert_array_equal(values, np.sort(x))
@@ -383,7 +373,7 @@ def test_every_stage_computes_the_same():
     with Trace("f") as trace:
         t = trace.array_input("x", x)
         graph = trace.finish((np.sort(t * 2, axis=0), np.argsort(t), np.searchsorted(np.sort(t[0]), t)))
-    report = bisect(graph, {"x": x})
+    report = bisect(graph, {"x": x}, Options.of(passes=vectors(256)))
     assert report.culprit is None, str(report)
 
 
@@ -407,13 +397,15 @@ def test_every_stage_finds_the_same_wide_positions(monkeypatch: pytest.MonkeyPat
     same_in_all_stages_in_small_buckets(lambda x: np.argsort(x), x, monkeypatch)
 
 
-@pytest.mark.parametrize("name", [n for n in DTYPES if n != "bf16"])
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_searchsorted(name: str, side: Any):
-    f = txc.jit(lambda a, v: apply("searchsorted", a, v, side=side))
+def test_searchsorted():
+    names = [n for n in DTYPES if n != "bf16"]
+    ways: list[tuple[str, Literal["left", "right"]]] = [*((n, "left") for n in names), *((n, "right") for n in names)]
+    f = txc.jit(lambda given: [apply("searchsorted", *given[names.index(name)], side=side) for name, side in ways])
     for n in (0, 1, 2, 7, 8, 100):
-        a, v = np.sort(numbers(name, (n,))), numbers(name, (3, 40))
-        np.testing.assert_array_equal(f(a, v), np.searchsorted(a, v, side))
+        given = [(np.sort(numbers(name, (n,))), numbers(name, (3, 40))) for name in names]
+        for (name, side), found in zip(ways, f(given), strict=True):
+            expected = np.searchsorted(*given[names.index(name)], side)
+            np.testing.assert_array_equal(found, expected, f"{name} {side}")
 
 
 def test_the_language_and_methods():
@@ -433,7 +425,7 @@ def test_the_language_and_methods():
         y.sort(axis=0)
         return y, x.argsort(0), *x.topk(3), *x.topk(2, axis=0, largest=False)
 
-    y, found, largest, at, smallest, _ = txc.jit(in_place)(x)
+    y, found, largest, at, smallest, _ = txc.jit(in_place, passes=vectors(256))(x)
     np.testing.assert_array_equal(y, np.sort(x, 0))
     np.testing.assert_array_equal(found, np.argsort(x, 0))
     np.testing.assert_array_equal(largest, np.sort(x)[:, ::-1][:, :3])
@@ -468,9 +460,12 @@ def test_what_is_refused(call: Any, text: str):
         txc.jit(call)(np.ones((2, 3)))
 
 
-@pytest.mark.parametrize("bits", [128, 256, 512])
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4"])
-def test_vectors_of_any_length_sort_blocks_on_two_threads(bits, dtype):
+@pytest.mark.parametrize(
+    ("bits", "dtype"),
+    [(128, "f2"), (128, "f4"), (128, "f8"), (128, "i4"), (256, "f4"), (256, "i4"), (512, "f2"), (512, "f8")],
+)
+def test_vectors_of_any_length_sort_blocks_on_two_threads(bits: int, dtype: str):
+    """Any width with each dtype: those that are not here `test_every_type` has."""
     x = (np.random.default_rng(bits).standard_normal(300_007) * 1000).astype(dtype)
     program = txc.jit(lambda x: np.sort(x), threads=2, passes=vectors(bits))
     for _ in range(3):
