@@ -23,7 +23,7 @@ def assembled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(PtxSimulator, "load", load)
     yield
-    for ptx in texts if ptxas() is not None else ():
+    for ptx in dict.fromkeys(texts) if ptxas() is not None else ():
         target = re.search(r"^\.target (\w+)", ptx, re.MULTILINE)
         assert target is not None
         spilled = {f: size for f, size in spills(ptx, target[1]).items() if f not in may_spill()}

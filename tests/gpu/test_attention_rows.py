@@ -15,6 +15,7 @@ from txc.compiler.pipeline import run_stages
 from txc.runtime.ptx_simulator import PtxSimulator
 from txc.runtime.ptx_simulator.execution.perf_counters import SECTOR
 
+from ..ops.generated import PAIRS
 from .devices import GPUS
 
 RNG = np.random.default_rng(21)
@@ -75,7 +76,7 @@ def kernels_of(f: Any, *arrays: np.ndarray, cpu: str = "sm_90a", fixed: bool = T
 )
 def test_panels_have_the_bits_of_a_cpu(device: str, f: Any, shapes: Any, kind: Any) -> None:
     arrays = drawn(*shapes, kind=kind)
-    found, expected = txc.jit(f, device=device)(*arrays), txc.jit(f)(*arrays)
+    found, expected = txc.jit(f, device=device)(*arrays), txc.jit(f, passes=PAIRS)(*arrays)
     several = isinstance(expected, tuple)
     for got, wanted in zip(found if several else [found], expected if several else [expected], strict=True):
         np.testing.assert_array_equal(np.asarray(got), wanted)
@@ -83,7 +84,7 @@ def test_panels_have_the_bits_of_a_cpu(device: str, f: Any, shapes: Any, kind: A
 
 def test_rows_that_block_memory_has_no_room_for_stand_apart() -> None:
     """The same function, the same bits: 16 rows of 1600 doubles are more than 227 KiB with the pieces."""
-    made, reference = txc.jit(attention, device="ptx-sim"), txc.jit(attention)
+    made, reference = txc.jit(attention, device="ptx-sim"), txc.jit(attention, passes=PAIRS)
     for m in (1600, 30):
         arrays = drawn((1, 2), (m, 2), (m, 1), kind=np.float64)
         np.testing.assert_array_equal(np.asarray(made(*arrays)), reference(*arrays))

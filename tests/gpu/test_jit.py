@@ -21,6 +21,7 @@ from txc.compiler.driver.jit import Lowered
 from txc.runtime.gpu.gpu_device import DeviceError
 from txc.runtime.ptx_simulator import PtxModule, PtxSimulator
 
+from ..ops.generated import PAIRS
 from .devices import GPUS
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -290,4 +291,4 @@ def test_explain_says_how_kernels_are_scheduled() -> None:
     ):
         assert said in text, said
     # What a CPU's schedules say of its threads is said on a CPU.
-    assert "\n  threads " not in text and "\n  threads " in txc.jit(f).explain(X)
+    assert "\n  threads " not in text and "\n  threads " in txc.jit(f, passes=PAIRS).explain(X)

@@ -9,6 +9,8 @@ import pytest
 
 import txc
 
+from ..pairwise import pairwise
+
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(61)
 SPECIAL = (np.inf, -np.inf, np.nan)
@@ -23,19 +25,19 @@ def vector(size: int, dtype: str, special: bool) -> Array:
 
 
 NAMES, MODES, DTYPES = ("convolve", "correlate"), ("full", "same", "valid"), ("f4", "f8", "c16")
-#: Each two of a function, a mode and a dtype are in one of them.
-CASES = [(NAMES[(i + j) % 2], mode, dtype) for i, mode in enumerate(MODES) for j, dtype in enumerate(DTYPES)]
+SIZES = ((30, 4), (4, 30), (1, 1), (3, 1), (17, 17), (300, 70), (1300, 1100))
 
 
-@pytest.mark.parametrize(("name", "mode", "dtype"), CASES)
-def test_what_is_not_finite(name: str, mode: Any, dtype: str) -> None:
+@pytest.mark.parametrize(
+    ("sizes", "mode", "dtype", "name", "lazy"), pairwise(SIZES, MODES, DTYPES, NAMES, (False, True))
+)
+def test_what_is_not_finite(sizes: tuple[int, int], mode: Any, dtype: str, name: str, lazy: bool) -> None:
+    """Any two of these together (`tests/pairwise.py`): each pair of sizes has code of its own."""
     numpy = getattr(np, name)
     f = txc.jit(lambda a, v: numpy(a, v, mode))
-    for sizes in ((30, 4), (4, 30), (1, 1), (3, 1), (17, 17), (300, 70), (1300, 1100)):
-        for special in ((False, True), (True, False), (True, True)):
-            a, v = (vector(n, dtype, s) for n, s in zip(sizes, special))
-            with np.errstate(all="ignore"):
-                wanted = numpy(a, v, mode)
-            lazy = numpy(txc.asarray(a), txc.asarray(v), mode)
-            for got in (f(a, v), np.asarray(lazy)):
-                np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-3)
+    for special in ((False, True), (True, False), (True, True)):
+        a, v = (vector(n, dtype, s) for n, s in zip(sizes, special))
+        with np.errstate(all="ignore"):
+            wanted = numpy(a, v, mode)
+        got = np.asarray(numpy(txc.asarray(a), txc.asarray(v), mode)) if lazy else f(a, v)
+        np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-3)

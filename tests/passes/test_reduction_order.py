@@ -10,6 +10,7 @@ import pytest
 
 import txc
 
+from ..pairwise import pairwise
 from .layouts import AS_COUNTED, as_tuple
 
 SHAPES = [(37, 41), (500, 400)]
@@ -55,16 +56,13 @@ PAIRS = [(sums, sums_of_transpose), (moments, moments_of_transpose), (running, r
          (vectors, vectors_of_transpose)]  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("program", "mirrored"), PAIRS, ids=lambda f: f.__name__)
-def test_the_transpose_has_the_same_bits(
-    program: Callable[..., Any], mirrored: Callable[..., Any], shape: tuple[int, int], dtype: str
-) -> None:
-    """The same memory, counted both ways."""
-    x = _elements(shape, dtype)
-    for given in x, np.asfortranarray(x):
-        for found, expected in zip(as_tuple(txc.jit(program)(given)), as_tuple(txc.jit(mirrored)(given)), strict=True):
+@pytest.mark.parametrize(("programs", "dtype", "order"), pairwise(PAIRS, ("f4", "f8"), ("C", "F")))
+def test_the_transpose_has_the_same_bits(programs: tuple[Callable[..., Any], ...], dtype: str, order: Any) -> None:
+    """The same memory, counted both ways.  Any two of these together: see `tests/pairwise.py`."""
+    one, other = (txc.jit(program) for program in programs)
+    for shape in SHAPES:
+        given = np.asarray(_elements(shape, dtype), order=order)
+        for found, expected in zip(as_tuple(one(given)), as_tuple(other(given)), strict=True):
             assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()
 
 
@@ -110,16 +108,16 @@ def test_rows_with_gaps_are_as_counted() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "c8"])
-@pytest.mark.parametrize("sizes", [(64, 70, 30), (5, 300, 200), (33, 700, 1)])
-def test_products_of_columns_are_those_of_transposes(sizes: tuple[int, int, int], dtype: str) -> None:
+def test_products_of_columns_are_those_of_transposes(dtype: str) -> None:
     """In memory, too, as results of maps of such arrays are; with the maps that follow."""
-    m, k, n = sizes
-    a, b = (np.asfortranarray(_elements(shape, dtype)) for shape in ((m, k), (k, n)))
-    c = _elements((n,), dtype)
-    for program in (lambda a, b, c: a @ b), (lambda a, b, c: (a @ b + c) * 2):
-        found, expected = txc.jit(program)(a, b, c), txc.jit(program)(a.copy("C"), b.copy("C"), c)
-        np.testing.assert_array_equal(found, expected)
-        assert found.flags.f_contiguous and expected.flags.c_contiguous
+    programs = [txc.jit(lambda a, b, c: a @ b), txc.jit(lambda a, b, c: (a @ b + c) * 2)]
+    for m, k, n in ((64, 70, 30), (5, 300, 200), (33, 700, 1)):
+        a, b = (np.asfortranarray(_elements(shape, dtype)) for shape in ((m, k), (k, n)))
+        c = _elements((n,), dtype)
+        for program in programs:
+            found, expected = program(a, b, c), program(a.copy("C"), b.copy("C"), c)
+            np.testing.assert_array_equal(found, expected)
+            assert found.flags.f_contiguous and expected.flags.c_contiguous
 
 
 def test_stacks_of_products_of_columns() -> None:

@@ -1,4 +1,7 @@
-"""Folds that become one nest: the bits of single folds, for all layouts, vectors and threads; those that may not."""
+"""Folds that become one nest: the bits of single folds, for all layouts, vectors and threads; those that may not.
+
+Any two of program, dtype, layout and vectors come together (`tests/pairwise.py`).
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pytest
 import txc
 
 from ..codegen.harness import text_at
+from ..pairwise import pairwise
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
@@ -52,6 +56,11 @@ LAYOUTS: dict[str, Callable[[Array], Array]] = {
     "backwards": lambda x: x[::-1, ::-1],
 }
 
+DTYPES = ["f4", "f8", "i8", "u1"]
+#: Those that users have, and any others.
+VECTORS = ["", *(f"tx-schedule-cpu{{lanes={lanes}}}" for lanes in (1, 4, 16))]
+#: Code that is made fast.
+NARROW = "tx-schedule-cpu{lanes=2 unroll=1}"
 #: One element, fewer than a vector, and more than a block of 1024 along either dim and in all.
 SHAPES = [(1, 1), (3, 5), (37, 129), (3, 2100), (1100, 3)]
 
@@ -76,22 +85,15 @@ def bits(results: Any) -> list[bytes]:
     return [np.asarray(r).tobytes() for r in (results if isinstance(results, tuple) else (results,))]
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "u1"])
-@pytest.mark.parametrize("name", MERGED)
-def test_merged_folds_have_the_bits_of_single_ones(name: str, dtype: str) -> None:
-    f = MERGED[name]
+@pytest.mark.parametrize(("name", "dtype", "layout", "vectors"), pairwise([*MERGED], DTYPES, [*LAYOUTS], VECTORS))
+def test_merged_folds_have_the_bits_of_single_ones(name: str, dtype: str, layout: str, vectors: str) -> None:
+    """By any vectors; the last shape is one that threads share."""
+    f, lay = MERGED[name], LAYOUTS[layout]
     assert nests(f, numbers((3, 5), dtype)) == 1
-    one, apart = txc.jit(f), txc.jit(f, passes=APART)
-    for shape in SHAPES:
-        for layout, lay in LAYOUTS.items():
-            x = lay(numbers(shape, dtype))
-            assert bits(one(x)) == bits(apart(x)), (shape, layout)
-
-
-@pytest.mark.parametrize("name", MERGED)
-def test_threads_share_them(name: str) -> None:
-    f, x = MERGED[name], numbers((700, 500), "f4")
-    assert bits(txc.jit(f, threads=2)(x)) == bits(txc.jit(f, threads=1, passes=APART)(x))
+    one, apart = txc.jit(f, threads=2, passes=vectors), txc.jit(f, threads=1, passes=f"{APART},{NARROW}")
+    for shape in [*SHAPES, (700, 500)]:
+        x = lay(numbers(shape, dtype))
+        assert bits(one(x)) == bits(apart(x)), shape
 
 
 @pytest.mark.parametrize("name", ["moments of rows", "moments of columns"])
@@ -101,13 +103,6 @@ def test_complex_sums_have_two_states_each(name: str) -> None:
     for shape in SHAPES:
         x = numbers(shape, "c8")
         assert bits(txc.jit(f)(x)) == bits(txc.jit(f, passes=APART)(x)), shape
-
-
-@pytest.mark.parametrize("lanes", [1, 4, 16])
-@pytest.mark.parametrize("name", MERGED)
-def test_vectors_of_any_length_fold_the_same(name: str, lanes: int) -> None:
-    f, x = MERGED[name], numbers((37, 129), "f4")
-    assert bits(txc.jit(f, passes=f"tx-schedule-cpu{{lanes={lanes}}}")(x)) == bits(txc.jit(f, passes=APART)(x))
 
 
 @pytest.mark.parametrize("name", MERGED)
