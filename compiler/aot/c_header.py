@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from .c_names import is_taken
 from .c_signature import C_TYPES, STATUS, CArray, CScalar, CSignature, CSize, condition_text, dim_text
 
 __all__ = ["c_header"]
@@ -95,7 +96,8 @@ def _function(signature: CSignature) -> str:
             _comment(
                 [
                     "A pool of threads: fills in `threads` for as many as `count` says, or, where it is 0, one for "
-                    "each processor that this process may use. They start when a loop first needs them. A call that "
+                    "each processor that this process may use. It is for every function of this header. The threads "
+                    "start when a loop first needs them. A call that "
                     "finds the pool at work for another runs on its own thread."
                 ]
             )
@@ -137,6 +139,7 @@ def _about(signature: CSignature) -> list[str]:
     """What the comment of the function says, a paragraph an item."""
     names = signature.names()
     lines = [_ascii(line) for line in signature.doc.strip().split("\n\n") if line]
+    lines += [f"  {c} is {_ascii(name)} in the program{_why(name)}" for c, name in signature.renamed.items()]
     for a in signature.arguments:
         if isinstance(a, CArray):
             how = ", written in place" if a.written else ""
@@ -152,6 +155,10 @@ def _about(signature: CSignature) -> list[str]:
     if not signature.conditions:
         lines.append("  none on sizes")
     return lines
+
+
+def _why(name: str) -> str:
+    return ", a name that C has for something else" if is_taken(name, symbol=True) else ""
 
 
 def _array(array: CArray, names: dict[str, str]) -> str:

@@ -16,6 +16,7 @@ from ...dialects.dims.dims import Dim, Sym, dim, size_name
 from ...dialects.types import DType
 from ..call.signature import ROOM
 from ..frontend.trace.graph import Graph, Input
+from .c_names import SpelledNames, is_taken
 
 __all__ = [
     "C_TYPES", "FIRST_SIZE_ERROR", "STATUS", "CArray", "CConstant", "CScalar", "CSignature", "CSize", "Condition",
@@ -139,6 +140,8 @@ class CSignature:
     constants: tuple[CConstant, ...]
     #: For each value that the function returns: the array that holds it.
     returned: tuple[str, ...]
+    #: The program's names for the function and parameters that are called something else in C, by what they are there.
+    renamed: dict[str, str]
     #: Whether the object has a pool of threads of its own.
     pool: bool = False
 
@@ -177,14 +180,13 @@ def c_signature(
 ) -> CSignature:
     """How C calls a graph's machine code, whose results are the buffers `outputs` and which needs `memory` bytes.
 
-    `layouts` are those of the results (default: row-major).  Raises ExportError for a symbol that is no C name.
+    `layouts` are those of the results (default: row-major).  Raises ExportError for what C cannot call.
     """
-    check_symbol(symbol)
     if any(given.name.startswith(ROOM) for given in graph.inputs):
         raise ExportError(
             "values decide a size of which no bound is known [TX0252]", "take that size as an int argument"
         )
-    unique = _Names({symbol, "workspace", "threads", "shape"})
+    unique = SpelledNames({symbol, "workspace", "threads", "shape"})
     inputs = [i for i in graph.inputs if i.value is not None]
     buffers = {id(given): n for n, given in enumerate(inputs)}
     written = {o for o in outputs if o < len(inputs)}
@@ -221,6 +223,7 @@ def c_signature(
         conditions,
         tuple(constants),
         tuple(by_buffer[o] for o in outputs[: graph.results]),
+        {**({symbol: graph.name} if symbol != graph.name else {}), **unique.changed},
     )
 
 
@@ -240,7 +243,7 @@ def _user_dims(dims: tuple[Dim, ...], layout: str) -> tuple[Dim, ...]:
 
 
 def _results(
-    graph: Graph, outputs: Sequence[int], inputs: int, layouts: Sequence[str], unique: _Names
+    graph: Graph, outputs: Sequence[int], inputs: int, layouts: Sequence[str], unique: SpelledNames
 ) -> tuple[CArray, ...]:
     """The arrays that only the function writes: outputs that are no arguments."""
     fresh = list(dict.fromkeys(o for o in outputs if o >= inputs))
@@ -313,41 +316,11 @@ def condition_text(condition: Condition, names: dict[str, str]) -> str:
     return f"{lhs} {condition.relation} {rhs}"
 
 
-#: Names that a C or C++ compiler does not take for a function or a parameter.
-_RESERVED = frozenset(
-    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class compl
-    concept const const_cast consteval constexpr constinit continue co_await co_return co_yield decltype default delete
-    do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
-    namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
-    requires restrict return short signed sizeof static static_assert static_cast struct switch template this
-    thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile
-    wchar_t while xor xor_eq NULL errno""".split()
-)
-
-
 def check_symbol(symbol: str) -> str:
     """`symbol`, where a C function may be called that; ExportError where not."""
     hint = "give the exported function a name of its own: --symbol NAME, or export(…, symbol=NAME)"
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", symbol):
         raise ExportError(f"{symbol!r} is no name of a C function: letters, digits and _, a letter first", hint)
-    if symbol in _RESERVED or symbol == "main" or symbol.startswith("txc_"):
-        raise ExportError(f"{symbol!r} means something else in C, C++ or txc's header", hint)
+    if is_taken(symbol, symbol=True):
+        raise ExportError(f"{symbol!r} means something else in C, C++, their library or txc's header", hint)
     return symbol
-
-
-class _Names:
-    """Parameter names that C takes, each given once."""
-
-    def __init__(self, taken: set[str]):
-        self._taken = set(taken)
-
-    def __call__(self, wanted: str) -> str:
-        plain = re.sub(r"[^A-Za-z0-9_]", "_", wanted.lstrip("$"))
-        if not plain or plain[0] in "0123456789_" or plain in _RESERVED:
-            plain = f"p{'' if plain[:1] == '_' else '_'}{plain}"
-        name, n = plain, 1
-        while name in self._taken:
-            n += 1
-            name = f"{plain}_{n}"
-        self._taken.add(name)
-        return name

@@ -22,11 +22,12 @@ from ..instrumentation import InstrumentationOptions
 from ..pipeline import function_of, run_stages
 from ..stages import EXPORTS
 from .c_header import c_header
+from .c_names import free_symbol
 from .c_signature import CSignature, ExportError, c_signature, check_symbol
 from .linker import link_shared
 from .whole_file import whole_file
 
-__all__ = ["THREADS", "Exported", "export", "export_graph", "write_export"]
+__all__ = ["THREADS", "Entry", "Exported", "export", "export_entries", "export_graph", "write_export"]
 
 
 #: Whose threads run parallel loops: those of the program that calls, or also a pool in the object.
@@ -34,13 +35,32 @@ THREADS = ("host", "pool")
 
 
 @dataclass(frozen=True)
+class Entry:
+    """A function to export: a graph of packed arguments, and what C calls it (default: by the graph's name).
+
+    `layouts` are those of the results (default: row-major), `doc` is for the header.
+    """
+
+    graph: Graph
+    symbol: str = ""
+    layouts: Sequence[str] = ()
+    doc: str = ""
+
+
+@dataclass(frozen=True)
 class Exported:
     """An object file that C can link, its header, and the target both are for."""
 
-    signature: CSignature
+    signatures: tuple[CSignature, ...]
     object: bytes
     header: str
     target: NamedTarget
+
+    @property
+    def signature(self) -> CSignature:
+        """That of the only function."""
+        (only,) = self.signatures
+        return only
 
 
 def export_graph(
@@ -52,27 +72,60 @@ def export_graph(
     threads: str = "host",
     layouts: Sequence[str] = (),
     doc: str = "",
+) -> Exported:
+    """`export_entries` of one function."""
+    return export_entries([Entry(graph, symbol, layouts, doc)], target, options, threads=threads)
+
+
+def export_entries(
+    entries: Sequence[Entry],
+    target: NamedTarget,
+    options: Options | None = None,
+    *,
+    threads: str = "host",
     watch: InstrumentationOptions | None = None,
 ) -> Exported:
-    """Compile a graph of packed arguments for C.
+    """Compile functions for C, into one object with one header.
 
-    `symbol` is the exported function's name (default: the graph's), `threads` one of `THREADS`, `layouts` those of the
-    results.  Raises ExportError for what C cannot call, TargetError for what the target cannot run.
+    `threads` is one of `THREADS`; a pool is named after the first function and serves all.  Raises ExportError for
+    what C cannot call, TargetError for what the target cannot run.
     """
     if threads not in THREADS:
         raise ExportError(f"there are no threads {threads!r}", f"there are {', '.join(THREADS)}")
-    symbol = check_symbol(symbol or graph.name)
-    if graph.raises:
-        raise ExportError(
-            f"{graph.name} raises errors, as its data decide, and code that C calls raises none",
-            "look at what it is given before the call",
-        )
     if target.versions[0].is_gpu:
         raise ExportError(f"C calls no code of {target.name}", "--emit=ptx shows what there is")
     options = options or Options.of()
     kept = ",".join(filter(None, (options.passes, "tx-swap-layout{row-major-results=true}")))
     # Nobody who calls it from C would look at what the checks of indices note.
     options = options._replace(passes=kept, check_bounds=False)
+    signatures: list[CSignature] = []
+    texts: list[str] = []
+    for entry in entries:
+        signature, code = _compiled(entry, target, options, watch)
+        signatures.append(signature)
+        texts += code
+    if threads == "pool":
+        signatures[0] = replace(signatures[0], pool=True)
+        texts.append(emit_pool(signatures[0], target.versions[0]))
+    symbols = [symbol for s in signatures for symbol in s.symbols]
+    for symbol in symbols:
+        if symbols.count(symbol) > 1:
+            raise ExportError(f"two functions of one library are called {symbol}", "--symbol gives each its name in C")
+    data = compile_linked(texts, symbols, target.versions[0])
+    return Exported(tuple(signatures), data, c_header(signatures, target.name), target)
+
+
+def _compiled(
+    entry: Entry, target: NamedTarget, options: Options, watch: InstrumentationOptions | None
+) -> tuple[CSignature, list[str]]:
+    """How C calls a function, and LLVM IR: of what C calls, then of each version of the target."""
+    graph = entry.graph
+    symbol = check_symbol(entry.symbol or free_symbol(graph.name))
+    if graph.raises:
+        raise ExportError(
+            f"{graph.name} raises errors, as its data decide, and code that C calls raises none",
+            "look at what it is given before the call",
+        )
     versions: list[Version] = []
     texts: list[str] = []
     outputs: tuple[int, ...] = ()
@@ -85,13 +138,8 @@ def export_graph(
         texts.append(stages.llvm)
         versions.append(Version(named.name, each, facts["tx.symbols"], facts["tx.arena"], facts["tx.thread_arena"]))
     memory = [d for v in versions for d in (v.arena, v.thread_arena)]
-    signature = c_signature(graph, symbol, outputs, memory, layouts, doc)
-    texts.insert(0, emit_entry(signature, versions))
-    if threads == "pool":
-        signature = replace(signature, pool=True)
-        texts.append(emit_pool(signature, target.versions[0]))
-    data = compile_linked(texts, signature.symbols, target.versions[0])
-    return Exported(signature, data, c_header([signature], target.name), target)
+    signature = c_signature(graph, symbol, outputs, memory, entry.layouts, entry.doc)
+    return signature, [emit_entry(signature, versions), *texts]
 
 
 def _facts(function: Any) -> dict[str, Any]:
@@ -145,15 +193,8 @@ def export(
     if emit not in EXPORTS:
         raise ExportError(f"there is no form {emit!r} to export", f"there are {', '.join(EXPORTS)}")
     source = _Source.of(function, signature)
-    made = export_graph(
-        source.graph,
-        named_target(target, cpu),
-        source.options,
-        symbol=symbol,
-        threads=threads,
-        layouts=source.layouts,
-        doc=source.doc,
-    )
+    entry = Entry(source.graph, symbol, source.layouts, source.doc)
+    made = export_entries([entry], named_target(target, cpu), source.options, threads=threads)
     return write_export(made, emit, Path(output))
 
 

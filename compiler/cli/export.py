@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="host|pool",
         help="whose threads an exported function can use: the calling program's (the default), or also a pool in it",
     )
-    parser.add_argument("--symbol", metavar="NAME", help="what C calls the function (default: its name)")
+    parser.add_argument(
+        "--symbol",
+        metavar="NAME[,NAME…]",
+        help="what C calls each function (default: its name; f_NAME where C has that)",
+    )
 
 
 def is_export(given: Any) -> bool:
@@ -115,21 +119,23 @@ def emit_stage(stages: Any, stage: str, output: Path | None) -> None:
         raise CliError(f"cannot write {output}: {error.strerror or error}") from None
 
 
-def write_for_c(function: TxFunction, given: Any, options: Options, watch: InstrumentationOptions) -> None:
-    """Make an object, library or header of a function; without ``-o`` an object or header goes to stdout."""
-    from ..aot.export import export_graph, write_export
+def write_for_c(functions: Sequence[TxFunction], given: Any, options: Options, watch: InstrumentationOptions) -> None:
+    """Make one object, library or header of functions; without ``-o`` an object or header goes to stdout."""
+    from ..aot.export import Entry, export_entries, write_export
 
-    graph = function.graph()
-    made = export_graph(
-        graph,
-        target_of(given),
-        options,
-        symbol=given.symbol or "",
-        threads=given.threads or "host",
-        layouts=tuple(function.output_layouts(graph)),
-        doc=function.doc,
-        watch=watch,
-    )
+    symbols = given.symbol.split(",") if given.symbol else [""] * len(functions)
+    if len(symbols) != len(functions):
+        raise CliError(
+            f"--symbol has {len(symbols)} names, and --function {len(functions)}", "give one for each, in their order"
+        )
+    if watch.dump_dir is not None and len(functions) > 1:
+        raise CliError(f"the IR of one function is dumped, not of {len(functions)}", "name one of them with --function")
+    graphs = [f.graph() for f in functions]
+    entries = [
+        Entry(graph, symbol, tuple(f.output_layouts(graph)), f.doc)
+        for f, graph, symbol in zip(functions, graphs, symbols, strict=True)
+    ]
+    made = export_entries(entries, target_of(given), options, threads=given.threads or "host", watch=watch)
     if given.output is None:
         sys.stdout.buffer.write(made.object if given.emit == "obj" else made.header.encode())
         return

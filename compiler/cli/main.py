@@ -60,6 +60,7 @@ _EXAMPLES = """examples:
   tensor-compile softmax.tx --emit=loops                      print one stage
   tensor-compile softmax.tx --emit=so -o softmax              softmax.so and softmax.h, to be called from C
   tensor-compile softmax.tx --emit=obj -o softmax --target x86-64-v2+v3+v4
+  tensor-compile layers.tx --emit=so -o layers --function linear,relu
   tensor-compile run softmax.tx --input x=random:f32[64,128] --input beta=1.0 -o y.npy
   tensor-compile run softmax.tx --input x=@x.npy --input beta=1.0 --bisect
   tensor-compile knobs                                        list the environment variables
@@ -165,7 +166,11 @@ def _parser(running: bool) -> _Parser:
     )
     parser.add_argument("--version", action="version", version=f"tensor-compile {__version__}")
     parser.add_argument("file", metavar="FILE.tx", type=Path)
-    parser.add_argument("--function", metavar="NAME", help="which function (default: the last of the file)")
+    parser.add_argument(
+        "--function",
+        metavar="NAME" if running else "NAME[,NAME…]",
+        help=f"which function (default: the last of the file){'' if running else '; for what C calls, also several'}",
+    )
     if running:
         parser.add_argument(
             "--input",
@@ -274,12 +279,14 @@ def _check(given: Any) -> int:
     request = _Request.of(given, FORMS)
     check_options(given)
     functions = _program(given.file)
+    if is_export(given):
+        names = given.function.split(",") if given.function else [None]
+        exported = [_select(functions, name, given.file) for name in names]
+        with _status(f"compiling {', '.join(f.name for f in exported)}", exported[0].name):
+            write_for_c(exported, given, request.options, request.watch)
+        return 0
     chosen = _select(functions, given.function, given.file)
     graphs = [f.graph() for f in ([chosen] if given.function else functions.values())]
-    if is_export(given):
-        with _status(f"compiling {chosen.name}", chosen.name):
-            write_for_c(chosen, given, request.options, request.watch)
-        return 0
     quiet = given.emit or given.stop_after or request.watch.printing or request.watch.timing or given.dump_ir
     if not quiet:
         _summarise(given.file, graphs, request)

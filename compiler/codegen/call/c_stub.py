@@ -68,7 +68,7 @@ class _Function:
 
     def open(self, sizes: Sequence[CSize]) -> None:
         for size in sizes:
-            self.index.define(size.symbol, f"%{size.name}")
+            self.index.define(size.symbol, _given(size))
 
     def close(self, result: str, name: str, parameters: Sequence[str]) -> None:
         for status, label in self.returns.items():
@@ -147,11 +147,11 @@ class _Call(_Function):
     def _parameters(self) -> list[str]:
         s = self.signature
         kinds = {CArray: lambda a: "ptr noalias", CScalar: _passed_type, CSize: lambda a: "i64"}
-        given = [f"{kinds[type(a)](a)} %{a.name}" for a in (*s.arguments, *s.results, *s.sizes)]
+        given = [f"{kinds[type(a)](a)} {_given(a)}" for a in (*s.arguments, *s.results, *s.sizes)]
         return [*given, "ptr %workspace", "ptr %threads"]
 
     def _check_pointer(self, array: CArray) -> None:
-        given = self.text.ins(f"icmp ne ptr %{array.name}, null")
+        given = self.text.ins(f"icmp ne ptr {_given(array)}, null")
         if array.elements.const is None:
             empty = self.text.ins(f"icmp eq i64 {self.index.value(array.elements)}, 0")
             given = self.text.ins(f"or i1 {given}, {empty}")
@@ -183,10 +183,10 @@ class _Call(_Function):
         for constant in s.constants:
             self.text.put(f"store ptr {self._constant(constant)}, ptr {self._slot(table, constant.buffer)}, align 8")
         for a in given:
-            pointer = f"%{a.name}"
+            pointer = _given(a)
             if isinstance(a, CScalar) and not a.by_address:
                 pointer = self.text.alloca(_memory_type(a.dtype), 1)
-                self.text.put(f"store {_memory_type(a.dtype)} %{a.name}, ptr {pointer}")
+                self.text.put(f"store {_memory_type(a.dtype)} {_given(a)}, ptr {pointer}")
             self.text.put(f"store ptr {pointer}, ptr {self._slot(table, a.buffer)}, align 8")
         return table
 
@@ -256,7 +256,7 @@ class _Workspace(_Function):
         if size != "i64":
             total = text.ins(f"trunc i64 {total} to {size}")
         text.put(f"ret {size} {total}")
-        parameters = [f"i64 %{size.name}" for size in s.shape_sizes]
+        parameters = [f"i64 {_given(size)}" for size in s.shape_sizes]
         self.close(size, f"{s.symbol}_workspace", [*parameters, "ptr %threads"])
 
 
@@ -275,8 +275,13 @@ class _Shape(_Function):
             at = self.text.ins(f"getelementptr i64, ptr %shape, i64 {i}")
             self.text.put(f"store i64 {self.index.value(d)}, ptr {at}, align 8")
         self.text.put("ret i32 0")
-        parameters = [f"i64 %{size.name}" for size in s.shape_sizes]
+        parameters = [f"i64 {_given(size)}" for size in s.shape_sizes]
         self.close("i32", f"{s.symbol}_{self.result.name}_shape", [*parameters, "ptr %shape"])
+
+
+def _given(parameter: CArray | CScalar | CSize) -> str:
+    """A parameter in the IR: whatever C calls it, no value or block of the function has its name."""
+    return f"%given.{parameter.name}"
 
 
 def _passed_type(scalar: CScalar) -> str:
