@@ -162,7 +162,7 @@ def test_a_function_that_becomes_no_ptx(monkeypatch: pytest.MonkeyPatch, capsys:
     def refuse(module: object) -> None:
         raise EmitError("loop.load outside of a kernel: the host touches no elements")
 
-    monkeypatch.setattr("txc.compiler.pipeline.outline", refuse)
+    monkeypatch.setattr("txc.compiler.gpu.outline.outline", refuse)
     assert main([str(SOFTMAX), "--emit=ptx"]) == 1
     said = capsys.readouterr().err
     assert "no PTX of softmax: loop.load outside of a kernel" in said
