@@ -1,7 +1,7 @@
-"""Export: a function as an object file, a shared library and a C header, with no Python and no txc at run time.
+"""Export: functions as an object file, a shared library and a C header, with no Python and no txc at run time.
 
 ``export(f, "softmax", "x: f32[n, m], beta: f32")`` writes ``softmax.so`` and ``softmax.h``.  The object holds the
-compiled code of each version (`--target x86-64-v2+v3` asks for two) and, around it, the functions that C calls
+compiled code of each version of each function (`--target x86-64-v2+v3` asks for two) and, around it, what C calls
 (`compiler/codegen/call/c_stub.py`); the header says how (`c_header.py`).
 """
 
@@ -187,6 +187,7 @@ def export(
 
     `function` is one of a `.tx` module, or a ``@txc.jit`` function with the types of its parameters in `signature`,
     written as in `.tx`: ``"x: f32[n, m], beta: f32"``; arrays that it captures become part of the object.
+    `symbol` is what C calls the function (default: its name, after ``f_`` where C has that for something else);
     `target`, `cpu` and `threads` are those of the command line.  Raises ExportError, or TxcError where the function
     does not compile for these types.
     """
