@@ -105,9 +105,9 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: Any, without_nan
     q = as_tensor(q)
     # What is between two elements has the dtype that these have with the number.
     element = common_dtype([rows, q]) if method in _CONTINUOUS else rows.element
-    ordered = apply("sort", rows)
-    ordered = ordered if rows.element.is_float else cast(ordered, DTYPES["f64"])
     element = element if element.is_float else DTYPES["f64"]
+    ordered = apply("sort", rows)
+    ordered = ordered if rows.element.is_float else cast(ordered, element)
     if q.ndim > 1:
         raise OpError(f"np.{name} takes a number or a vector of them, not {q.user_type}", code="TX0103")
     count = _counted(rows, without_nan)
