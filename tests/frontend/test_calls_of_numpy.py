@@ -17,6 +17,9 @@ from .programs.interpreted import interpreted
 
 V = np.array([3, 0, 250, 1, 4], "u1")
 M = np.arange(12.0).reshape(3, 4) - 5
+WEIGHTS = np.array([0.1, 0.2, 0.3, 0.7], "f4")
+#: Without NumPy's own types, which know less of it than it takes.
+untyped: Any = np
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "stack of ranks": (lambda x, y: np.stack([x, y]), (M, M[0])),
     "stack of sizes": (lambda x, y: np.stack([x, y], axis=1), (M[:1], M)),
@@ -45,8 +48,8 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "as many as are left out": (lambda x: (np.var(x, axis=0, ddof=3), np.std(x, 0, ddof=4)), (M,)),
     "ddof": (lambda x: (np.var(x, axis=0, ddof=1), np.std(x, ddof=2), np.std(x, 1, ddof=1.5)), (M.astype("f4"),)),
     "integers without any left": (lambda x: (np.std(x, ddof=1), np.nanvar(x, ddof=6)), (V,)),
-    "weights of fewer bits": (lambda x, y: np.average(x, weights=y), (M[0], np.float32([0.1, 0.2, 0.3, 0.7]))),
-    "weights of integers": (lambda x, y: np.average(x, weights=y), (np.arange(4), np.float32([0.1, 0.2, 0.3, 0.7]))),
+    "weights of fewer bits": (lambda x, y: np.average(x, weights=y), (M[0], WEIGHTS)),
+    "weights of integers": (lambda x, y: np.average(x, weights=y), (np.arange(4), WEIGHTS)),
     "signs of one width": (lambda x, y: (np.arctan2(x, y), np.logaddexp(x, y), np.hypot(x, y)), (V, V.astype("i1"))),
     "signs of two widths": (lambda x, y: (np.arctan2(x, y), np.hypot(y, x)), (V.astype("u2"), V.astype("i1"))),
     "Python's number beside": (lambda x: (np.arctan2(x, 3), np.hypot(2, x), np.arctan2(x, 2.5)), (V,)),
@@ -57,11 +60,11 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "trapezoid of rows of x": (lambda x: np.trapezoid([1, 2], x), (M[:, :2],)),
     "trapezoid of a column": (lambda x, y: np.trapezoid(x, y, axis=0), (M, np.array([0.0, 2, 3]))),
     "gradient of bools": (lambda x: np.gradient(x, axis=1), (M > 0,)),
-    "no differences": (lambda x: np.diff(x, 0, axis=None), (M,)),
+    "no differences": (lambda x: untyped.diff(x, 0, axis=None), (M,)),
     "quantiles of floats": (lambda x: np.quantile(x, [0.1, 0.9], axis=1), (M.astype("f4") / 3,)),
     "percentiles of halves": (lambda x: np.percentile(x, [25, 40], axis=0), (M.astype("f2") / 7,)),
     "a quantile of floats": (lambda x: np.quantile(x, 0.3), (M.astype("f4") / 3,)),
-    "a vector along an axis": (lambda x: np.apply_along_axis(np.sum, 0, x), (M[0],)),
+    "a vector along an axis": (lambda x: untyped.apply_along_axis(np.sum, 0, x), (M[0],)),
     "no points to transform": (lambda x: np.fft.irfft(x), (M[:, :1],)),
     "select of dtypes": (lambda x, y: np.select([x > 2, x > 0], [x, y], 7), (M.astype("f4"), M > 1)),
     "select by numbers": (lambda x, y: np.select([x, y], [x, y]), (M, M)),

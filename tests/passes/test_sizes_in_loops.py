@@ -15,6 +15,7 @@ import pytest
 import txc
 from txc.compiler.codegen.target.names import named_target
 from txc.compiler.pipeline import run_stages
+from txc.dialects.attributes import from_attr
 from txc.passes.cost.model import Machine
 
 X = np.random.default_rng(5).standard_normal(12)
@@ -57,7 +58,8 @@ def test_temporaries_have_room(name: str) -> None:
         (target,) = named_target(processor).versions
         machine = Machine.of_cpu(target.vector_bits, target.vector_registers, target.cpu)
         made = run_stages(graph, stop_after="loops", target=target, machine=machine)
+        assert made.module is not None
         (function,) = made.module.ops
-        rooms = [function.attributes[name].data for name in ("tx.arena", "tx.thread_arena")]
+        rooms = [from_attr(function.attributes[name]) for name in ("tx.arena", "tx.thread_arena")]
         assert {str(s) for room in rooms for s in room.symbols()} <= {"x.0", "$r"}
         assert any(room.const != 0 for room in rooms)

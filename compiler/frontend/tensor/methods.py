@@ -9,7 +9,7 @@ import numpy as np
 
 from ....dialects.dims.dims import Dim, dim, maximum
 from ....dialects.dims.index_map import product
-from ....dialects.registry import OPS, OpError, axes
+from ....dialects.registry import OPS, OpError, Reduction, axes
 from ....dialects.types import DType, dtype
 from ..indexing.unmasked import whole_of
 from ..lazy import evaluate
@@ -58,7 +58,7 @@ def reduce(
         x = reduced_as(x, out)
         dtype = x.element
     chosen = dims if axis is None else axis
-    if initial is not None and name in _MERGED:
+    if initial is not None and name in _MERGED and issubclass(meant, Reduction):
         initial = cast(as_tensor(initial), x.element if dtype is not None else accumulator_dtype(meant, x.element))
     if where is not None and where is not np._NoValue and where is not True:
         x, where = _masked(name, x, where, initial)
