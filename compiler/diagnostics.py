@@ -46,6 +46,8 @@ _SPELLINGS = (
     (re.compile(r"(?<![\w.$/])([A-Za-z_]\w*(?:\.\w+)*)\.(\d+)(?![\w./])"), r"\1.shape[\2]"),
     (re.compile(r"\$(?=[A-Za-z_])"), ""),
 )
+#: The key of a dict in the name of its item (`call/argument.item_name`).
+_KEY = re.compile(r"\.__key_((?:[0-9a-f]{2})+)")
 
 
 class _Counters(_local):
@@ -68,7 +70,7 @@ def spelled(text: str) -> str:
     text = re.sub(r"\$?\biv\d+\b", lambda found: _counters.names.get(found[0], found[0]), text)
     for symbol, spelling in _SPELLINGS:
         text = symbol.sub(spelling, text)
-    return text
+    return _KEY.sub(lambda found: f"[{bytes.fromhex(found[1]).decode()}]", text)
 
 
 class TxcError(OpError):

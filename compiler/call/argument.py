@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-__all__ = ["Argument"]
+__all__ = ["Argument", "item_name"]
+
+#: Keys that are part of names as they are; another one is spelled by letters and digits for its bytes.
+_PLAIN = re.compile(r"(?!__key_)[A-Za-z_]\w*", re.ASCII)
+
+
+def item_name(name: str, key: Any) -> str:
+    """What an item of the dict called `name` is called: no other item is, and names of its sizes are those of symbols.
+
+    Messages have the key again (`diagnostics.spelled`).
+    """
+    if (type(key) is int and key >= 0) or (type(key) is str and _PLAIN.fullmatch(key)):
+        return f"{name}.{key}"
+    return f"{name}.__key_{repr(key).encode().hex()}"
 
 
 class Argument:

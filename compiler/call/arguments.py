@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.gpu.device_array import is_device_array
-from .argument import Argument
+from .argument import Argument, item_name
 from .facts import as_dense_strided, element_name, stride_fact, value_fact
 from .foreign_arrays import refuse_container, refuse_foreign
 from .signature import Signature
@@ -224,7 +224,7 @@ def _argument(name: str, value: Any, call: Call, listed: bool = False) -> Argume
         return Argument(name, "tuple" if isinstance(value, tuple) else "list", items, original=value)
     if isinstance(value, dict):
         call.key.append(("dict", *value))
-        return Argument(name, "dict", {k: _argument(f"{name}.{k}", v, call, listed) for k, v in value.items()})
+        return Argument(name, "dict", {k: _argument(item_name(name, k), v, call, listed) for k, v in value.items()})
     held = getattr(type(value), "__txc_array__", None)  # of a tensor of another kind: the array that it stands for
     if held is not None:
         return _argument(name, held(value), call)
