@@ -101,9 +101,15 @@ def _methods() -> dict[str, Any]:
     }  # fmt: skip
 
 
+#: Methods that make Python's objects of elements: of the array that a tensor computes, outside of compiled functions.
+_OF_ELEMENTS = frozenset({"tolist", "tobytes"})
+
+
 def method(x: Tensor, name: str) -> Any:
     """The method of that name, bound to `x`; AttributeError where there is none."""
     found = _methods().get(name)
+    if found is None and name in _OF_ELEMENTS and current() is None:
+        return getattr(np.asarray(x), name)
     if found is None:
         with located():
             raise _absent(x, name)

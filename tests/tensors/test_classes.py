@@ -250,3 +250,11 @@ def test_elements_that_a_ref_does_not_have(index, message):
     with pytest.raises(txc.TxcError) as caught:
         _ = txc.TensorRef(txc.asarray(np.ones((2, 3))) + 1)[index]
     assert message in str(caught.value)
+
+
+def test_python_objects_of_the_elements():
+    t = txc.asarray([[1, 2], [3, 4]]) * 0.5
+    assert t.tolist() == [[0.5, 1.0], [1.5, 2.0]] and t[1, 1].tolist() == 2.0
+    assert t.tobytes() == np.array([[0.5, 1], [1.5, 2]]).tobytes()
+    with pytest.raises(txc.TxcError, match="tolist"):
+        txc.jit(lambda x: x.tolist())(np.ones(3))
