@@ -9,7 +9,7 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ....tensor import methods
-from ....tensor.apply import as_tensor
+from ....tensor.apply import apply, as_tensor
 from ....tensor.tensor import Tensor
 from ..registry import handles
 from .factorizations import inv, inverse, matrices, solve, svdvals
@@ -25,8 +25,12 @@ def cond(x: Any, p: Any = None) -> Tensor:
     if p in (None, 2, -2):
         values = svdvals(a)
         largest, least = values[..., 0], values[..., -1]
-        return least / largest if p == -2 else largest / least
-    return matrix_norm(a, ord=p) * matrix_norm(inverse(a), ord=p)
+        found = least / largest if p == -2 else largest / least
+    else:
+        found = matrix_norm(a, ord=p) * matrix_norm(inverse(a), ord=p)
+    # What is not defined of numbers is infinite.
+    unknown = apply("logical_and", apply("isnan", found), ~methods.reduce("any", apply("isnan", a), (-2, -1)))
+    return apply("select", unknown, np.inf, found)
 
 
 @handles(np.linalg.tensorinv)

@@ -154,12 +154,30 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
     return _adjoint(apply("cholesky", _adjoint(a), mode=RAISE)) if upper else apply("cholesky", a, mode=RAISE)
 
 
+def _in_range(a: Tensor) -> tuple[Tensor, Tensor]:
+    """`a` with elements whose squares are numbers of its dtype, and by what results are to be multiplied for that.
+
+    Both are exact: matrices whose largest element is too large or too small are multiplied by a power of two, as
+    LAPACK's drivers do, and others by one.
+    """
+    part = a.element.part
+    near, far = (480, 900) if part.bits == 64 else (60, 110)
+    largest = methods.reduce("maximum_numbers", apply("abs", a), (-2, -1), keepdims=True)
+
+    def power(of_large: int) -> Tensor:
+        one, large, small = (cast(as_tensor(2.0**k), part) for k in (0, of_large, -of_large))
+        return apply("select", largest > 2.0**near, large, apply("select", largest < 2.0**-near, small, one))
+
+    return a * power(-far), power(far)
+
+
 @handles(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> QRResult | Tensor:
     if mode not in ("reduced", "complete", "r"):
         raise OpError(f"np.linalg.qr does not take mode={mode!r}", "it takes reduced, complete and r", "TX0240")
-    q, r = apply("qr", matrices(a, "qr", False), complete=mode == "complete")
-    return r if mode == "r" else QRResult(q, r)
+    scaled, back = _in_range(matrices(a, "qr", False))
+    q, r = apply("qr", scaled, complete=mode == "complete")
+    return r * back if mode == "r" else QRResult(q, r * back)
 
 
 def _lower_or_upper(a: Any, uplo: str, name: str) -> Tensor:
@@ -172,8 +190,9 @@ def _lower_or_upper(a: Any, uplo: str, name: str) -> Tensor:
 @handles(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Eigenvalues in ascending order; the eigenvectors are the columns."""
-    values, vectors = apply("jacobi_eigh", _lower_or_upper(a, UPLO, "eigh"))
-    values, order = apply("sort_with_positions", values)
+    scaled, back = _in_range(_lower_or_upper(a, UPLO, "eigh"))
+    values, vectors = apply("jacobi_eigh", scaled)
+    values, order = apply("sort_with_positions", values * back[..., 0])
     return EighResult(values, take_along_axis(vectors, _for_columns(order, vectors), -1))
 
 
@@ -185,13 +204,16 @@ def _complex_matrices(a: Any, name: str) -> Tensor:
 @handles(np.linalg.eig)
 def eig(a: Any) -> EigResult:
     """Complex always; NumPy gives real ones where all eigenvalues of a real matrix are, which types cannot tell."""
-    return EigResult(*apply("eigenvectors", _complex_matrices(a, "eig"), mode=RAISE))
+    scaled, back = _in_range(_complex_matrices(a, "eig"))
+    values, vectors = apply("eigenvectors", scaled, mode=RAISE)
+    return EigResult(values * back[..., 0], vectors)
 
 
 @handles(np.linalg.eigvals)
 def eigvals(a: Any) -> Tensor:
     """Complex always, as of `eig`."""
-    return apply("eigenvalues", _complex_matrices(a, "eigvals"), mode=RAISE)
+    scaled, back = _in_range(_complex_matrices(a, "eigvals"))
+    return apply("eigenvalues", scaled, mode=RAISE) * back[..., 0]
 
 
 def _for_columns(order: Tensor, matrices: Tensor) -> Tensor:
@@ -201,16 +223,18 @@ def _for_columns(order: Tensor, matrices: Tensor) -> Tensor:
 
 @handles(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
-    return apply("sort", apply("jacobi_eigh", _lower_or_upper(a, UPLO, "eigvalsh"))[0])
+    scaled, back = _in_range(_lower_or_upper(a, UPLO, "eigvalsh"))
+    return apply("sort", apply("jacobi_eigh", scaled)[0] * back[..., 0])
 
 
 def _singular_columns(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """``a @ v``, v, and the singular values, largest first; `a` has at least as many rows as columns."""
+    """``a @ v`` but for a factor, v, and the singular values, largest first; `a` has no fewer rows than columns."""
+    a, back = _in_range(a)
     turned, v = apply("jacobi_svd", a)
     size = apply("sqrt", methods.reduce("sum", apply("square", apply("abs", turned)), -2))
     values, order = apply("sort_with_positions", size, descending=True)
     turned, v = (take_along_axis(t, _for_columns(order, t), -1) for t in (turned, v))
-    return turned, v, values
+    return turned, v, values * back[..., 0]
 
 
 def _is_wide(a: Tensor) -> bool:
