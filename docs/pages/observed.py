@@ -12,6 +12,7 @@ import json
 import os
 import runpy
 import sys
+import threading
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from types import CodeType
@@ -24,13 +25,15 @@ class Observer:
     """What ran since it was last asked; parts that are not to be seen are `hidden`."""
 
     def __init__(self, root: str):
-        self._root = root
+        self._root, self._thread = root, threading.get_ident()
         self._profile = cProfile.Profile(builtins=False)
         self._hidden = 1
         self.stages: dict[str, dict[str, list[str]]] = {}
 
     def hidden(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def unseen(*args: Any, **kwargs: Any) -> Any:
+            if threading.get_ident() != self._thread:  # another thread is not seen anyway, and must not end what is
+                return function(*args, **kwargs)
             self.stop()
             try:
                 return function(*args, **kwargs)
