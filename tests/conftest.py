@@ -99,6 +99,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Nor do they look again at what tests of other files left: at the end of the suite that took ten seconds each."""
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Say why there is no GPU to test with."""
     if item.get_closest_marker("gpu") is not None:
