@@ -813,3 +813,20 @@ def test_one_of_two_arrays_that_others_see_is_stored_into() -> None:
         ours, theirs = X + begin, X + begin
         np.testing.assert_array_equal(compiled(ours, n), f(theirs, n))
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_masks_in_whiles_in_whiles() -> None:
+    """A loop without iterations, around one without a bound, has a length as well."""
+
+    def f(x, y):
+        i = 0
+        while i < len(x):
+            i += 1
+            k = 0
+            while k < y[0]:
+                k += 1
+                w = y[y > 1]
+        return w
+
+    x = np.arange(6.0)
+    np.testing.assert_array_equal(txc.jit(f)(x, x[::-1]), f(x, x[::-1]))

@@ -93,7 +93,8 @@ class Polling:
         """Of all iterations."""
         extents = (limit - op.lower.data for limit in limits(op.upper.data))
         extent = min((e.const for e in extents if e.const is not None), default=inf)
-        return max(0, extent) / (op.step.data.const or 1) * sum(self._inside(op))
+        # None of what has no bound is nothing, too.
+        return extent / (op.step.data.const or 1) * sum(self._inside(op)) if extent > 0 else 0.0
 
     def _inside(self, op: Operation) -> list[float]:
         return [self._length(block) for region in op.regions for block in region.blocks]
