@@ -47,7 +47,7 @@ _SPELLINGS = (
     (re.compile(r"\$(?=[A-Za-z_])"), ""),
 )
 #: The key of a dict in the name of its item (`call/argument.item_name`).
-_KEY = re.compile(r"\.__key_((?:[0-9a-f]{2})+)")
+_KEY = re.compile(r"\.__key_\d+_((?:[0-9a-f]{2})+)")
 
 
 class _Counters(_local):

@@ -11,14 +11,14 @@ __all__ = ["Argument", "item_name"]
 _PLAIN = re.compile(r"(?!__key_)[A-Za-z_]\w*", re.ASCII)
 
 
-def item_name(name: str, key: Any) -> str:
-    """What an item of the dict called `name` is called: no other item is, and names of its sizes are those of symbols.
+def item_name(name: str, key: Any, place: int) -> str:
+    """What the item at a place of the dict called `name` is called: no other item is, and symbols may have the name.
 
-    Messages have the key again (`diagnostics.spelled`).
+    Messages have the key again (`diagnostics.spelled`); keys that are spelled alike may be others.
     """
     if (type(key) is int and key >= 0) or (type(key) is str and _PLAIN.fullmatch(key)):
         return f"{name}.{key}"
-    return f"{name}.__key_{repr(key).encode().hex()}"
+    return f"{name}.__key_{place}_{repr(key).encode().hex()}"
 
 
 class Argument:

@@ -224,7 +224,9 @@ def _argument(name: str, value: Any, call: Call, listed: bool = False) -> Argume
         return Argument(name, "tuple" if isinstance(value, tuple) else "list", items, original=value)
     if isinstance(value, dict):
         call.key.append(("dict", *value))
-        return Argument(name, "dict", {k: _argument(item_name(name, k), v, call, listed) for k, v in value.items()})
+        names = (item_name(name, k, place) for place, k in enumerate(value))
+        given = {k: _argument(item, v, call, listed) for item, (k, v) in zip(names, value.items())}
+        return Argument(name, "dict", given)
     held = getattr(type(value), "__txc_array__", None)  # of a tensor of another kind: the array that it stands for
     if held is not None:
         return _argument(name, held(value), call)

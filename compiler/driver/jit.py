@@ -31,7 +31,7 @@ from .compile_cache import compile_cached, stages_of, strides_of
 from .device_arguments import for_the_user, results_on
 from .executable import ShortOfRoom
 from .options import Options
-from .size_specialization import EVIDENCE, FEW, NO_LIMIT
+from .size_specialization import EVIDENCE, NO_LIMIT, is_for_one_size
 from .specializations import NONE_FIXED, PreparedCall, Version, describe_versions, described, why_not
 
 if TYPE_CHECKING:
@@ -305,9 +305,8 @@ class Jitted(NativeCallable):
         layouts = {name: stride_fact(a.value) for name, a in call.leaves().items() if a.kind == "array"}
         with known_layouts(layouts):
             views = not self._options.gpu
-            traced = trace_function(
-                self.__wrapped__, call.arguments, fixed, call.storages, views, self._specializes(call)
-            )
+            one_size = is_for_one_size(self._versions.get((tuple(call.key), self._options.compiled), ()))
+            traced = trace_function(self.__wrapped__, call.arguments, fixed, call.storages, views, one_size)
         if traced.raised is not None:
             if write is not None:
                 write(call, with_runtime_checks(traced.graph))
@@ -326,11 +325,6 @@ class Jitted(NativeCallable):
 
             donate(traced.graph, facts, self._options.donate)
         return with_runtime_checks(traced.graph), [*traced.captured], facts
-
-    def _specializes(self, call: Call) -> bool:
-        """Whether a new version is for one size of what has much shorter loops then: the first few for such facts."""
-        made = self._versions.get((tuple(call.key), self._options.compiled), ())
-        return knobs.SPECIALIZE.get() and len(made) < FEW
 
     def _write(self, call: Call, graph: Graph) -> None:
         """Do what a graph without results writes to the arrays of a call, once: nothing is kept for later calls."""

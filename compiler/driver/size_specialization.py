@@ -3,10 +3,10 @@
 Code is generic in sizes, so that no new size compiles anything.  Of ops whose loops are much shorter for a known size,
 as those of a Fourier transform are, the first `FEW` versions of the same facts are for one size each, the next for all.
 
-The rest is the second tier.  Where it was busy for long with calls that all had the
-same small sizes, one more version is compiled in which those are numbers: short rows then live in registers, and small
-loops are written out.  The evidence is counted by native entries, in iterations of kernels, and looked at twice: the
-sizes must be equal both times.  Larger sizes gain nothing from being known, and stay symbols.
+The rest is the second tier.  Where code was busy for long with calls that all had the same small sizes, one more
+version is compiled in which those are numbers: short rows then live in registers, and small loops are written out.  The
+evidence is counted by native entries, in iterations of kernels, and looked at twice: the sizes must be equal both
+times.  Larger sizes gain nothing from being known, and stay symbols.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from ..config import knobs
+
 if TYPE_CHECKING:
     from ..call.arguments import Call
     from .specializations import Version
 
-__all__ = ["EVIDENCE", "FEW", "MOST", "NO_LIMIT", "SizeStatistics", "small_sizes"]
+__all__ = ["EVIDENCE", "FEW", "MOST", "NO_LIMIT", "SizeStatistics", "is_for_one_size", "small_sizes"]
 
 #: Iterations, about a quarter of a second of them, between two looks at the calls of a version.
 EVIDENCE = 1 << 28
@@ -27,6 +29,11 @@ NO_LIMIT = 1 << 62
 LARGEST, MOST = 64, 4
 #: How many versions of the same facts are for one size of an op whose loops are much shorter then.
 FEW = 3
+
+
+def is_for_one_size(made: Collection[Version]) -> bool:
+    """Whether a version beside those `made` for the same facts is for one size of what has much shorter loops then."""
+    return knobs.SPECIALIZE.get() and len(made) < FEW
 
 
 def small_sizes(version: Version, call: Call) -> dict[str, int]:

@@ -109,7 +109,7 @@ def method(x: Tensor, name: str) -> Any:
     """The method of that name, bound to `x`; AttributeError where there is none."""
     found = _methods().get(name)
     if found is None and name in _OF_ELEMENTS and current() is None:
-        return getattr(np.asarray(x), name)
+        return lambda *args: getattr(np.asarray(x), name)(*args)
     if found is None:
         with located():
             raise _absent(x, name)

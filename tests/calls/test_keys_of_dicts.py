@@ -54,6 +54,24 @@ def test_keys_that_are_spelled_alike(f: Any, given: dict[Any, Any]) -> None:
     np.testing.assert_array_equal(txc.jit(f)(given), f(given))
 
 
+class Alike:
+    """Keys of this class are others, and look alike."""
+
+    def __repr__(self) -> str:
+        return "key"
+
+
+def test_keys_that_look_alike() -> None:
+    one, other = Alike(), Alike()
+
+    def f(d):
+        first, second = d.values()
+        return first - 2 * second
+
+    given = {one: X, other: X + 10}
+    np.testing.assert_array_equal(txc.jit(f)(given), f(given))
+
+
 def test_messages_have_the_key() -> None:
     with pytest.raises(ValueError, match=r"sizes d\['a b'\]\.shape\[0\] = 3 and d\.c\.shape\[0\] = 2"):
         txc.jit(lambda d: d["a b"] + d["c"])({"a b": X, "c": X[:2]})

@@ -254,6 +254,7 @@ def test_elements_that_a_ref_does_not_have(index, message):
 
 def test_python_objects_of_the_elements():
     t = txc.asarray([[1, 2], [3, 4]]) * 0.5
+    assert callable(t.tolist) and t.is_lazy  # asking for it computes nothing
     assert t.tolist() == [[0.5, 1.0], [1.5, 2.0]] and t[1, 1].tolist() == 2.0
     assert t.tobytes() == np.array([[0.5, 1], [1.5, 2]]).tobytes()
     with pytest.raises(txc.TxcError, match="tolist"):

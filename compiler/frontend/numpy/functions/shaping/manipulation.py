@@ -188,9 +188,11 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if is_integer(repeats):
         return methods.repeat_rows(a, repeats, axis)
     if isinstance(repeats, (tuple, list)) or not getattr(repeats, "ndim", 1):
+        if not np.ndim(repeats):
+            return methods.repeat_rows(a, np.repeat(0, repeats).size, axis)
         numbers = np.asarray(repeats, None if np.size(repeats) else np.intp)
+        places = np.repeat(np.arange(numbers.size), numbers)  # which raises for what are no counts
         table().equate(numbers.size, a.dims[axis], "np.repeat has a count for each")
-        places = np.repeat(np.arange(numbers.size), numbers)
         return apply("take", a, as_tensor(places), axis=axis)
     return _repeated(a, as_tensor(repeats), axis)
 
