@@ -33,7 +33,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "repeat by too many counts": (lambda x: np.repeat(x, [1, 0, 2, 1, 1], axis=1), (M,)),
     "repeat by too few counts": (lambda x: np.repeat(x, [1, 2]), (V,)),
     "repeat by a bool": (lambda x: np.repeat(x, np.True_), (V,)),
-    "repeat by a float": (lambda x: np.repeat(x, np.float64(2)), (V,)),
+    "repeat by a float": (lambda x: untyped.repeat(x, np.float64(2)), (V,)),
     "repeat": (lambda x: np.repeat(x, [1, 0, 2, 1], axis=1), (M,)),
     "lexsort of shapes": (lambda x, y: np.lexsort((x, y)), (M, M[:, :3])),
     "lexsort of ranks": (lambda x, y: np.lexsort((x, y)), (M, M[0])),
