@@ -233,7 +233,9 @@ def test_attributes_that_python_has_not_either(source: str, text: str, tmp_path:
 
 
 def test_others_may_ask_what_a_lazy_tensor_has() -> None:
-    assert not hasattr(txc.asarray(np.ones(3)), "tolist")
+    lazy = txc.asarray(np.ones(3))
+    assert hasattr(lazy, "tolist")
+    assert not hasattr(lazy, "tofile")
 
 
 def by_methods(x, k):
