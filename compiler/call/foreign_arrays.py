@@ -5,7 +5,7 @@ Compiled code knows plain arrays only, so calls that meet such an array are Pyth
 
 from __future__ import annotations
 
-import array
+import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,8 +28,8 @@ _NOT_READ = frozenset(
     "__init__ __new__ __doc__ __repr__ __str__ __init_subclass__ __class_getitem__ __hash__ __reduce__ __reduce_ex__ "
     "__sizeof__ __dir__ __setattr__ __delattr__ __getstate__".split()
 )
-#: What NumPy reads as an array though it says nothing, and whose content may change.
-_BUFFERS = (bytearray, memoryview, array.array)
+#: What NumPy reads as an array though it says nothing, and whose content may change; `array.array` is another.
+_BUFFERS = (bytearray, memoryview)
 
 
 class LeftToPython(TypeError):
@@ -51,9 +51,15 @@ def foreign(value: Any) -> bool:
         return kind not in _PLAIN_ARRAYS
     if isinstance(value, np.generic) or kind.__module__.partition(".")[0] in ("txc", "builtins", "types"):
         return isinstance(value, _BUFFERS)
-    return isinstance(value, _BUFFERS) or (
+    return isinstance(value, _BUFFERS) or _is_machine_array(value) or (
         not hasattr(kind, "__txc_array__") and any(hasattr(kind, name) for name in _PROTOCOLS)
     )
+
+
+def _is_machine_array(value: Any) -> bool:
+    """Whether it is an `array.array`; its module is there where one is, and costs a start where none is."""
+    module = sys.modules.get("array")
+    return module is not None and isinstance(value, module.array)
 
 
 def refuse_container(name: str, value: Any) -> None:

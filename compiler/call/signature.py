@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...runtime.check_errors import Check, Place
@@ -151,7 +150,6 @@ class EitherOutput(tuple[Any, ...]):
         return next(part for part, cond in zip(self, self.conds) if outputs[cond])
 
 
-@dataclass(frozen=True)
 class ViewOutput:
     """A result that shares the memory of another array: no output of the graph, but a view that the call makes.
 
@@ -159,18 +157,40 @@ class ViewOutput:
     that are arrays, or an ``output``.  `dims`, `strides` and `offset` are texts of dims, the latter two in bytes.
     """
 
-    number: int
-    base: tuple[str, int]
-    element: str
-    dims: tuple[str, ...]
-    strides: tuple[str, ...]
-    offset: str
-    read_only: bool = False
-    column: bool = False
+    __slots__ = ("base", "column", "dims", "element", "number", "offset", "read_only", "strides")
+
+    def __init__(
+        self, number: int, base: tuple[str, int], element: str, dims: tuple[str, ...], strides: tuple[str, ...],
+        offset: str, read_only: bool = False, column: bool = False,
+    ) -> None:  # fmt: skip
+        self.number, self.base, self.element = number, base, element
+        self.dims, self.strides, self.offset = dims, strides, offset
+        self.read_only, self.column = read_only, column
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What it was made of."""
+        return (
+            self.number, self.base, self.element, self.dims, self.strides, self.offset, self.read_only, self.column,
+        )  # fmt: skip
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.parts
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and isinstance(other, ViewOutput) and other.parts == self.parts
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self.parts}"
 
 
 class IntOutput(ViewOutput):
     """A Python int of any size, which follows from the call's symbols: the only one of `dims`, computed by Python."""
+
+    __slots__ = ()
 
     @classmethod
     def of(cls, number: int, text: str) -> IntOutput:
@@ -338,7 +358,7 @@ def plain_structure(structure: Any) -> Any:
     if isinstance(structure, IntOutput):
         return ["int", [structure.number, *structure.dims]]
     if isinstance(structure, ViewOutput):
-        return ["view", list(astuple(structure))]
+        return ["view", list(structure.parts)]
     if isinstance(structure, NumberOutput):
         return ["number", int(structure)]
     if isinstance(structure, SizedOutput):

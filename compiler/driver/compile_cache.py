@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -135,7 +134,7 @@ def call_of(graph: Graph, options: Options, arrays: Sequence[np.ndarray]) -> Gra
     """How a graph is evaluated whose ints are all known, on walkable arrays."""
     from ..frontend.indexing.runtime_checks import with_runtime_checks
 
-    graph = replace(with_runtime_checks(graph), places=())  # equal expressions of other lines find the same code
+    graph = with_runtime_checks(graph).without_places()  # equal expressions of other lines find the same code
     integers = [i.source for i in graph.inputs if i.kind == "int"]
     executable = compiled(graph, [stride_fact(a) for a in arrays], options)
     return GraphCall(executable, executable.prepared(arrays, integers), options.threads)

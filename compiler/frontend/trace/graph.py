@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ....dialects.dims.dims import Dim
@@ -311,6 +311,10 @@ class Graph:
     def has_bound_sizes(self) -> bool:
         """Whether a size in it is one that values decide (`data_dependent_sizes`)."""
         return any(node.attrs.get("only") is not None for node in self.walk())
+
+    def without_places(self) -> Graph:
+        """The same program wherever it is written."""
+        return replace(self, places=())
 
     def settle(self) -> Graph:
         """Apply all substitutions of the table to types and parameters; called once, when tracing ends."""
