@@ -51,8 +51,10 @@ def foreign(value: Any) -> bool:
         return kind not in _PLAIN_ARRAYS
     if isinstance(value, np.generic) or kind.__module__.partition(".")[0] in ("txc", "builtins", "types"):
         return isinstance(value, _BUFFERS)
-    return isinstance(value, _BUFFERS) or _is_machine_array(value) or (
-        not hasattr(kind, "__txc_array__") and any(hasattr(kind, name) for name in _PROTOCOLS)
+    return (
+        isinstance(value, _BUFFERS)
+        or _is_machine_array(value)
+        or (not hasattr(kind, "__txc_array__") and any(hasattr(kind, name) for name in _PROTOCOLS))
     )
 
 

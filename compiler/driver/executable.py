@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -20,9 +20,17 @@ from ...runtime.native_function import NativeFunction, failure, should_paralleli
 from ..call.signature import ROOM, Signature
 
 __all__ = [
-    "BufferSpec", "Code", "CodeSpec", "Executable", "GuardFailure", "Prepared", "ShortOfRoom", "load_lazily",
-    "load_native", "named_dtype",
+    "BufferSpec", "Code", "CodeSpec", "Executable", "GuardFailure", "Integers", "Prepared", "ShortOfRoom",
+    "load_lazily", "load_native", "named_dtype",
 ]  # fmt: skip
+
+
+#: The ints of a call, for rooms of so many elements by their names (`Executable.rooms`).
+Integers: TypeAlias = Callable[[Mapping[str, int]], Sequence[int]]
+_Result = TypeVar("_Result")
+#: By how much a room is larger than asked for that was too small for a call before, where that asks for no more than
+#: so many elements.
+_SPARE, _FEW_ELEMENTS = 8, 1 << 20
 
 
 class GuardFailure(ValueError):
@@ -237,9 +245,21 @@ class Executable:
             self._check(int(outputs[-1]), prepared)
         return outputs
 
-    def make_room(self, short: ShortOfRoom) -> None:
-        """Have memory for so many elements in later calls, and for some more."""
-        self.rooms = {**self.rooms, short.room: max(self.rooms[short.room], 1 << (short.elements - 1).bit_length())}
+    def with_room(self, attempt: Callable[[], _Result]) -> _Result:
+        """What `attempt` gives, which runs a call prepared for `rooms`; it is made again where one was too small.
+
+        Later calls have the larger rooms too.  What grows in a loop is short again and again, so from its second time
+        on there is memory to spare.
+        """
+        short_before: set[str] = set()
+        while True:
+            try:
+                return attempt()
+            except ShortOfRoom as short:
+                spare = _SPARE if short.room in short_before and short.elements <= _FEW_ELEMENTS else 1
+                elements = spare << (short.elements - 1).bit_length()
+                self.rooms = {**self.rooms, short.room: max(self.rooms[short.room], elements)}
+                short_before.add(short.room)
 
     def repeated(self, prepared: Prepared) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None:
         """`run` for shapes that come again, with all that depends on them alone done; None where that is not worth it.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import types
 import warnings
 from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
@@ -29,7 +30,6 @@ from ..config import knobs
 from ..config.devices import CPU
 from .compile_cache import compile_cached, stages_of, strides_of
 from .device_arguments import for_the_user, results_on
-from .executable import ShortOfRoom
 from .options import Options
 from .size_specialization import EVIDENCE, NO_LIMIT, is_for_one_size
 from .specializations import NONE_FIXED, PreparedCall, Version, describe_versions, described, why_not
@@ -346,7 +346,7 @@ class Jitted(NativeCallable):
         from ..tools.autotune import tuned
 
         signature = Signature.of(graph)
-        arrays, integers = call.arrays(signature), call.integers(signature)
+        arrays, integers = call.arrays(signature), functools.partial(call.integers, signature)
         return tuned(graph, facts, strides_of(graph, facts), self._options, arrays, integers)
 
     def _parameters(self, call: Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
@@ -398,19 +398,18 @@ class Jitted(NativeCallable):
         direct: Mapping[int, np.ndarray],
     ) -> list[Any]:
         """What the code gives.  Where it was short of memory for what has no bound, it is run again with more."""
-        executable = version.executable
-        while executable.rooms:
-            before = [(i, arrays[i].copy()) for i in executable.written]
-            try:
-                return executable.run(ready.prepared, arrays, self._options.threads, direct)
-            except ShortOfRoom as short:
-                executable.make_room(short)
+        executable, threads = version.executable, self._options.threads
+        if not executable.rooms:
+            return executable.run(ready.prepared, arrays, threads, direct)
+        before = [(i, arrays[i].copy()) for i in executable.written]
+        attempts = itertools.chain([ready], iter(lambda: version.ready(call), None))
+
+        def attempt() -> list[Any]:
             for i, content in before:
                 arrays[i][...] = content
-            again = version.ready(call)
-            assert again is not None
-            ready = again
-        return executable.run(ready.prepared, arrays, self._options.threads, direct)
+            return executable.run(next(attempts).prepared, arrays, threads, direct)
+
+        return executable.with_room(attempt)
 
     def _check_temporaries(self, version: Version, call: Call, ready: PreparedCall) -> None:
         """TxcError where the call needs more memory for temporaries than `max_temp_bytes`."""
@@ -474,7 +473,8 @@ class Jitted(NativeCallable):
         call = self._bind(args, kwargs)
         graph, _, facts = self._trace(call)
         signature = Signature.of(graph)
-        return profile_graph(graph, facts, self._options, call.arrays(signature), call.integers(signature), repeats)
+        integers = functools.partial(call.integers, signature)
+        return profile_graph(graph, facts, self._options, call.arrays(signature), integers, repeats)
 
     def explain_cache(self) -> str:
         """For each look-up in the persistent cache: whether it was a hit, and why not.

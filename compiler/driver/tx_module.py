@@ -118,7 +118,7 @@ class CompiledTx:
         arrays, integers = self._inputs(self._bind(args, kwargs))
         try:
             return profile_graph(
-                self._checked, [stride_fact(a) for a in arrays], self._options, arrays, integers, repeats
+                self._checked, [stride_fact(a) for a in arrays], self._options, arrays, lambda _: integers, repeats
             )
         except GuardFailure as error:
             raise TxcError(f"{self.__name__}: {error}", code="TX0552") from error

@@ -22,7 +22,7 @@ from ...runtime.check_errors import ERRORS
 from ...runtime.pool.threads import default_threads
 from ..cache.disk_cache import open_cache, tuning_key
 from ..codegen.target.llvm_backend import host_target
-from ..driver.executable import Executable, GuardFailure, Prepared
+from ..driver.executable import Executable, GuardFailure, Integers, Prepared
 from ..driver.options import Options
 from ..pipeline import compile_graph, function_of, machine_of, run_stages
 from .profile import copy_with_strides
@@ -83,7 +83,7 @@ class Tuned(NamedTuple):
 
 def tuned(
     graph: Graph, facts: Sequence[StrideClass], strides: Sequence[tuple[Dim, ...] | None], options: Options,
-    arrays: Sequence[np.ndarray], integers: Sequence[int],
+    arrays: Sequence[np.ndarray], integers: Integers,
 ) -> Tuned:  # fmt: skip
     """What is known of a program, or is found now by calls with these arguments, which are left as they are."""
     key = tuning_key(graph, facts, options, options.threads or default_threads())
@@ -106,7 +106,7 @@ def tuned(
 class _Search:
     def __init__(
         self, graph: Graph, strides: Sequence[tuple[Dim, ...] | None], options: Options,
-        arrays: Sequence[np.ndarray], integers: Sequence[int],
+        arrays: Sequence[np.ndarray], integers: Integers,
     ):  # fmt: skip
         self.graph, self.strides, self.options = graph, strides, options
         self.arrays, self.integers = arrays, integers
@@ -144,16 +144,20 @@ class _Search:
     def _call(self, machine: Machine) -> _Call | None:
         """The program compiled for a machine; None where the arguments do not fit, as the user's call will say."""
         executable = compile_graph(self.graph, self.options, strides=self.strides, machine=machine).executable
-        try:
-            prepared = executable.prepared(self.arrays, self.integers)
-            call = _Call(executable, prepared, self.options.threads, self.arrays)
-            most = self.options.max_temp_bytes
+        most = self.options.max_temp_bytes
+
+        def first() -> _Call | None:
+            prepared = executable.prepared(self.arrays, self.integers(executable.rooms))
             if most is not None and prepared.arena + prepared.thread_arena > most:
                 return None
+            call = _Call(executable, prepared, self.options.threads, self.arrays)
             call.seconds(1)
+            return call
+
+        try:
+            return executable.with_room(first)
         except (GuardFailure, *ERRORS.values()):
             return None
-        return call
 
 
 class _Call:

@@ -26,7 +26,7 @@ from ..call.facts import StrideClass
 from ..call.signature import Signature
 from ..codegen.target.llvm_backend import load_object
 from ..driver.compile_cache import compiled, strides_of
-from ..driver.executable import CodeSpec, Executable, GuardFailure, Prepared
+from ..driver.executable import CodeSpec, Executable, GuardFailure, Integers, Prepared
 from ..driver.options import Options
 from ..frontend.trace.graph import Graph
 from ..pipeline import code_of, function_of, run_stages
@@ -160,7 +160,7 @@ def profile_graph(
     facts: Sequence[StrideClass],
     options: Options,
     arrays: Sequence[np.ndarray],
-    integers: Sequence[int],
+    integers: Integers,
     repeats: int | None,
 ) -> Profile | GpuProfile:
     """Run a graph `repeats` times (None: 20; and once before) and time its kernels.
@@ -171,14 +171,13 @@ def profile_graph(
     if options.gpu:
         from ..gpu.profile import profile_on_gpu
 
-        return profile_on_gpu(compiled(graph, facts, options), arrays, integers, repeats)
+        return profile_on_gpu(compiled(graph, facts, options), arrays, integers({}), repeats)  # which has no rooms
     repeats = 20 if repeats is None else checked_repeats(repeats)
     buffers = run_stages(graph, options, strides=strides_of(graph, facts), stop_after="buffers").module
     assert buffers is not None
     instrumented = _Instrumented(graph, buffers, options)
     threads = options.threads or usual_threads(os.environ.get("TXC_NUM_THREADS"))
-    prepared = instrumented.prepare(arrays, integers)
-    calls = instrumented.calls(prepared, arrays, threads, repeats)
+    prepared, calls = instrumented.calls(arrays, integers, threads, repeats)
     chosen = sorted(calls, key=lambda c: c.seconds)[len(calls) // 2]
     kernels = kernels_of(function_of(buffers))
     env = {Sym(name): value for name, value in zip(instrumented.code.symbols, prepared.symbols, strict=True)}
@@ -231,10 +230,18 @@ class _Instrumented:
             raise GuardFailure(self._executable.failing_guard(shapes, integers))
         return prepared
 
-    def calls(self, prepared: Prepared, arrays: Sequence[np.ndarray], threads: int, repeats: int) -> list[_Measured]:
-        """Time calls after one that is not counted, in which threads start and the results' memory is mapped."""
+    def calls(
+        self, arrays: Sequence[np.ndarray], integers: Integers, threads: int, repeats: int
+    ) -> tuple[Prepared, list[_Measured]]:
+        """What the shapes imply, and times of calls.  One before is not counted, in which threads start and the
+        results' memory is mapped."""
         executable = self._executable
-        results = executable.run(prepared, self._own(arrays), threads)
+
+        def first() -> tuple[Prepared, list[np.ndarray]]:
+            prepared = self.prepare(arrays, integers(executable.rooms))
+            return prepared, executable.run(prepared, self._own(arrays), threads)
+
+        prepared, results = executable.with_room(first)
         places = {b: r for b, r in zip(executable.outputs, results, strict=True) if b in executable.fresh}
         measured = []
         for _ in range(repeats):
@@ -245,7 +252,7 @@ class _Instrumented:
             # A clock that did not move between two readings stands for less than its unit.
             kernels = tuple(max(1, int(ns)) * 1e-9 for ns in np.diff(self._times))
             measured.append(_Measured(total * 1e-9, kernels))
-        return measured
+        return prepared, measured
 
     def _own(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Copies of the arrays that are written in place, in their own order in memory: the user's stay as they are."""
