@@ -13,10 +13,12 @@ from ....dialects.registry import OpError
 from ...diagnostics import TxcError, user_loc
 from ..tensor.apply import apply
 from ..tensor.composite_views import Derived, in_scope, roots
+from ..tensor.strides import strides_of
 from ..tensor.tensor import Tensor
+from ..trace.emit import resolved_attrs
 from ..trace.graph import Value
 
-__all__ = ["Choice", "PerhapsOfOthers", "options_of"]
+__all__ = ["Choice", "PerhapsOfOthers", "is_same_place", "options_of"]
 
 
 class Choice(Derived):
@@ -59,7 +61,8 @@ class Choice(Derived):
         return [array for array, _ in self.options]
 
     def own_strides(self) -> tuple[Dim, ...] | None:
-        return None
+        first, *others = (strides_of(array) for array, _ in self.options)
+        return first if all(strides == first for strides in others) else None
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         new = Tensor(after, layout=self.layout)
@@ -84,8 +87,7 @@ def options_of(array: Tensor) -> Sequence[tuple[Tensor, Tensor | bool]]:
         whole = whole._parent
     if not isinstance(whole, Choice):
         return [(array, True)]
-    here = all(in_scope(cond.value) for _, cond in whole.options)
-    if steps and (here or any(option.dims != whole.dims for option, _ in whole.options)):
+    if steps and any(option.dims != whole.dims for option, _ in whole.options):
         return [(array, True)]
     found: list[tuple[Tensor, Tensor | bool]] = []
     for option, cond in whole.options:
@@ -93,6 +95,20 @@ def options_of(array: Tensor) -> Sequence[tuple[Tensor, Tensor | bool]]:
             option = option._view(op, attrs)
         found.append((option, cond))
     return found
+
+
+def is_same_place(a: Tensor, b: Tensor) -> bool:
+    """Whether two arrays are one, or views of the same elements of one."""
+    if a is b:
+        return True
+    if a._parent is not None and b._parent is not None and a._op is b._op:
+        if resolved_attrs(a._attrs) == resolved_attrs(b._attrs) and is_same_place(a._parent, b._parent):
+            return True
+    try:
+        (owner, first), (other, second) = a.owner(), b.owner()
+    except OpError:
+        return False
+    return owner is other and str(first) == str(second)
 
 
 class PerhapsOfOthers(Derived):

@@ -35,7 +35,7 @@ from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.symint import SymInt, as_dim
 from ..trace.undefined import Undefined
-from .choice import Choice, PerhapsOfOthers, options_of
+from .choice import Choice, PerhapsOfOthers, is_same_place, options_of
 from .growing_lists import GrowingList, Records, Stack, is_record
 from .mixed_numbers import Common, Kind, MixedNumber, common_value, is_of, kinds_of, of_one_type
 from .one_of import MOST_OPTIONS, Method, OneOf
@@ -476,10 +476,11 @@ class Merge:
         for side, end in enumerate(ends):
             for option, cond in options_of(end):
                 fresh = self.fork.is_fresh(option, side)
+                known = next((x for x in holds if is_array(x) and is_same_place(x, option)), option)
                 if not fresh and not is_known_view(option):
                     self.unplaced.append(number)
                     return
-                of = holds.setdefault(self._place(number, side, option, end) if fresh else option, [False, False])
+                of = holds.setdefault(self._place(number, side, option, end) if fresh else known, [False, False])
                 with self.fork.at_end(side):
                     of[side] = cond if of[side] is False else apply("logical_or", of[side], cond)
         if any(not isinstance(option, int) or option != number for option in holds):

@@ -16,7 +16,7 @@ from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.graph import Block, Node, Value, inside
 from ..trace.symint import SymInt
-from .choice import Choice
+from .choice import options_of
 from .mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
 from .state import is_number
 
@@ -37,7 +37,7 @@ def merged_into_one(fork: Fork, values: Sequence[Any], again: Callable[..., Any]
     kinds = [*map(kinds_of, values)]
     if all(kinds) and (kinds[0] != kinds[1] or len(kinds[0]) > 1):
         return _mixed_into_one(fork, values, again)
-    if not all(map(is_number, values)) or any(isinstance(x, Choice) for x in values):
+    if not all(map(is_number, values)) or any(isinstance(x, Tensor) and len(options_of(x)) > 1 for x in values):
         return None
     if any(isinstance(x, SymInt) and not table().knows(x.dim) for x in values):  # a size that a branch found
         return None

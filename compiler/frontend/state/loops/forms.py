@@ -23,6 +23,7 @@ from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.symint import SymInt
 from ...trace.undefined import Undefined, Unusable
+from ..choice import is_same_place
 from ..growing_lists import GrowingList, Stack
 from ..merging import same_value
 from ..mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
@@ -31,7 +32,7 @@ from ..resized import as_arrays
 from ..sharing import is_array
 from ..staged_dicts import StagedDict
 from ..state import UNSET
-from .references import Noted, Reference, is_older, is_same_place, referred
+from .references import Noted, Reference, is_older, referred
 
 __all__ = ["Arrays", "Form", "Items", "NoForm", "Number", "lacks_leaves", "lists_in", "options_in"]
 

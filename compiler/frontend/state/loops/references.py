@@ -24,16 +24,15 @@ from ...tensor.apply import apply, as_tensor, cast
 from ...tensor.composite_views import IndexedView, Perhaps, roots
 from ...tensor.tensor import Tensor
 from ...trace.context import require, table
-from ...trace.emit import resolved_attrs
 from ...trace.graph import Block, inside
 from ...trace.symint import as_dim, symint
 from ...trace.undefined import Undefined
-from ..choice import Choice
+from ..choice import Choice, is_same_place
 from ..one_of import Method, OneOf, any_of, one_of_a_loop
 from ..resized import as_arrays
 from ..sharing import dims_in, is_array
 
-__all__ = ["Noted", "Reference", "is_older", "is_same_place", "options_of", "referred"]
+__all__ = ["Noted", "Reference", "is_older", "options_of", "referred"]
 
 #: The most arrays to which a variable may refer: a store into it is one into each.
 MOST_ARRAYS = 8
@@ -420,18 +419,3 @@ def is_older(array: Tensor) -> bool:
             return False
         at = at._parent
     return type(at) is Tensor and not inside(at._home, require().region)
-
-
-def is_same_place(a: Tensor, b: Tensor) -> bool:
-    """Whether two arrays are one, or views of the same elements of one."""
-    if a is b:
-        return True
-    if a._parent is None or b._parent is None:
-        return False
-    if a._op is b._op and resolved_attrs(a._attrs) == resolved_attrs(b._attrs) and is_same_place(a._parent, b._parent):
-        return True
-    try:
-        (owner, first), (other, second) = a.owner(), b.owner()
-    except OpError:
-        return False
-    return owner is other and str(first) == str(second)

@@ -1,0 +1,75 @@
+"""Variables that branches make views of one another: as many arrays as there are, however often branches did so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import txc
+
+
+def whole(x):
+    return x[::1]
+
+
+def backwards(x):
+    return x[::-1]
+
+
+def flat(x):
+    return x.ravel()
+
+
+def swapped(x, y, bound, view):
+    z = x + 1
+    for i in range(8):
+        if x[i] > bound:
+            y = view(y)
+        else:
+            z = y
+    y += x
+    z += 2
+    return x, y, z
+
+
+@pytest.mark.parametrize("view", [whole, backwards, flat])
+def test_views_of_views_are_the_same_arrays(view):
+    """Each branch would make two arrays of each that there may be: 256 behind the last one."""
+    f = txc.jit(swapped)
+    for bound in (-1.0, 3.5, 9.0):
+        given, expected = ([np.arange(8.0), np.arange(8.0) ** 2] for _ in range(2))
+        results = zip(swapped(*expected, bound, view), f(*given, bound, view), strict=True)
+        for want, got in (*results, *zip(expected, given)):
+            np.testing.assert_array_equal(got, want)
+    assert len([*f.graph(np.ones(8), np.ones(8), 1.0, view).walk()]) < 200
+
+
+def transposed(x, y, bound):
+    """Whether a reshape is a view follows from the strides that both arrays have."""
+    z = x
+    if x[0] > bound:
+        z = y
+    if x[1] > bound:
+        w = z.reshape(2, 2)
+    else:
+        w = z.reshape(2, 2).T
+    w += 2
+    return w, z, x, y
+
+
+def twice(x, y, bound):
+    if x[0] > bound:
+        y = y.ravel()
+    if x[1] > bound:
+        y = y.reshape(-1)
+    y += 1
+    return y, x
+
+
+@pytest.mark.parametrize("function", [transposed, twice])
+@pytest.mark.parametrize("bound", [0.0, 1.5, 5.0])
+def test_a_choice_has_the_strides_of_its_arrays(function, bound):
+    given, expected = ([np.arange(1, 5.0), np.arange(4.0)] for _ in range(2))
+    results = zip(function(*expected, bound), txc.jit(function)(*given, bound), strict=True)
+    for want, got in (*results, *zip(expected, given)):
+        np.testing.assert_array_equal(got, want)
