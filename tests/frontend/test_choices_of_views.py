@@ -73,3 +73,29 @@ def test_a_choice_has_the_strides_of_its_arrays(function, bound):
     results = zip(function(*expected, bound), txc.jit(function)(*given, bound), strict=True)
     for want, got in (*results, *zip(expected, given)):
         np.testing.assert_array_equal(got, want)
+
+
+def reshaped_in_some_iterations(x, m, n, c):
+    """What a reshape gives, which may be a view, is asked for behind the branches that made it."""
+    turned = m.T
+    a = m
+    if c:
+        for _ in range(3):
+            a = turned.reshape(-1)
+            x[n] += 1
+            if x.any():
+                break
+    return x, a * 1
+
+
+@pytest.mark.parametrize("c", [0.0, 1.0])
+@pytest.mark.parametrize("order", "CF")
+def test_a_reshape_of_branches_that_are_over(c, order):
+    m = np.asarray(np.arange(24.0).reshape(4, 6)[:, ::2], order=order)
+    results = zip(
+        reshaped_in_some_iterations(np.zeros(6), m, 3, c),
+        txc.jit(reshaped_in_some_iterations)(np.zeros(6), m, 3, c),
+        strict=True,
+    )
+    for want, got in results:
+        np.testing.assert_array_equal(got, want)

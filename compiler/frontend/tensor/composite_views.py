@@ -177,6 +177,8 @@ class Perhaps(Derived):
             self._refuse()
         if self._views:
             return self.shared.value
+        if not self._answered and not in_scope(self._value):  # and nobody has stored into what it may be a view of
+            self._value = laid_out(self.shared.value, self._either)
         return self._value
 
     def settle(self) -> None:

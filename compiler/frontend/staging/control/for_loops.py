@@ -44,6 +44,11 @@ __all__ = ["ForLoops"]
 MOST_ADDED = 512
 
 
+#: How often a loop whose length is known is tried as a loop of compiled code, while loops around it are staged again
+#: and again: each level of loops would multiply the tries of what is in it.
+TRIES = 3
+
+
 class _Measured(Exception):
     """What a copy of a loop's body adds is known: all is to be as before it."""
 
@@ -159,17 +164,27 @@ class ForLoops(WhileLoops):
 
         It is none where the body needs its counter as a number, or changes only what Python knows.
         """
-        try:
-            self.attempt(roots, lambda: self._for(items, body, stop, Carries(*carries), roots, check=computing))
-        except REFUSALS as error:
-            refusal = error
-        else:
+        refusals = learnt_of(self.captures, Carries(*carries)).refusals
+
+        def loop() -> None:
+            self._for(items, body, stop, Carries(*carries), roots, check=computing)
+
+        def written_out() -> None:
+            self._written_out(known, body, stop, roots, carries, refusals[-1])
+
+        if len(refusals) >= TRIES:
+            self.tried(roots, written_out, loop)
             return
         try:
-            self._written_out(known, body, stop, roots, carries, refusal)
+            self.attempt(roots, loop)
+            return
+        except REFUSALS as error:
+            refusals.append(error)
+        try:
+            written_out()
         except OpError as error:
-            if isinstance(refusal, OpError):
-                raise refusal from error
+            if isinstance(refusals[-1], OpError):
+                raise refusals[-1] from error
             raise
 
     def _for(

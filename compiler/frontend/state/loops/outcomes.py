@@ -66,6 +66,8 @@ class Learnt:
         self.all_in_one = True
         #: After how many iterations references come back.
         self.period = 1
+        #: Why it was no loop of compiled code, as often as that was tried.
+        self.refusals: list[Exception] = []
 
     def hints(self, names: Sequence[str]) -> Hints:
         """What is known of the loop's region where it carries what these names say."""
