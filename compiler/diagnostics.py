@@ -8,6 +8,7 @@ import sys
 from _thread import _local  # `threading.local`, without the rest of that module
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from opcode import opname
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
@@ -123,18 +124,35 @@ def is_pythons(error: BaseException) -> bool:
     """Whether Python, running the function, would raise such an error as well."""
     if isinstance(error, OpError):
         return isinstance(error, IndexError) or error.code in _PYTHONS
-    return not type(error).__module__.startswith("txc.") and not _is_assertion_of_ours(error)
+    return not type(error).__module__.startswith("txc.") and not _is_fault_of_ours(error)
 
 
-def _is_assertion_of_ours(error: BaseException) -> bool:
-    """Whether an `assert` of the compiler failed, not one of the program (`ControlFlow.asserted`)."""
-    if not isinstance(error, AssertionError):
+#: Modules that follow no reference and read no item for the program: what goes wrong in them there is the compiler's.
+_INTERNAL = (
+    "txc.dialects.", "txc.compiler.frontend.indexing.", "txc.compiler.frontend.staging.regions.",
+    "txc.compiler.frontend.state.choice", "txc.compiler.frontend.state.loops.", "txc.compiler.frontend.state.merging",
+    "txc.compiler.frontend.tensor.", "txc.compiler.frontend.trace.",
+)  # fmt: skip
+#: The instructions by which a module's own text reads an item, an attribute or a variable.
+_READS = frozenset({"BINARY_SUBSCR", "LOAD_ATTR", "LOAD_METHOD", "LOAD_FAST", "LOAD_FAST_CHECK", "UNPACK_SEQUENCE"})
+
+
+def _is_fault_of_ours(error: BaseException) -> bool:
+    """Whether it is a mistake of the compiler: a failed `assert`, or an item or attribute that is not there.
+
+    Not where the program's own `assert` failed (`ControlFlow.asserted`), or what was raised says what Python would.
+    """
+    if not isinstance(error, (AssertionError, AttributeError, LookupError, UnboundLocalError)):
         return False
     innermost = error.__traceback__
     while innermost is not None and innermost.tb_next is not None:
         innermost = innermost.tb_next
-    frame = None if innermost is None else innermost.tb_frame
-    return frame is not None and frame.f_code.co_name != "asserted" and frame.f_globals["__name__"].startswith("txc.")
+    if innermost is None:
+        return False
+    code, module = innermost.tb_frame.f_code, innermost.tb_frame.f_globals.get("__name__", "")
+    if isinstance(error, AssertionError):
+        return code.co_name != "asserted" and module.startswith("txc.")
+    return module.startswith(_INTERNAL) and opname[code.co_code[innermost.tb_lasti]] in _READS
 
 
 def user_loc(inner: int = 1) -> Loc | None:

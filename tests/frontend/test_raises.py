@@ -715,11 +715,25 @@ def test_an_index_outside_of_sizes_that_no_iteration_changes_is_an_error_where_i
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_an_assertion_of_the_compiler_is_none_of_the_programs():
-    """What fails in it is an error of ours, not what the compiled function raises."""
-    for module, is_ours in (("txc.compiler.frontend.made_up", True), ("users", False)):
-        scope: dict[str, Any] = {"__name__": module}
-        exec("def check():\n    assert False", scope)
-        with pytest.raises(AssertionError) as caught:
-            scope["check"]()
-        assert is_pythons(caught.value) is not is_ours
+@pytest.mark.parametrize(
+    ("text", "module", "is_ours"),
+    [
+        ("assert False", "compiler.frontend.made_up", True),
+        ("assert False", "", False),
+        ("[][0]", "compiler.frontend.state.merging", True),
+        ("{}['x']", "dialects.dims.dims", True),
+        ("().shape", "compiler.frontend.trace.emit", True),
+        ("a, b = ()[1:], c\n    c = 0", "compiler.frontend.tensor.apply", True),
+        ("[][0]", "", False),
+        ("[][0]", "compiler.frontend.staging.staging", False),  # which reads items for the program
+        ("raise IndexError('as Python says it')", "compiler.frontend.tensor.apply", False),
+        ("getattr((), 'shape')", "compiler.frontend.tensor.apply", False),
+    ],
+)
+def test_a_mistake_of_the_compiler_is_none_of_the_programs(text: str, module: str, is_ours: bool):
+    """It is an error of ours, not what the compiled function raises."""
+    scope: dict[str, Any] = {"__name__": f"txc.{module}" if module else "users"}
+    exec(f"def check():\n    {text}", scope)
+    with pytest.raises(Exception) as caught:
+        scope["check"]()
+    assert is_pythons(caught.value) is not is_ours
