@@ -99,3 +99,24 @@ def test_a_reshape_of_branches_that_are_over(c, order):
     )
     for want, got in results:
         np.testing.assert_array_equal(got, want)
+
+
+def the_same_by_two_views(x, c):
+    """Both branches leave all of `x` in `v`: what it is does not depend on the branch."""
+    v = x
+    if x[0] > c:
+        v = x[:]
+    v += 1
+    w = x[::-1]
+    if x[1] > c:
+        w = v[::-1]
+    w[0] += 5
+    return v, w, x
+
+
+@pytest.mark.parametrize("c", [0.5, 2.5, 9.0])
+def test_both_branches_have_the_same_array(c):
+    given, expected = np.arange(1.0, 5.0), np.arange(1.0, 5.0)
+    results = zip(the_same_by_two_views(expected, c), txc.jit(the_same_by_two_views)(given, c), strict=True)
+    for want, got in (*results, (expected, given)):
+        np.testing.assert_array_equal(got, want)

@@ -151,6 +151,8 @@ class Merge:
         #: By number of a place: the arrays that it may refer to, from before or, by its number, of a place; with the
         #: place of the condition of each, or a bool for that of the `if` and its contrary.
         self.options: dict[int, list[tuple[Tensor | int, int | bool]]] = {}
+        #: By number of a place: the array that both sides have there, by one view or another.
+        self.same: dict[int, Tensor] = {}
         #: Those that are views of which only a side knows where they begin.
         self.unplaced: list[int] = []
         self.contents: list[tuple[Any, dict[Any, Any]]] = []
@@ -483,7 +485,10 @@ class Merge:
                 of = holds.setdefault(self._place(number, side, option, end) if fresh else known, [False, False])
                 with self.fork.at_end(side):
                     of[side] = cond if of[side] is False else apply("logical_or", of[side], cond)
-        if any(not isinstance(option, int) or option != number for option in holds):
+        (first, sides), *others = holds.items()
+        if not others and all(side is True for side in sides) and not isinstance(first, int):
+            self.same[number] = first
+        elif any(not isinstance(option, int) or option != number for option in holds):
             self.options[number] = [(option, self._condition(*sides)) for option, sides in holds.items()]
 
     def _place(self, number: int, side: int, made: Tensor, end: Tensor) -> int:
@@ -557,6 +562,7 @@ class Merge:
                 arrays or not (a is NOWHERE or b is NOWHERE or label.startswith(GENERATED_PREFIX))
             ):
                 self.options.pop(number, None)
+                self.same.pop(number, None)
                 self.apart[number] = self._one_of(a, b, label, error.message, error.hint)
         self._refuse_parts_of_sized()
         self.joined = self.fork.join(typed)
@@ -595,6 +601,8 @@ class Merge:
 
     def _choices(self) -> None:
         """Make places that may refer to arrays from before choices among these."""
+        for number, array in self.same.items():
+            self.results[number] = array
         joined = [*self.results]
         for number, options in self.options.items():
             if isinstance(joined[number], Undefined):
