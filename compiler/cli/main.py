@@ -63,15 +63,18 @@ _EXAMPLES = """examples:
   tensor-compile layers.tx --emit=so -o layers --function linear,relu
   tensor-compile run softmax.tx --input x=random:f32[64,128] --input beta=1.0 -o y.npy
   tensor-compile run softmax.tx --input x=@x.npy --input beta=1.0 --bisect
+  tensor-compile explore softmax.tx -o softmax.html           a page: each line beside what became of it
   tensor-compile knobs                                        list the environment variables
   tensor-compile calibrate                                    measure this machine for the cost model
   tensor-compile cache info                                   what compiled code is kept; also: clear, why FILE.tx
 """
 #: What is not the name of a file in front.
-_COMMANDS = ("run", "knobs", "calibrate", "cache")
+_COMMANDS = ("run", "explore", "knobs", "calibrate", "cache")
 _USAGE = """tensor-compile FILE.tx [options]
        tensor-compile run FILE.tx --input NAME=VALUE … [options]
+       tensor-compile explore FILE.tx [-o PAGE.html]
        tensor-compile knobs | calibrate | cache info|clear|why"""
+EXPLORE_HELP = "Write a page of HTML that leads from each line of a program to what became of it in every stage."
 CALIBRATE_HELP = "Measure the constants of the cost model on this machine, and keep them for all later compilations."
 CACHE_HELP = "Compiled code that is kept for other processes: what there is, remove it, why a file is not found in it."
 
@@ -113,6 +116,11 @@ def _command(given: list[str]) -> int:
         from .cache import cache_command
 
         return cache_command(_Parser(prog="tensor-compile cache", description=CACHE_HELP), given[1:])
+    if given[:1] == ["explore"]:
+        from .explore import explore_command
+
+        parser = _Parser(prog="tensor-compile explore", description=EXPLORE_HELP)
+        return explore_command(parser, given[1:], lambda path, name: _select(_program(path), name, path))
     if given[:1] == ["calibrate"]:
         _Parser(prog="tensor-compile calibrate", description=CALIBRATE_HELP).read(given[1:])
         return _calibrate()

@@ -37,12 +37,14 @@ from .specializations import NONE_FIXED, PreparedCall, Version, describe_version
 if TYPE_CHECKING:
     from typing import Concatenate, Generic, ParamSpec, TypeVar
 
+    from ...passes.cost.remarks import Remark
     from ..cache.captured_value import Captured
     from ..cache.disk_cache import CodeKey
     from ..call.parameters import Parameter
     from ..frontend.trace.graph import Graph
     from ..gpu.repeated_call import RepeatedCalls
     from ..tools.autotune import Tuned
+    from ..tools.explore.page import Page
 
     P = ParamSpec("P")
     Q = ParamSpec("Q")
@@ -444,6 +446,18 @@ class Jitted(NativeCallable):
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """What was compiled for these arguments and why: facts, guards, decisions with figures, kernels."""
+        return self._explained(args, kwargs)[0]
+
+    def explore(self, *args: Any, **kwargs: Any) -> Page:
+        """A page of HTML, to be saved or shown by a notebook: the program, each stage beside it, what became of each
+        line, decisions, and times of passes, for these arguments.  Nothing is run (but by a search: `autotune`)."""
+        from ..tools.explore.page import page_of, text_of
+
+        said, stages, remarks = self.options(debug=True)._explained(args, kwargs)
+        return page_of(self.__wrapped__.__name__, said, text_of(self.__wrapped__), stages, remarks)
+
+    def _explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any, Sequence[Remark]]:
+        """`explain()`, and the stages and remarks that it speaks of."""
         from ...passes.cost.remarks import collect
         from ..tools.explain import explain
 
@@ -451,7 +465,7 @@ class Jitted(NativeCallable):
         graph, captured, _ = self._trace(call)
         with collect() as remarks:
             stages = self.lower(*args, **kwargs).stages
-        return explain(
+        said = explain(
             self.__wrapped__.__name__,
             graph,
             [f"{name}: {describe(k)}" for name, k in zip(call.names(), call.key, strict=True)],
@@ -459,6 +473,7 @@ class Jitted(NativeCallable):
             stages,
             remarks,
         )
+        return said, stages, remarks
 
     def profile(self, *args: Any, repeats: int | None = None, **kwargs: Any) -> Any:
         """Where the time of such a call goes, a `Profile`: time, bytes, flops and rates of each kernel; `print` it.
