@@ -17,7 +17,7 @@ from .signature import is_named
 if TYPE_CHECKING:
     from ..cache.captured_value import Captured
 
-__all__ = ["LeftToPython", "foreign", "refuse_container", "refuse_foreign"]
+__all__ = ["InChunks", "LeftToPython", "foreign", "is_dask_array", "refuse_container", "refuse_foreign"]
 
 #: Subclasses that compute as plain arrays do.
 _PLAIN_ARRAYS = (np.ndarray, np.memmap)
@@ -44,6 +44,10 @@ class LeftToPython(TypeError):
         return made
 
 
+class InChunks(LeftToPython):
+    """A call with an array of Dask's, which is in chunks: a program for each (`compiler/chunks/`)."""
+
+
 def foreign(value: Any) -> bool:
     """Whether compiled code must not take the object for a plain array, nor NumPy compute with it while staging."""
     kind = type(value)
@@ -64,6 +68,13 @@ def _is_machine_array(value: Any) -> bool:
     return module is not None and isinstance(value, module.array)
 
 
+def is_dask_array(value: Any) -> bool:
+    """Whether it is an array of Dask's: there are none before Dask is imported."""
+    module = sys.modules.get("dask.array.core")
+    kind = getattr(module, "Array", None)  # another thread may be importing it now
+    return kind is not None and isinstance(value, kind)
+
+
 def refuse_container(name: str, value: Any) -> None:
     """LeftToPython where a list, tuple or dict is of a class of its own that answers otherwise than they do."""
     if type(value) not in (list, tuple, dict, OrderedDict) and not is_named(value) and _answers_by_itself(type(value)):
@@ -80,6 +91,8 @@ def _answers_by_itself(kind: type) -> bool:
 def refuse_foreign(name: str, value: Any) -> None:
     """LeftToPython where the value called `name` is foreign."""
     if foreign(value):
+        if is_dask_array(value):
+            raise InChunks(f"{name} is an array of Dask's")
         raise LeftToPython(
             f"{name}, of class {type(value).__name__}, follows rules of its own where compiled code takes plain "
             "arrays, as np.asarray makes them"

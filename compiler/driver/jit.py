@@ -23,7 +23,7 @@ from ...runtime.stub.native_call import NativeCallable, Record, callable_directl
 from ..cache.disk_cache import SourceLookup, explain_miss
 from ..call.arguments import Call, take_apart
 from ..call.facts import StrideClass, describe, resolve_aliasing, stride_fact
-from ..call.foreign_arrays import LeftToPython
+from ..call.foreign_arrays import InChunks, LeftToPython
 from ..call.results import Results
 from ..call.signature import Signature
 from ..config import knobs
@@ -130,11 +130,16 @@ class Jitted(NativeCallable):
             if repeated is not None:
                 return repeated(args)
         out = kwargs.pop("out", None) if self._takes_out else None
+        version = ready = call = None
         try:
             call = self._bind(args, kwargs)
             version, ready = self._version(call)
+        except InChunks:
+            pass  # behind this, as errors of what follows are not of this one
         except LeftToPython as why:
             return self._by_python(why, args, kwargs, out)
+        if call is None or version is None or ready is None:
+            return self._by_chunks(args, kwargs, out)
         if version.executable.views and not version.sees_memory(call, ready):
             why = LeftToPython("a result is a view of an array in a form that has to be copied first")
             return self._by_python(why, args, kwargs, out)
@@ -146,6 +151,17 @@ class Jitted(NativeCallable):
         if self._repeated is not None and not kwargs:
             self._repeated.note(args, call, version, ready.prepared)
         return result
+
+    def _by_chunks(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+        """A call with arrays of Dask's, as such arrays."""
+        if out is not None:
+            raise TypeError(f"out= of {self.__name__}: arrays of Dask's cannot be written to")
+        from ..chunks.dask_arrays import call_on_dask_arrays
+
+        try:
+            return call_on_dask_arrays(self, self._signature.bind(*args, **kwargs))
+        except LeftToPython as why:
+            return self._by_python(why, args, kwargs, out)
 
     def _by_python(self, why: LeftToPython, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         """The call as Python makes it, which a warning says once."""

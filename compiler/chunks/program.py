@@ -1,0 +1,214 @@
+"""A call whose arrays are in chunks, and the programs that run on these: made here, run here or in another process."""
+
+from __future__ import annotations
+
+import math
+from _thread import allocate_lock
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...dialects.dims.dims import Dim, Sym
+from ...dialects.types import TensorType
+from ...runtime.file_store import sha256
+from ..call.argument import Argument
+from ..call.arguments import take_apart
+from ..call.facts import StrideClass, as_dense_strided, stride_fact
+from ..call.foreign_arrays import refuse_foreign
+from ..call.signature import like
+from ..driver.compile_cache import compiled
+from ..driver.executable import Executable, ShortOfRoom
+from ..frontend.indexing.runtime_checks import with_runtime_checks
+from ..frontend.staging.staging import trace_function
+from ..frontend.tensor.strides import known_layouts
+from ..frontend.trace.graph import Graph, Input, Value
+from .axes import Total, totals_of
+from .part import part_of
+
+if TYPE_CHECKING:
+    from ..driver.jit import Jitted
+
+__all__ = ["ChunkProgram", "ChunkedCall", "Form"]
+
+
+class Form(NamedTuple):
+    """What stands for an array among the arguments of a call: its number, dtype and shape."""
+
+    number: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def array(self) -> np.ndarray:
+        """A row-major array of that form, which nobody may read: all of its elements are one."""
+        steps = [self.dtype.itemsize * math.prod(self.shape[i + 1 :]) for i in range(len(self.shape))]
+        memory = np.zeros(1, self.dtype)
+        return np.lib.stride_tricks.as_strided(memory, self.shape, steps, writeable=False)
+
+
+class ChunkedCall:
+    """A call of a jitted function with a `Form` in place of each array, and the graph of it.
+
+    It is pickled as the function and the arguments: another process traces again, and knows by the `key` whether that
+    gave the same program.
+    """
+
+    def __init__(self, function: Jitted, arguments: Mapping[str, Any], key: str = ""):
+        self.function, self.arguments = function, arguments
+        forms: dict[int, Form] = {}
+        call = take_apart({name: _filled(value, forms) for name, value in arguments.items()})
+        self.leaves: dict[str, Argument] = call.leaves()
+        #: The number of the form that an argument is, by name.
+        self.numbers = {
+            name: forms[id(a.original)].number for name, a in self.leaves.items() if id(a.original) in forms
+        }
+        layouts = {name: stride_fact(a.value) for name, a in self.leaves.items() if a.kind == "array"}
+        with known_layouts(layouts):
+            traced = trace_function(function.__wrapped__, call.arguments)
+        if traced.raised is not None:
+            raise traced.raised
+        self.graph: Graph = traced.graph
+        self.key = self._key(forms.values())
+        if key not in ("", self.key):
+            raise RuntimeError(f"{function.__name__} is another program here than where it was called")
+        self._totals: dict[frozenset[Sym], dict[Value, Total]] = {}
+
+    def __reduce__(self) -> Any:
+        return _known_call, (self.key, self.function, self.arguments)
+
+    def _key(self, forms: Iterable[Form]) -> str:
+        """Equal for calls that compute the same of the same arrays, in any process."""
+        numbers = [(n, a.value.dtype, a.value.tobytes()) for n, a in self.leaves.items() if a.kind == "scalar"]
+        integers = [(n, a.value) for n, a in self.leaves.items() if a.kind == "int"]
+        shapes = [(form.number, form.dtype.str, form.shape) for form in forms]
+        options = self.function.compile_options
+        text = f"{self.graph.key()} {numbers} {integers} {shapes} {sorted(options.fastmath)} {options.passes}"
+        return sha256(text.encode()).hexdigest()
+
+    def totals(self, cut: frozenset[Sym]) -> dict[Value, Total]:
+        """`totals_of` the graph."""
+        if cut not in self._totals:
+            self._totals[cut] = totals_of(self.graph, cut)
+        return self._totals[cut]
+
+    def integer(self, given: Input, rooms: Mapping[str, int]) -> int:
+        """The value of an input that is an int: an argument, the size of a whole array, or room for some result."""
+        if given.name in rooms:
+            return rooms[given.name]
+        return self.leaves[given.name].value if given.source is None else given.source
+
+
+_calls: OrderedDict[str, ChunkedCall] = OrderedDict()
+_calls_lock = allocate_lock()
+_MOST_CALLS = 64
+
+
+def _known_call(key: str, function: Jitted, arguments: Mapping[str, Any]) -> ChunkedCall:
+    """The call that another process made; traced once for all of its chunks that come here."""
+    with _calls_lock:
+        found = _calls.pop(key, None)
+        found = _calls[key] = ChunkedCall(function, arguments, key) if found is None else found
+        while len(_calls) > _MOST_CALLS:
+            _calls.popitem(last=False)
+        return found
+
+
+def _filled(value: Any, forms: dict[int, Form]) -> Any:
+    """An argument with arrays for forms, which are noted by the identities of these arrays."""
+    if isinstance(value, Form):
+        made = value.array()
+        forms[id(made)] = value
+        return made
+    if isinstance(value, dict):
+        return {k: _filled(v, forms) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return like(value, [_filled(v, forms) for v in value])
+    return value
+
+
+class ChunkProgram:
+    """What computes a chunk of an output of a call, or of a total, from chunks of the arrays that are its `inputs`.
+
+    The totals that an output needs are inputs too.  A partial result of a total has a dim of size 1 in front for each
+    axis that is reduced, or of size 0 where the chunk has nothing to reduce and that has no value.
+    """
+
+    def __init__(self, call: ChunkedCall, cut: frozenset[Sym], number: int, of_total: bool):
+        self.call, self.cut, self.number, self.of_total = call, cut, number, of_total
+        totals = call.totals(cut)
+        if of_total:
+            value, self.total = list(totals.items())[number]
+            graph = part_of(call.graph, [value], {}, cut)
+        else:
+            value, self.total = call.graph.outputs[number], None
+            graph = part_of(call.graph, [value], {f"total{n}": v for n, v in enumerate(totals)}, cut)
+        self.type: TensorType = value.type
+        self.inputs = [i for i in graph.inputs if i.kind == "tensor"]
+        self._graph = graph
+        self._executables: dict[tuple[StrideClass, ...], Executable] = {}
+
+    def __reduce__(self) -> Any:
+        return ChunkProgram, (self.call, self.cut, self.number, self.of_total)
+
+    def __dask_tokenize__(self) -> Any:
+        return self.call.key, sorted(s.name for s in self.cut), self.number, self.of_total
+
+    @property
+    def __name__(self) -> str:
+        return self.call.function.__name__
+
+    def __call__(self, *chunks: Any) -> Any:
+        """Run it on chunks of the inputs.  A chunk along axes that are not cut may come in lists of one."""
+        arrays = [_plain(i.name, chunk) for i, chunk in zip(self.inputs, chunks, strict=True)]
+        if self.total is None:
+            return self._run(arrays)
+        sizes = {d.symbol: n for i, a in zip(self.inputs, arrays) for d, n in zip(_dims(i), a.shape) if d.symbol}
+        reduced = [sizes[s] for s in sorted(self.total.symbols, key=str)]
+        if 0 in reduced and not self.total.has_value:
+            kept = [int(d.evaluate(sizes)) for d in self.type.dims]
+            return np.empty((*(min(n, 1) for n in reduced), *kept), self.type.dtype.numpy)
+        made = self._run(arrays)
+        return np.reshape(made, (*(1 for _ in reduced), *np.shape(made)))
+
+    def _run(self, arrays: Sequence[np.ndarray]) -> Any:
+        executable = self._executable(tuple(map(stride_fact, arrays)))
+        options = self.call.function.compile_options
+        given = self._arrays(arrays)
+        while True:
+            integers = [self.call.integer(i, executable.rooms) for i in self._graph.inputs if i.kind == "int"]
+            try:
+                made = executable(given, integers, options.threads or 1)[0]
+            except ShortOfRoom as short:
+                executable.make_room(short)
+            else:
+                return made if made.ndim else made[()]
+
+    def _arrays(self, chunks: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The inputs that are no ints, in the graph's order: chunks, and the numbers of the call."""
+        rest = iter(chunks)
+        given = [i for i in self._graph.inputs if i.kind != "int"]
+        return [next(rest) if i.kind == "tensor" else self.call.leaves[i.name].value for i in given]
+
+    def _executable(self, facts: tuple[StrideClass, ...]) -> Executable:
+        """The code for chunks that lie in memory in such a way."""
+        found = self._executables.get(facts)
+        if found is None:
+            graph = with_runtime_checks(self._graph)
+            rest = iter(facts)
+            every = [next(rest) if i.kind == "tensor" else ("packed",) for i in graph.inputs if i.kind != "int"]
+            found = self._executables[facts] = compiled(graph, every, self.call.function.compile_options)
+        return found
+
+
+def _dims(given: Input) -> tuple[Dim, ...]:
+    assert given.value is not None
+    return given.value.type.dims
+
+
+def _plain(name: str, chunk: Any) -> np.ndarray:
+    """A chunk as compiled code takes it.  TypeError where it is of a class with rules of its own."""
+    while isinstance(chunk, list):
+        (chunk,) = chunk
+    refuse_foreign(f"a chunk of {name}", chunk)
+    return as_dense_strided(np.asarray(chunk))
