@@ -54,6 +54,8 @@ def _without_arrays(name: str, value: Any, arrays: list[Any]) -> Any:
             raise LeftToPython(f"{name} has chunks of class {type(value._meta).__name__}")
         if any(n != n for n in value.shape):
             raise TxcError(f"{name} has chunks of unknown size", None, "call its compute_chunk_sizes() first", "TX0331")
+        # Dask repeats an axis of size 1, of which there may be empty chunks too.
+        value = value.rechunk({a: -1 for a, n in enumerate(value.shape) if n <= 1 and value.numblocks[a] > 1})
     elif type(value) in (np.ndarray, np.memmap):
         value = da.from_array(value, chunks=-1)
     elif isinstance(value, dict):

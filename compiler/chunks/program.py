@@ -17,7 +17,7 @@ from ..call.argument import Argument
 from ..call.arguments import take_apart
 from ..call.facts import StrideClass, as_dense_strided, stride_fact
 from ..call.foreign_arrays import refuse_foreign
-from ..call.signature import like
+from ..call.signature import Signature, like
 from ..driver.compile_cache import compiled
 from ..driver.executable import Executable, ShortOfRoom
 from ..frontend.indexing.runtime_checks import with_runtime_checks
@@ -161,15 +161,22 @@ class ChunkProgram:
     def __call__(self, *chunks: Any) -> Any:
         """Run it on chunks of the inputs.  A chunk along axes that are not cut may come in lists of one."""
         arrays = [_plain(i.name, chunk) for i, chunk in zip(self.inputs, chunks, strict=True)]
-        if self.total is None:
-            return self._run(arrays)
-        sizes = {d.symbol: n for i, a in zip(self.inputs, arrays) for d, n in zip(_dims(i), a.shape) if d.symbol}
-        reduced = [sizes[s] for s in sorted(self.total.symbols, key=str)]
-        if 0 in reduced and not self.total.has_value:
-            kept = [int(d.evaluate(sizes)) for d in self.type.dims]
-            return np.empty((*(min(n, 1) for n in reduced), *kept), self.type.dtype.numpy)
+        sizes = self._symbols(arrays)
+        shape = [int(d.evaluate(sizes)) for d in self.type.dims]
+        front = [] if self.total is None else [sizes[s] for s in sorted(self.total.symbols, key=str)]
+        has_none = self.total is not None and not self.total.has_value and 0 in front
+        if has_none or 0 in shape:
+            return np.empty((*(min(n, 1) if has_none else 1 for n in front), *shape), self.type.dtype.numpy)
         made = self._run(arrays)
-        return np.reshape(made, (*(1 for _ in reduced), *np.shape(made)))
+        return np.reshape(made, (*(1 for _ in front), *shape)) if front else made
+
+    def _symbols(self, arrays: Sequence[np.ndarray]) -> dict[Sym, int]:
+        """The symbols that chunks and the ints of the call show."""
+        found = {d.symbol: n for i, a in zip(self.inputs, arrays) for d, n in zip(_dims(i), a.shape) if d.symbol}
+        for given in self._graph.inputs:
+            if given.symbol is not None and given.symbol.symbol is not None:
+                found[given.symbol.symbol] = self.call.integer(given, Signature.of(self._graph).rooms)
+        return found
 
     def _run(self, arrays: Sequence[np.ndarray]) -> Any:
         executable = self._executable(tuple(map(stride_fact, arrays)))
