@@ -20,7 +20,7 @@ from ...dialects.types import TensorType
 from ..call.foreign_arrays import LeftToPython, is_dask_array
 from ..call.signature import BoxedOutput, Literal, NumberOutput, is_named, like
 from ..diagnostics import TxcError, head_of
-from ..frontend.trace.graph import Input
+from ..frontend.trace.graph import Input, Value
 from .axes import NeedsWholeAxis
 from .program import ChunkedCall, ChunkProgram, Form
 
@@ -82,7 +82,9 @@ class _Result:
             if given.name in self.arrays:
                 self._note_cuts(given)
         self.cut = frozenset(self.places)
-        self._made: dict[Any, Any] = {}
+        #: What was made of outputs and totals, by their numbers.
+        self._made: dict[int, Any] = {}
+        self._totals: dict[int, Any] = {}
 
     def _array(self, given: Input, arrays: Sequence[Any]) -> Any:
         if given.layout != "row":
@@ -141,7 +143,7 @@ class _Result:
         if type(structure) in (int, BoxedOutput):
             return self._output(int(structure))
         if isinstance(structure, NumberOutput):
-            program = ChunkProgram(self.call, self.cut, int(structure), of_total=False)
+            program = ChunkProgram(self.call, self.cut, [int(structure)], of_totals=False)
             if not program.inputs:
                 return program().item()
         elif type(structure) in (tuple, list) or is_named(structure):
@@ -161,44 +163,78 @@ class _Result:
     def _output(self, number: int) -> Any:
         if number not in self._made:
             totals = list(self.call.totals(self.cut))
-            value = self.graph.outputs[number]
-            if value in totals:
-                self._made[number] = self._total(totals.index(value))
-            else:
-                program = ChunkProgram(self.call, self.cut, number, of_total=False)
-                self._made[number] = self._blockwise(program, (), {})
+            outputs = self.graph.outputs
+            if outputs[number] in totals:
+                return self._total(totals.index(outputs[number]))
+            alike = [n for n in self._arrays_in(self.graph.structure) if outputs[n] not in totals]
+            alike = [n for n in alike if self._cut_axes(outputs[n]) == self._cut_axes(outputs[number])]
+            program = ChunkProgram(self.call, self.cut, alike, of_totals=False)
+            self._made.update(zip(alike, self._layer(program)))
         return self._made[number]
 
     def _total(self, number: int) -> Any:
         """A reduction across chunks: partial results, and the tree that combines them."""
-        if ("total", number) not in self._made:
-            program = ChunkProgram(self.call, self.cut, number, of_total=True)
-            assert program.total is not None
-            reduced = tuple(str(s) for s in sorted(program.total.symbols, key=str))
-            partial = self._blockwise(program, reduced, dict.fromkeys(reduced, 1))
-            combine = _Combine(program.total.combine)
-            self._made["total", number] = da.reduction(
-                partial, chunk=_unchanged, combine=combine, aggregate=combine, axis=tuple(range(len(reduced))),
-                dtype=partial.dtype, meta=_meta(program.type),
-            )  # fmt: skip
-        return self._made["total", number]
+        if number not in self._totals:
+            totals = self.call.totals(self.cut)
+            kinds = [(total.symbols, self._cut_axes(v)) for v, total in totals.items()]
+            alike = [n for n, kind in enumerate(kinds) if kind == kinds[number]]
+            program = ChunkProgram(self.call, self.cut, alike, of_totals=True)
+            for n, partial, total, kind in zip(alike, self._layer(program), program.totals, program.types):
+                combine, axes = _Combine(total.combine), tuple(range(len(total.symbols)))
+                self._totals[n] = da.reduction(
+                    partial, chunk=_unchanged, combine=combine, aggregate=combine, axis=axes,
+                    dtype=partial.dtype, meta=_meta(kind),
+                )  # fmt: skip
+        return self._totals[number]
 
-    def _blockwise(self, program: ChunkProgram, front: tuple[str, ...], chunks: dict[str, int]) -> Any:
-        """The layer of a program; `front` are the axes of partial results, which have chunks of that size."""
-        sizes = {f"+{i}": self._size(d) for i, d in enumerate(program.type.dims) if d.symbol not in self.cut}
-        places = (*front, *(self._index(d, f"+{i}") for i, d in enumerate(program.type.dims)))
+    def _arrays_in(self, structure: Any) -> list[int]:
+        """The outputs that a structure has as arrays, each once."""
+        if type(structure) in (int, BoxedOutput):
+            return [int(structure)]
+        if isinstance(structure, (tuple, list, dict)):
+            parts = structure.values() if isinstance(structure, dict) else structure
+            return [*dict.fromkeys(n for part in parts for n in self._arrays_in(part))]
+        return []
+
+    def _cut_axes(self, value: Value) -> frozenset[Sym]:
+        return frozenset(d.symbol for d in value.type.dims if d.symbol is not None) & self.cut
+
+    def _layer(self, program: ChunkProgram) -> list[Any]:
+        """The arrays that a program makes: one layer, and for each of several one that takes it out."""
         operands: list[Any] = []
         for given in program.inputs:
             assert given.value is not None
             index = [self._index(d, f"{given.name}/{axis}") for axis, d in enumerate(given.value.type.dims)]
             operands += [self._operand(given), index]
         if not operands:
-            shape = tuple(sizes.values())
-            return da.from_delayed(delayed(program)(), shape, program.type.dtype.numpy, _meta(program.type))
-        return da.blockwise(
-            program, places, *operands, token=self.name, dtype=program.type.dtype.numpy, adjust_chunks=chunks,
-            new_axes=sizes, meta=np.empty((0,) * len(places), program.type.dtype.numpy),
+            return self._of_nothing(program)
+        front = [str(s) for s in program.reduced]
+        if len(program.types) == 1:
+            return [self._blockwise(program, program.types[0], front, operands)]
+        places = [*front, *sorted(str(d) for d in program.types[0].dims if d.symbol in self.cut)]
+        together = da.blockwise(
+            program, places, *operands, token=self.name, dtype=np.dtype(object),
+            meta=np.empty((0,) * len(places), object), adjust_chunks=dict.fromkeys(front, 1),
         )  # fmt: skip
+        return [
+            self._blockwise(_Item(n), kind, front, [together, places]) for n, kind in enumerate(program.types)
+        ]  # fmt: skip
+
+    def _blockwise(self, program: Any, kind: TensorType, front: Sequence[str], operands: Sequence[Any]) -> Any:
+        """An array that a program makes chunk by chunk; `front` are the axes of partial results, of size 1 each."""
+        sizes = {f"+{i}": self._size(d) for i, d in enumerate(kind.dims) if d.symbol not in self.cut}
+        places = (*front, *(self._index(d, f"+{i}") for i, d in enumerate(kind.dims)))
+        return da.blockwise(
+            program, places, *operands, token=self.name, dtype=kind.dtype.numpy, new_axes=sizes,
+            meta=np.empty((0,) * len(places), kind.dtype.numpy), adjust_chunks=dict.fromkeys(front, 1),
+        )  # fmt: skip
+
+    def _of_nothing(self, program: ChunkProgram) -> list[Any]:
+        """The arrays of a program without inputs, each in one chunk."""
+        made = delayed(program)()
+        parts = [made] if len(program.types) == 1 else [made[n] for n in range(len(program.types))]
+        forms = [(tuple(map(self._size, kind.dims)), kind.dtype.numpy) for kind in program.types]
+        return [da.from_delayed(part, *form) for part, form in zip(parts, forms)]
 
     def _operand(self, given: Input) -> Any:
         if given.name in self.arrays:
@@ -230,6 +266,16 @@ def _unchanged(x: Any, axis: Any, keepdims: bool) -> Any:
     return x
 
 
+class _Item:
+    """Takes one result out of those of a chunk."""
+
+    def __init__(self, number: int):
+        self.number = number
+
+    def __call__(self, results: tuple[Any, ...]) -> Any:
+        return results[self.number]
+
+
 class _Combine:
     """Combines partial results along axes by a ufunc, where there are any."""
 
@@ -239,6 +285,6 @@ class _Combine:
         self.ufunc = ufunc
 
     def __call__(self, x: np.ndarray, axis: tuple[int, ...], keepdims: bool) -> Any:
-        if keepdims and x.size == 0 and 0 in (x.shape[a] for a in axis):
-            return x  # nothing that a later step has to know of
+        if keepdims and 0 in (x.shape[a] for a in axis):  # nothing, and nothing is left of it
+            return x[tuple(slice(0, 1) if a in axis else slice(None) for a in range(x.ndim))]
         return self.ufunc.reduce(x, axis=axis, keepdims=keepdims, dtype=x.dtype)

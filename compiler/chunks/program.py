@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...dialects.dims.dims import Dim, Sym
-from ...dialects.types import TensorType
 from ...runtime.file_store import sha256
 from ..call.argument import Argument
 from ..call.arguments import take_apart
@@ -128,49 +127,67 @@ def _filled(value: Any, forms: dict[int, Form]) -> Any:
 
 
 class ChunkProgram:
-    """What computes a chunk of an output of a call, or of a total, from chunks of the arrays that are its `inputs`.
+    """What computes a chunk of outputs of a call, or of totals, from chunks of the arrays that are its `inputs`.
 
-    The totals that an output needs are inputs too.  A partial result of a total has a dim of size 1 in front for each
-    axis that is reduced, or of size 0 where the chunk has nothing to reduce and that has no value.
+    The totals that outputs need are inputs too.  The outputs, or totals, `numbers` have the same cut axes.  A partial
+    result of a total has a dim of size 1 in front for each axis that is reduced, or of size 0 where the chunk has
+    nothing to reduce and that has no value.
     """
 
-    def __init__(self, call: ChunkedCall, cut: frozenset[Sym], number: int, of_total: bool):
-        self.call, self.cut, self.number, self.of_total = call, cut, number, of_total
+    def __init__(self, call: ChunkedCall, cut: frozenset[Sym], numbers: Sequence[int], of_totals: bool):
+        self.call, self.cut, self.numbers, self.of_totals = call, cut, tuple(numbers), of_totals
         totals = call.totals(cut)
-        if of_total:
-            value, self.total = list(totals.items())[number]
-            graph = part_of(call.graph, [value], {}, cut)
-        else:
-            value, self.total = call.graph.outputs[number], None
-            graph = part_of(call.graph, [value], {f"total{n}": v for n, v in enumerate(totals)}, cut)
-        self.type: TensorType = value.type
-        self.inputs = [i for i in graph.inputs if i.kind == "tensor"]
-        self._graph = graph
+        values = [*totals] if of_totals else call.graph.outputs
+        values = [values[number] for number in numbers]
+        given = {} if of_totals else {f"total{n}": v for n, v in enumerate(totals)}
+        self._graph = part_of(call.graph, values, given, cut)
+        self.totals = [totals[v] for v in values] if of_totals else []
+        self.types = [v.type for v in values]
+        self.inputs = [i for i in self._graph.inputs if i.kind == "tensor"]
         self._executables: dict[tuple[StrideClass, ...], Executable] = {}
+        self._lock = allocate_lock()
 
     def __reduce__(self) -> Any:
-        return ChunkProgram, (self.call, self.cut, self.number, self.of_total)
+        return ChunkProgram, (self.call, self.cut, self.numbers, self.of_totals)
 
     def __dask_tokenize__(self) -> Any:
-        return self.call.key, sorted(s.name for s in self.cut), self.number, self.of_total
+        return self.call.key, sorted(s.name for s in self.cut), self.numbers, self.of_totals
 
     @property
     def __name__(self) -> str:
         return self.call.function.__name__
 
-    def __call__(self, *chunks: Any) -> Any:
-        """Run it on chunks of the inputs.  A chunk along axes that are not cut may come in lists of one."""
-        arrays = [_plain(i.name, chunk) for i, chunk in zip(self.inputs, chunks, strict=True)]
-        sizes = self._symbols(arrays)
-        shape = [int(d.evaluate(sizes)) for d in self.type.dims]
-        front = [] if self.total is None else [sizes[s] for s in sorted(self.total.symbols, key=str)]
-        has_none = self.total is not None and not self.total.has_value and 0 in front
-        if has_none or 0 in shape:
-            return np.empty((*(min(n, 1) if has_none else 1 for n in front), *shape), self.type.dtype.numpy)
-        made = self._run(arrays)
-        return np.reshape(made, (*(1 for _ in front), *shape)) if front else made
+    @property
+    def reduced(self) -> list[Sym]:
+        """The cut axes that its totals reduce."""
+        return sorted(self.totals[0].symbols, key=str) if self.totals else []
 
-    def _symbols(self, arrays: Sequence[np.ndarray]) -> dict[Sym, int]:
+    def __call__(self, *chunks: Any) -> Any:
+        """Run it on chunks of the inputs: one result, or a tuple of several.
+
+        A chunk along axes that are not cut may come in lists of one.
+        """
+        arrays = [_plain(i.name, chunk) for i, chunk in zip(self.inputs, chunks, strict=True)]
+        sizes = self._sizes(arrays)
+        front = [sizes[s] for s in self.reduced]
+        has_values = all(total.has_value for total in self.totals) or 0 not in front
+        shapes = [[int(d.evaluate(sizes)) for d in kind.dims] for kind in self.types]
+        if has_values and not all(0 in shape for shape in shapes):
+            made = self._run(arrays)
+        else:
+            made = [np.zeros(shape, kind.dtype.numpy) for shape, kind in zip(shapes, self.types)]
+        if front:
+            made = [self._partial(*given, front) for given in zip(made, self.totals)]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def _partial(self, made: Any, total: Total, front: Sequence[int]) -> np.ndarray:
+        """The partial result of a total as part of an array of them, of axes of the sizes `front`."""
+        made = np.asarray(made)
+        if total.has_value or 0 not in front:
+            return made.reshape([1] * len(front) + [*made.shape])
+        return np.empty([min(n, 1) for n in front] + [*made.shape], made.dtype)
+
+    def _sizes(self, arrays: Sequence[np.ndarray]) -> dict[Sym, int]:
         """The symbols that chunks and the ints of the call show."""
         found = {d.symbol: n for i, a in zip(self.inputs, arrays) for d, n in zip(_dims(i), a.shape) if d.symbol}
         for given in self._graph.inputs:
@@ -178,18 +195,18 @@ class ChunkProgram:
                 found[given.symbol.symbol] = self.call.integer(given, Signature.of(self._graph).rooms)
         return found
 
-    def _run(self, arrays: Sequence[np.ndarray]) -> Any:
+    def _run(self, arrays: Sequence[np.ndarray]) -> list[Any]:
         executable = self._executable(tuple(map(stride_fact, arrays)))
         options = self.call.function.compile_options
         given = self._arrays(arrays)
         while True:
             integers = [self.call.integer(i, executable.rooms) for i in self._graph.inputs if i.kind == "int"]
             try:
-                made = executable(given, integers, options.threads or 1)[0]
+                made = executable(given, integers, options.threads or 1)[: len(self.types)]
             except ShortOfRoom as short:
                 executable.make_room(short)
             else:
-                return made if made.ndim else made[()]
+                return [array if array.ndim else array[()] for array in made]
 
     def _arrays(self, chunks: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The inputs that are no ints, in the graph's order: chunks, and the numbers of the call."""
@@ -199,13 +216,13 @@ class ChunkProgram:
 
     def _executable(self, facts: tuple[StrideClass, ...]) -> Executable:
         """The code for chunks that lie in memory in such a way."""
-        found = self._executables.get(facts)
-        if found is None:
-            graph = with_runtime_checks(self._graph)
-            rest = iter(facts)
-            every = [next(rest) if i.kind == "tensor" else ("packed",) for i in graph.inputs if i.kind != "int"]
-            found = self._executables[facts] = compiled(graph, every, self.call.function.compile_options)
-        return found
+        with self._lock:
+            if facts not in self._executables:
+                graph = with_runtime_checks(self._graph)
+                rest = iter(facts)
+                every = [next(rest) if i.kind == "tensor" else ("packed",) for i in graph.inputs if i.kind != "int"]
+                self._executables[facts] = compiled(graph, every, self.call.function.compile_options)
+            return self._executables[facts]
 
 
 def _dims(given: Input) -> tuple[Dim, ...]:
