@@ -19,7 +19,7 @@ tensors are the operations of [Ops](ops.md); the functions of the Python array A
 their own.
 """
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Compile": ("jit", "vectorize", "load", "compile_source", "evaluate", "library", "export"),
+    "Compile": ("jit", "vectorize", "load", "compile_source", "evaluate", "map_chunks", "library", "export"),
     "Tensors": ("asarray", "Tensor", "TensorMap", "TensorFixedSize", "TensorRef", "TensorIOFormat"),
     "Loops and branches as functions": ("fori_loop", "while_loop", "cond", "scan"),
     "Devices": ("device", "devices", "to_device", "info"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import graph, random, tensure
     from .compiler.aot.export import export
+    from .compiler.chunks.map_chunks import map_chunks
     from .compiler.config.devices import device, devices, to_device
     from .compiler.diagnostics import TxcError
     from .compiler.driver.evaluate import evaluate
@@ -25,7 +26,7 @@ __version__ = "0.1.0"
 __all__ = [
     "OptionError", "Tensor", "TensorFixedSize", "TensorIOFormat", "TensorMap", "TensorRef", "TxcError", "asarray",
     "compile_source", "cond", "device", "devices", "evaluate", "export", "fori_loop", "graph", "info", "jit", "library", "load",
-    "random", "scan", "tensure", "to_device", "vectorize", "while_loop",
+    "map_chunks", "random", "scan", "tensure", "to_device", "vectorize", "while_loop",
 ]  # fmt: skip
 
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
@@ -50,6 +51,7 @@ _MODULES = {
     "jit": "driver.jit",
     "library": "frontend.tx.library",
     "load": "driver.tx_module",
+    "map_chunks": "chunks.map_chunks",
     "scan": "frontend.staging.functional",
     "to_device": "config.devices",
     "vectorize": "driver.vectorize",
