@@ -6,6 +6,7 @@ Elements are multiples of a quarter, so that sums are exact in any order, and bi
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -261,3 +262,24 @@ def test_chunks_that_are_no_plain_arrays_are_pythons() -> None:
     with pytest.warns(UserWarning, match="x has chunks of class MaskedArray"):
         made = txc.jit(lambda x: x + 1)(masked)
     assert np.ma.allequal(computed(made, 1), np.ma.masked_greater(X, 4.0) + 1)
+
+
+def test_workers_in_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closures, totals and their trees: a worker traces anew, and finds the code that this process compiled."""
+    distributed = pytest.importorskip("distributed", reason="Dask's scheduler for clusters is not installed")
+    weights = np.arange(4.0) / 2
+
+    def f(x, v):
+        y = x * weights + v
+        return y, y.sum(axis=0) / 4, np.count_nonzero(y > 0)
+
+    monkeypatch.setenv("TXC_CACHE_DIR", str(tmp_path))
+    made = txc.jit(f)(BY_BOTH, VECTOR)
+    assert_same(made, f(X, V))
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        found = client.gather(client.compute(made))
+    for part, expected in zip(found, f(X, V), strict=True):
+        assert np.array_equal(part, expected)
