@@ -107,7 +107,9 @@ class _Axes:
         self.check_types([v.type for v in node.results], node)
         if node.op is OPS["contract"]:
             return Total(symbols, np.add, True)
-        combine = find_op(node.op.by).numpy if issubclass(node.op, MonoidReduction) else None
+        if not issubclass(node.op, MonoidReduction):
+            return None
+        combine = find_op(node.op.by).numpy
         return Total(symbols, combine, node.op.empty) if isinstance(combine, np.ufunc) else None
 
     def is_count(self, node: Node) -> bool:

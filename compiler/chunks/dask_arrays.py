@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import numpy as np
-from dask import delayed
+from dask.delayed import delayed
 
 from ...dialects.dims.dims import Dim, Sym
 from ...dialects.types import TensorType
@@ -57,7 +57,7 @@ def _without_arrays(name: str, value: Any, arrays: list[Any]) -> Any:
         # Dask repeats an axis of size 1, of which there may be empty chunks too.
         value = value.rechunk({a: -1 for a, n in enumerate(value.shape) if n <= 1 and value.numblocks[a] > 1})
     elif type(value) in (np.ndarray, np.memmap):
-        value = da.from_array(value, chunks=-1)
+        value = _in_one_chunk(value)
     elif isinstance(value, dict):
         return {k: _without_arrays(f"{name}[{k!r}]", v, arrays) for k, v in value.items()}
     elif isinstance(value, (tuple, list)):
@@ -66,6 +66,10 @@ def _without_arrays(name: str, value: Any, arrays: list[Any]) -> Any:
         return value
     arrays.append(value)
     return Form(len(arrays) - 1, value.dtype.newbyteorder("="), value.shape)
+
+
+def _in_one_chunk(array: np.ndarray) -> Any:
+    return da.from_array(array, chunks=-1)  # pyright: ignore[reportArgumentType]
 
 
 class _Result:
@@ -91,7 +95,7 @@ class _Result:
             raise LeftToPython(f"{given.name} is a column-major tensor")
         if given.name in self.call.numbers:
             return arrays[self.call.numbers[given.name]]
-        return da.from_array(np.asarray(given.source if given.hidden else self.call.leaves[given.name].value))
+        return _in_one_chunk(np.asarray(given.source if given.hidden else self.call.leaves[given.name].value))
 
     def _note_cuts(self, given: Input) -> None:
         assert given.value is not None
@@ -231,7 +235,7 @@ class _Result:
 
     def _of_nothing(self, program: ChunkProgram) -> list[Any]:
         """The arrays of a program without inputs, each in one chunk."""
-        made = delayed(program)()
+        made: Any = delayed(program)()
         parts = [made] if len(program.types) == 1 else [made[n] for n in range(len(program.types))]
         forms = [(tuple(map(self._size, kind.dims)), kind.dtype.numpy) for kind in program.types]
         return [da.from_delayed(part, *form) for part, form in zip(parts, forms)]

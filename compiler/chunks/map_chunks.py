@@ -68,17 +68,18 @@ def _axis(axis: Any, array: np.ndarray) -> int:
 
 def _lengths(chunks: Any, size: int) -> list[int]:
     """How long each chunk is; one of length 0 where the axis is."""
-    if isinstance(chunks, (tuple, list)) and all(_is_size(n) for n in chunks):
-        if sum(chunks) != size or not chunks:
-            raise ValueError(f"chunks of map_chunks are {sum(chunks)} long together, and the axis is {size}")
-        return [int(n) for n in chunks]
-    if not _is_size(chunks) or not chunks:
+    if isinstance(chunks, (int, np.integer)) and _is_size(chunks) and chunks:
+        length = int(chunks)
+        return [min(length, size - start) for start in range(0, size, length)] or [0]
+    if not isinstance(chunks, (tuple, list)) or not chunks or not all(map(_is_size, chunks)):
         raise ValueError(f"chunks of map_chunks is a length of at least 1, or a list of lengths, not {chunks!r}")
-    return [min(chunks, size - start) for start in range(0, size, chunks)] or [0]
+    if sum(chunks) != size:
+        raise ValueError(f"chunks of map_chunks are {sum(chunks)} long together, and the axis is {size}")
+    return [int(n) for n in chunks]
 
 
 def _is_size(n: Any) -> bool:
-    return isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 0
+    return isinstance(n, (int, np.integer)) and not isinstance(n, bool) and bool(n >= 0)
 
 
 def _chunks(array: np.ndarray, lengths: Sequence[int], axis: int) -> Iterator[np.ndarray]:

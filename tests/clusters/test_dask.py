@@ -252,7 +252,7 @@ def test_what_no_lazy_array_is() -> None:
 
 
 def test_errors_of_checks_come_when_their_chunk_is_computed() -> None:
-    made = txc.jit(lambda k: SCALES[k])(NUMBERS + 1)
+    made: Any = txc.jit(lambda k: SCALES[k])(NUMBERS + 1)
     with pytest.raises(IndexError, match="index 4 is out of bounds for a dim of size 4"):
         made.compute(scheduler="sync")
 
