@@ -21,7 +21,7 @@ from ...dialects.dims.dims import Dim, Sym, dim, iterators
 from ...dialects.dims.index_map import IndexMap
 from ...dialects.ops.reductions.reduction import MonoidReduction
 from ...dialects.registry import OPS, Map, Reduction, Scan, View, find_op
-from ...dialects.tx_internal import Stored
+from ...dialects.tx_internal import Empty, Stored
 from ...dialects.types import TensorType
 from ..frontend.trace.graph import Graph, Node, Value
 
@@ -301,6 +301,7 @@ _FAMILIES: tuple[tuple[type, Rule], ...] = (
 _RULES: dict[Any, Rule] = {
     **{OPS[name]: _nowhere for name in ("constant", "dim", "eval", "require", "while", "if")},
     Stored: _nowhere,
+    Empty: _nowhere,
     OPS["for"]: _of_bounds,
     OPS["insert"]: _by_map_of_stores,
     OPS["scatter"]: _by_map_of_stores,

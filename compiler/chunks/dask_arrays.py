@@ -16,11 +16,12 @@ import numpy as np
 from dask.delayed import delayed
 
 from ...dialects.dims.dims import Dim, Sym
+from ...dialects.registry import RAISE
 from ...dialects.types import TensorType
 from ..call.foreign_arrays import LeftToPython, is_dask_array
 from ..call.signature import BoxedOutput, Literal, NumberOutput, is_named, like
 from ..diagnostics import TxcError, head_of
-from ..frontend.trace.graph import Input, Value
+from ..frontend.trace.graph import Input, Value, schedule
 from .axes import NeedsWholeAxis
 from .program import ChunkedCall, ChunkProgram, Form
 
@@ -36,6 +37,11 @@ def call_on_dask_arrays(function: Jitted, bound: inspect.BoundArguments) -> Any:
     TxcError where a chunk of the result needs more than a chunk of each argument, for chunks of unknown size, and for
     results that no lazy array is.
     """
+    if function.compile_options.gpu:
+        raise TxcError(
+            f"{function.__name__} runs on {function.compile_options.device}, and arrays of Dask's are in memory",
+            hint='call f.options(device="cpu")', code="TX0332",
+        )  # fmt: skip
     bound.apply_defaults()
     arrays: list[Any] = []
     arguments = {name: _without_arrays(name, value, arrays) for name, value in bound.arguments.items()}
@@ -79,7 +85,7 @@ class _Result:
         self.call, self.graph = call, call.graph
         self.name = call.function.__name__
         self.arrays = {i.name: self._array(i, arrays) for i in self.graph.inputs if i.kind == "tensor"}
-        self._refuse_effects()
+        self._refuse_effects(arrays)
         #: Where each symbol is cut: the inputs and their axes.
         self.places: dict[Sym, list[tuple[Input, int]]] = {}
         for given in self.graph.inputs:
@@ -103,23 +109,30 @@ class _Result:
             if len(chunks) == 1:
                 continue
             if d.symbol is None:
-                where = self._axis_text(given, axis)
-                raise TxcError(
-                    f"{self.name} is compiled for the size of {where}",
-                    head_of(self.call.function.__wrapped__), self._advice(given, axis), "TX0330",
-                )  # fmt: skip
+                what = f"is compiled for the size of {self._axis_text(given, axis)}"
+                raise self._impossible(what, self._advice(given, axis), "TX0330")
             self.places.setdefault(d.symbol, []).append((given, axis))
 
-    def _refuse_effects(self) -> None:
+    def _refuse_effects(self, arrays: Sequence[Any]) -> None:
         """TxcError where the function does something else than to give results."""
         outputs, inputs = self.graph.outputs, self.graph.inputs
-        found = {inputs[i].name for o, i in self.graph.aliases.items() if outputs[o] is not inputs[i].value}
-        if found:
-            written = ", ".join(sorted(found))
-            raise TxcError(
-                f"{self.name} writes to {written}, and arrays of Dask's cannot be written to",
-                head_of(self.call.function.__wrapped__), f"return the new value: write into {written}.copy()", "TX0332",
-            )  # fmt: skip
+        for number, position in self.graph.aliases.items():
+            written = inputs[position]
+            if outputs[number] is not written.value:
+                name = "an array that it captures" if written.hidden else _spelled(written.name)
+                what = f"writes to {name}, and is called when chunks of its results are computed"
+                raise self._impossible(what, "write into a copy, and return that")
+        needed = {*schedule(outputs, self.graph.body)}
+        for node in self.graph.demands:
+            is_asked = node.attrs.get("mode") == RAISE or any(region.demands for region in node.regions)
+            if is_asked and node not in needed:
+                what = f"{self.name} raises an error that none of its results needs"
+                raise TxcError(what, node.loc, "check it before the call, or use what is checked", "TX0332")
+        if self.graph.compared and len({*map(id, arrays)}) < len(arrays):
+            raise self._impossible("asks which of its arguments are one array", "pass each array once")
+
+    def _impossible(self, what: str, hint: str, code: str = "TX0332") -> TxcError:
+        return TxcError(f"{self.name} {what}", head_of(self.call.function.__wrapped__), hint, code)
 
     def refusal(self, obstacle: NeedsWholeAxis) -> TxcError:
         """The error of an axis that has to be whole, with what to write."""
@@ -157,12 +170,7 @@ class _Result:
         raise self._no_array("a number of Python's, or what no array is")
 
     def _no_array(self, what: str) -> TxcError:
-        return TxcError(
-            f"{self.name} gives {what}",
-            head_of(self.call.function.__wrapped__),
-            "return arrays whose sizes follow from those of the arguments",
-            "TX0332",
-        )
+        return self._impossible(f"gives {what}", "return arrays whose sizes follow from those of the arguments")
 
     def _output(self, number: int) -> Any:
         if number not in self._made:

@@ -33,7 +33,7 @@ def part_of(graph: Graph, outputs: Sequence[Value], totals: Mapping[str, Value],
     given = [*(i for i in inputs if i in needed), *made.sizes.values()]
     table = DimTable()
     for symbol in sorted({s for i in given for s in _shown_by(i)}, key=str):
-        table.declare(symbol.name, graph.table.hints.get(symbol))
+        table.declare(symbol.name, None if symbol in cut else graph.table.hints.get(symbol))
     structure = tuple(range(len(results)))
     return Graph(graph.name, given, results, table, {}, structure, len(results), made.body)
 

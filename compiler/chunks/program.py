@@ -17,9 +17,11 @@ from ..call.arguments import take_apart
 from ..call.facts import StrideClass, as_dense_strided, stride_fact
 from ..call.foreign_arrays import refuse_foreign
 from ..call.signature import Signature, like
-from ..driver.compile_cache import compiled
-from ..driver.executable import Executable, ShortOfRoom
+from ..driver.compile_cache import compiled, packed, strides_of
+from ..driver.executable import Executable, Prepared, ShortOfRoom
+from ..driver.temp_limit import check_temporaries
 from ..frontend.indexing.runtime_checks import with_runtime_checks
+from ..frontend.scalars.int_ranges import prove
 from ..frontend.staging.staging import trace_function
 from ..frontend.tensor.strides import known_layouts
 from ..frontend.trace.graph import Graph, Input, Value
@@ -68,6 +70,7 @@ class ChunkedCall:
         if traced.raised is not None:
             raise traced.raised
         self.graph: Graph = traced.graph
+        prove(self.graph.nodes(), self.graph.table)  # before it is in parts: what cannot fail is no check
         self.key = self._key(forms.values())
         if key not in ("", self.key):
             raise RuntimeError(f"{function.__name__} is another program here than where it was called")
@@ -100,7 +103,7 @@ class ChunkedCall:
 
 _calls: OrderedDict[str, ChunkedCall] = OrderedDict()
 _calls_lock = allocate_lock()
-_MOST_CALLS = 64
+_MOST_CALLS = 16
 
 
 def _known_call(key: str, function: Jitted, arguments: Mapping[str, Any]) -> ChunkedCall:
@@ -201,12 +204,28 @@ class ChunkProgram:
         given = self._arrays(arrays)
         while True:
             integers = [self.call.integer(i, executable.rooms) for i in self._graph.inputs if i.kind == "int"]
+            prepared = executable.prepared(given, integers)
+            self._check_temporaries(executable, prepared)
             try:
-                made = executable(given, integers, options.threads or 1)[: len(self.types)]
+                made = executable.run(prepared, given, options.threads or 1)[: len(self.types)]
             except ShortOfRoom as short:
                 executable.make_room(short)
             else:
                 return [array if array.ndim else array[()] for array in made]
+
+    def _check_temporaries(self, executable: Executable, prepared: Prepared) -> None:
+        """TxcError where a chunk needs more memory for temporaries than `max_temp_bytes`."""
+        options = self.call.function.compile_options
+
+        def loops() -> Any:
+            from ..pipeline import run_stages
+
+            graph = with_runtime_checks(self._graph)
+            strides = strides_of(graph, packed(graph))
+            return run_stages(graph, options, strides=strides, stop_after="loops").module
+
+        if options.max_temp_bytes is not None:
+            check_temporaries(self.__name__, executable.code, prepared, options.max_temp_bytes, loops)
 
     def _arrays(self, chunks: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The inputs that are no ints, in the graph's order: chunks, and the numbers of the call."""

@@ -139,7 +139,10 @@ class Jitted(NativeCallable):
         except LeftToPython as why:
             return self._by_python(why, args, kwargs, out)
         if call is None or version is None or ready is None:
-            return self._by_chunks(args, kwargs, out)
+            try:
+                return self._by_chunks(args, kwargs, out)
+            except LeftToPython as why:
+                return self._by_python(why, args, kwargs, out)
         if version.executable.views and not version.sees_memory(call, ready):
             why = LeftToPython("a result is a view of an array in a form that has to be copied first")
             return self._by_python(why, args, kwargs, out)
@@ -153,15 +156,12 @@ class Jitted(NativeCallable):
         return result
 
     def _by_chunks(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
-        """A call with arrays of Dask's, as such arrays."""
+        """A call with arrays of Dask's, as such arrays; LeftToPython where it is Python's."""
         if out is not None:
             raise TypeError(f"out= of {self.__name__}: arrays of Dask's cannot be written to")
         from ..chunks.dask_arrays import call_on_dask_arrays
 
-        try:
-            return call_on_dask_arrays(self, self._signature.bind(*args, **kwargs))
-        except LeftToPython as why:
-            return self._by_python(why, args, kwargs, out)
+        return call_on_dask_arrays(self, self._signature.bind(*args, **kwargs))
 
     def _by_python(self, why: LeftToPython, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         """The call as Python makes it, which a warning says once."""

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import txc
+from txc.compiler.driver.jit import Jitted
 
 da = pytest.importorskip("dask.array", reason="Dask is not installed")
 dask = pytest.importorskip("dask", reason="Dask is not installed")
@@ -184,7 +185,7 @@ def test_other_byte_orders_and_numbers_of_dask() -> None:
 
 def refused(function: Callable[..., Any], *arguments: Any) -> str:
     with pytest.raises(txc.TxcError) as caught:
-        txc.jit(function)(*arguments)
+        (function if isinstance(function, Jitted) else txc.jit(function))(*arguments)
     return str(caught.value)
 
 
@@ -243,8 +244,22 @@ def store(x):
     return x
 
 
+def asserted(x):
+    assert (x > -9).all(), "too small"
+    return x + 1
+
+
+def one_more(x):
+    return x + 1
+
+
 def test_what_no_lazy_array_is() -> None:
     assert "store writes to x" in refused(store, BY_ROWS)
+    assert "asserted raises an error that none of its results needs" in refused(asserted, BY_ROWS)
+    assert "asks which of its arguments are one array" in refused(lambda x, y: x if x is y else y, BY_ROWS, BY_ROWS)
+    assert "runs on ptx-sim, and arrays of Dask's are in memory" in refused(
+        txc.jit(one_more, device="ptx-sim"), BY_ROWS
+    )
     assert "gives a number of Python's" in refused(lambda x: float(x.sum()), BY_ROWS)
     assert "[TX0332]" in refused(lambda x: x[x > 0], BY_ROWS)
     with pytest.raises(TypeError, match="out= of <lambda>: arrays of Dask's cannot be written to"):
