@@ -16,13 +16,12 @@ import numpy as np
 from dask.delayed import delayed
 
 from ...dialects.dims.dims import Dim, Sym
-from ...dialects.registry import RAISE
 from ...dialects.types import TensorType
 from ..call.foreign_arrays import LeftToPython, is_dask_array
 from ..call.signature import BoxedOutput, Literal, NumberOutput, is_named, like
 from ..diagnostics import TxcError, head_of
-from ..frontend.trace.graph import Input, Value, schedule
-from .axes import NeedsWholeAxis
+from ..frontend.trace.graph import Input, Value
+from .axes import NeedsWholeAxis, mentioned_by
 from .program import ChunkedCall, ChunkProgram, Form
 
 if TYPE_CHECKING:
@@ -122,12 +121,6 @@ class _Result:
                 name = "an array that it captures" if written.hidden else _spelled(written.name)
                 what = f"writes to {name}, and is called when chunks of its results are computed"
                 raise self._impossible(what, "write into a copy, and return that")
-        needed = {*schedule(outputs, self.graph.body)}
-        for node in self.graph.demands:
-            is_asked = node.attrs.get("mode") == RAISE or any(region.demands for region in node.regions)
-            if is_asked and node not in needed:
-                what = f"{self.name} raises an error that none of its results needs"
-                raise TxcError(what, node.loc, "check it before the call, or use what is checked", "TX0332")
         if self.graph.compared and len({*map(id, arrays)}) < len(arrays):
             raise self._impossible("asks which of its arguments are one array", "pass each array once")
 
@@ -160,7 +153,7 @@ class _Result:
         if type(structure) in (int, BoxedOutput):
             return self._output(int(structure))
         if isinstance(structure, NumberOutput):
-            program = ChunkProgram(self.call, self.cut, [int(structure)], of_totals=False)
+            program = ChunkProgram(self.call, self.cut, "numbers", [int(structure)])
             if not program.inputs:
                 return program().item()
         elif type(structure) in (tuple, list) or is_named(structure):
@@ -176,13 +169,22 @@ class _Result:
         if number not in self._made:
             totals = list(self.call.totals(self.cut))
             outputs = self.graph.outputs
-            if outputs[number] in totals:
+            direct = [] if self.call.demands else totals
+            if outputs[number] in direct:
                 return self._total(totals.index(outputs[number]))
-            alike = [n for n in self._arrays_in(self.graph.structure) if outputs[n] not in totals]
+            alike = [n for n in self._arrays_in(self.graph.structure) if outputs[n] not in direct]
             alike = [n for n in alike if self._cut_axes(outputs[n]) == self._cut_axes(outputs[number])]
-            program = ChunkProgram(self.call, self.cut, alike, of_totals=False)
+            self._refuse_demands(self._cut_axes(outputs[number]))
+            program = ChunkProgram(self.call, self.cut, "arrays", alike)
             self._made.update(zip(alike, self._layer(program)))
         return self._made[number]
+
+    def _refuse_demands(self, axes: frozenset[Sym]) -> None:
+        """TxcError where something is checked that chunks along these axes do not show."""
+        for node in self.call.demands:
+            if not mentioned_by(node) & self.cut <= axes:
+                what = f"{self.name} raises an error that a chunk of its result does not show"
+                raise TxcError(what, node.loc, "check it before the call, or use what is checked", "TX0332")
 
     def _total(self, number: int) -> Any:
         """A reduction across chunks: partial results, and the tree that combines them."""
@@ -190,7 +192,7 @@ class _Result:
             totals = self.call.totals(self.cut)
             kinds = [(total.symbols, self._cut_axes(v)) for v, total in totals.items()]
             alike = [n for n, kind in enumerate(kinds) if kind == kinds[number]]
-            program = ChunkProgram(self.call, self.cut, alike, of_totals=True)
+            program = ChunkProgram(self.call, self.cut, "totals", alike)
             for n, partial, total, kind in zip(alike, self._layer(program), program.totals, program.types):
                 combine, axes = _Combine(total.combine), tuple(range(len(total.symbols)))
                 self._totals[n] = da.reduction(

@@ -13,8 +13,10 @@ from .axes import NeedsWholeAxis, mentioned_by
 __all__ = ["part_of"]
 
 
-def part_of(graph: Graph, outputs: Sequence[Value], totals: Mapping[str, Value], cut: frozenset[Sym]) -> Graph:
-    """The graph of `outputs`, to which `totals` are inputs by these names.
+def part_of(
+    graph: Graph, outputs: Sequence[Value], demands: Sequence[Node], totals: Mapping[str, Value], cut: frozenset[Sym]
+) -> Graph:
+    """The graph of `outputs` and `demands`, to which `totals` are inputs by these names.
 
     Its arrays may have other sizes along the axes `cut` than those that were traced.  What it computes with a size is
     computed with that of the whole array, an int that it is given; what the whole graph relies on for its sizes is
@@ -26,7 +28,8 @@ def part_of(graph: Graph, outputs: Sequence[Value], totals: Mapping[str, Value],
     inputs = [made.input(given) for given in inputs]
     made.nodes(graph.nodes(), made.body)
     results = [made.known[v] for v in outputs]
-    nodes = schedule(results, made.body)
+    demanded = [made.known[node.results[0]].node for node in demands]
+    nodes = schedule(results, made.body, demanded)
     used = {*results, *(v for node in nodes for v in _used_by(node))}
     needed = [i for i in inputs if i.value is None or i.value in used]
     needed += _that_show_sizes(nodes, results, needed, inputs, cut)
@@ -35,7 +38,7 @@ def part_of(graph: Graph, outputs: Sequence[Value], totals: Mapping[str, Value],
     for symbol in sorted({s for i in given for s in _shown_by(i)}, key=str):
         table.declare(symbol.name, None if symbol in cut else graph.table.hints.get(symbol))
     structure = tuple(range(len(results)))
-    return Graph(graph.name, given, results, table, {}, structure, len(results), made.body)
+    return Graph(graph.name, given, results, table, {}, structure, len(results), made.body, demands=demanded)
 
 
 class _Copy:

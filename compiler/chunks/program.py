@@ -6,11 +6,12 @@ import math
 from _thread import allocate_lock
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ...dialects.dims.dims import Dim, Sym
+from ...dialects.registry import RAISE
 from ...runtime.file_store import sha256
 from ..call.argument import Argument
 from ..call.arguments import take_apart
@@ -24,7 +25,7 @@ from ..frontend.indexing.runtime_checks import with_runtime_checks
 from ..frontend.scalars.int_ranges import prove
 from ..frontend.staging.staging import trace_function
 from ..frontend.tensor.strides import known_layouts
-from ..frontend.trace.graph import Graph, Input, Value
+from ..frontend.trace.graph import Graph, Input, Node, Value, schedule
 from .axes import Total, totals_of
 from .part import part_of
 
@@ -71,6 +72,8 @@ class ChunkedCall:
             raise traced.raised
         self.graph: Graph = traced.graph
         prove(self.graph.nodes(), self.graph.table)  # before it is in parts: what cannot fail is no check
+        #: What is checked though no output needs it.
+        self.demands = _unneeded_demands(self.graph)
         self.key = self._key(forms.values())
         if key not in ("", self.key):
             raise RuntimeError(f"{function.__name__} is another program here than where it was called")
@@ -101,6 +104,12 @@ class ChunkedCall:
         return self.leaves[given.name].value if given.source is None else given.source
 
 
+def _unneeded_demands(graph: Graph) -> list[Node]:
+    needed = {*schedule(graph.outputs, graph.body)}
+    asking = [n for n in graph.demands if n.attrs.get("mode") == RAISE or any(r.demands for r in n.regions)]
+    return [node for node in asking if node not in needed]
+
+
 _calls: OrderedDict[str, ChunkedCall] = OrderedDict()
 _calls_lock = allocate_lock()
 _MOST_CALLS = 16
@@ -129,32 +138,36 @@ def _filled(value: Any, forms: dict[int, Form]) -> Any:
     return value
 
 
+Kind: TypeAlias = Literal["arrays", "numbers", "totals"]
+
+
 class ChunkProgram:
     """What computes a chunk of outputs of a call, or of totals, from chunks of the arrays that are its `inputs`.
 
-    The totals that outputs need are inputs too.  The outputs, or totals, `numbers` have the same cut axes.  A partial
-    result of a total has a dim of size 1 in front for each axis that is reduced, or of size 0 where the chunk has
-    nothing to reduce and that has no value.
+    What it makes are outputs that are ``arrays`` or ``numbers``, or ``totals``: those of the `numbers`, which have the
+    same cut axes.  With arrays goes what the call checks beside them.  The totals that outputs need are inputs.  A
+    partial result of a total has a dim of size 1 in front for each axis that is reduced, or of size 0 where the chunk
+    has nothing to reduce and that has no value.
     """
 
-    def __init__(self, call: ChunkedCall, cut: frozenset[Sym], numbers: Sequence[int], of_totals: bool):
-        self.call, self.cut, self.numbers, self.of_totals = call, cut, tuple(numbers), of_totals
+    def __init__(self, call: ChunkedCall, cut: frozenset[Sym], kind: Kind, numbers: Sequence[int]):
+        self.call, self.cut, self.kind, self.numbers = call, cut, kind, tuple(numbers)
         totals = call.totals(cut)
-        values = [*totals] if of_totals else call.graph.outputs
+        values = [*totals] if kind == "totals" else call.graph.outputs
         values = [values[number] for number in numbers]
-        given = {} if of_totals else {f"total{n}": v for n, v in enumerate(totals)}
-        self._graph = part_of(call.graph, values, given, cut)
-        self.totals = [totals[v] for v in values] if of_totals else []
+        given = {} if kind == "totals" else {f"total{n}": v for n, v in enumerate(totals)}
+        self._graph = part_of(call.graph, values, call.demands if kind == "arrays" else (), given, cut)
+        self.totals = [totals[v] for v in values] if kind == "totals" else []
         self.types = [v.type for v in values]
         self.inputs = [i for i in self._graph.inputs if i.kind == "tensor"]
         self._executables: dict[tuple[StrideClass, ...], Executable] = {}
         self._lock = allocate_lock()
 
     def __reduce__(self) -> Any:
-        return ChunkProgram, (self.call, self.cut, self.numbers, self.of_totals)
+        return ChunkProgram, (self.call, self.cut, self.kind, self.numbers)
 
     def __dask_tokenize__(self) -> Any:
-        return self.call.key, sorted(s.name for s in self.cut), self.numbers, self.of_totals
+        return self.call.key, sorted(s.name for s in self.cut), self.kind, self.numbers
 
     @property
     def __name__(self) -> str:
@@ -175,7 +188,7 @@ class ChunkProgram:
         front = [sizes[s] for s in self.reduced]
         has_values = all(total.has_value for total in self.totals) or 0 not in front
         shapes = [[int(d.evaluate(sizes)) for d in kind.dims] for kind in self.types]
-        if has_values and not all(0 in shape for shape in shapes):
+        if has_values and (self._graph.demands or not all(0 in shape for shape in shapes)):
             made = self._run(arrays)
         else:
             made = [np.zeros(shape, kind.dtype.numpy) for shape, kind in zip(shapes, self.types)]

@@ -244,9 +244,9 @@ def store(x):
     return x
 
 
-def asserted(x):
-    assert (x > -9).all(), "too small"
-    return x + 1
+def indexed(x, k):
+    SCALES[k]
+    return x.sum()
 
 
 def one_more(x):
@@ -255,7 +255,7 @@ def one_more(x):
 
 def test_what_no_lazy_array_is() -> None:
     assert "store writes to x" in refused(store, BY_ROWS)
-    assert "asserted raises an error that none of its results needs" in refused(asserted, BY_ROWS)
+    assert "raises an error that a chunk of its result does not show" in refused(indexed, BY_ROWS, NUMBERS)
     assert "asks which of its arguments are one array" in refused(lambda x, y: x if x is y else y, BY_ROWS, BY_ROWS)
     assert "runs on ptx-sim, and arrays of Dask's are in memory" in refused(
         txc.jit(one_more, device="ptx-sim"), BY_ROWS
@@ -270,6 +270,19 @@ def test_errors_of_checks_come_when_their_chunk_is_computed() -> None:
     made: Any = txc.jit(lambda k: SCALES[k])(NUMBERS + 1)
     with pytest.raises(IndexError, match="index 4 is out of bounds for a dim of size 4"):
         made.compute(scheduler="sync")
+
+
+def asserted(x, least):
+    assert (x >= least).all(), "too small"
+    return x + 1, x.sum(), x.shape[0]
+
+
+def test_an_assertion_on_all_of_an_array_holds_for_each_part_of_the_result() -> None:
+    f = txc.jit(asserted)
+    assert_same(f(BY_BOTH, -8.0), asserted(X, -8.0))
+    for part in f(BY_BOTH, -7.75)[:2]:
+        with pytest.raises(AssertionError, match="too small"):
+            computed(part, 2)
 
 
 def test_chunks_that_are_no_plain_arrays_are_pythons() -> None:
