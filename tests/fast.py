@@ -51,6 +51,7 @@ FAST: dict[str, tuple[str, ...]] = {
     "calls/test_dispatch.py": (),
     "calls/test_donation.py": (),
     "calls/test_effects_before_errors.py": (),
+    "clusters/test_map_chunks.py": ("test_only_one_chunk_is_given_at_a_time_and_out_is_filled", "test_what_is_refused"),
     "dialects/test_dims.py": (),
     "dialects/test_kernel_text.py": (),
     "dialects/test_loop_text.py": (),
