@@ -20,7 +20,7 @@ from ...dialects.types import TensorType
 from ..call.foreign_arrays import LeftToPython, is_dask_array
 from ..call.signature import BoxedOutput, Literal, NumberOutput, is_named, like
 from ..diagnostics import TxcError, head_of
-from ..frontend.trace.graph import Input, Value
+from ..frontend.trace.graph import Input, Node, Value
 from .axes import NeedsWholeAxis, mentioned_by
 from .program import ChunkedCall, ChunkProgram, Form
 
@@ -63,9 +63,9 @@ def _without_arrays(name: str, value: Any, arrays: list[Any]) -> Any:
         value = value.rechunk({a: -1 for a, n in enumerate(value.shape) if n <= 1 and value.numblocks[a] > 1})
     elif type(value) in (np.ndarray, np.memmap):
         value = _in_one_chunk(value)
-    elif isinstance(value, dict):
+    elif type(value) is dict:
         return {k: _without_arrays(f"{name}[{k!r}]", v, arrays) for k, v in value.items()}
-    elif isinstance(value, (tuple, list)):
+    elif type(value) in (tuple, list) or is_named(value):
         return like(value, [_without_arrays(f"{name}[{i}]", v, arrays) for i, v in enumerate(value)])
     else:
         return value
@@ -121,6 +121,8 @@ class _Result:
                 name = "an array that it captures" if written.hidden else _spelled(written.name)
                 what = f"writes to {name}, and is called when chunks of its results are computed"
                 raise self._impossible(what, "write into a copy, and return that")
+        for node in () if self._arrays_in(self.graph.structure) else self.call.demands:
+            raise self._unshown(node)
         if self.graph.compared and len({*map(id, arrays)}) < len(arrays):
             raise self._impossible("asks which of its arguments are one array", "pass each array once")
 
@@ -183,8 +185,11 @@ class _Result:
         """TxcError where something is checked that chunks along these axes do not show."""
         for node in self.call.demands:
             if not mentioned_by(node) & self.cut <= axes:
-                what = f"{self.name} raises an error that a chunk of its result does not show"
-                raise TxcError(what, node.loc, "check it before the call, or use what is checked", "TX0332")
+                raise self._unshown(node)
+
+    def _unshown(self, node: Node) -> TxcError:
+        what = f"{self.name} raises an error that a chunk of its result does not show"
+        return TxcError(what, node.loc, "check it before the call, or use what is checked", "TX0332")
 
     def _total(self, number: int) -> Any:
         """A reduction across chunks: partial results, and the tree that combines them."""

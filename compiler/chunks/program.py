@@ -88,8 +88,8 @@ class ChunkedCall:
         integers = [(n, a.value) for n, a in self.leaves.items() if a.kind == "int"]
         shapes = [(form.number, form.dtype.str, form.shape) for form in forms]
         options = self.function.compile_options
-        text = f"{self.graph.key()} {numbers} {integers} {shapes} {sorted(options.fastmath)} {options.passes}"
-        return sha256(text.encode()).hexdigest()
+        given = {**options._asdict(), "fastmath": sorted(options.fastmath)}
+        return sha256(f"{self.graph.key()} {numbers} {integers} {shapes} {given}".encode()).hexdigest()
 
     def totals(self, cut: frozenset[Sym]) -> dict[Value, Total]:
         """`totals_of` the graph."""

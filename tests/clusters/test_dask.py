@@ -50,7 +50,7 @@ def assert_same(made: Any, expected: Any) -> None:
     elif isinstance(made, da.Array):
         wanted = np.asarray(expected)
         assert (made.dtype, made.shape) == (wanted.dtype, wanted.shape)
-        for workers in (1, 2):
+        for workers in (1, 2, 5):
             found = np.asarray(computed(made, workers))
             assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
             assert np.array_equal(found, wanted)
@@ -90,6 +90,7 @@ POINTWISE: list[tuple[Callable[..., Any], list[Any], list[Any]]] = [
     (lambda x, v: np.where(x > v, x, v) / 2, [BY_ROWS, VECTOR], [X, V]),
     (lambda x, v: np.sqrt(x * x + v * v), [BY_BOTH, V], [X, V]),
     (lambda x: x.T * SCALES[:, None], [BY_ROWS], [X]),
+    (lambda x, y: x / 2 - y, [BY_ROWS.T, BY_ROWS.T], [X.T, X.T]),
     (lambda x: x * SCALES, [BY_BOTH], [X]),
     (lambda x: x.astype(np.float32).astype(np.int16), [BY_BOTH], [X]),
     (lambda x, n, flag: x[:, None, :] * n if flag else x, [BY_ROWS, 3, True], [X, 3, True]),
@@ -249,6 +250,10 @@ def indexed(x, k):
     return x.sum()
 
 
+def only_asserts(x):
+    assert (x > 0).all()
+
+
 def one_more(x):
     return x + 1
 
@@ -256,6 +261,7 @@ def one_more(x):
 def test_what_no_lazy_array_is() -> None:
     assert "store writes to x" in refused(store, BY_ROWS)
     assert "raises an error that a chunk of its result does not show" in refused(indexed, BY_ROWS, NUMBERS)
+    assert "raises an error that a chunk of its result does not show" in refused(lambda x: only_asserts(x), BY_ROWS)
     assert "asks which of its arguments are one array" in refused(lambda x, y: x if x is y else y, BY_ROWS, BY_ROWS)
     assert "runs on ptx-sim, and arrays of Dask's are in memory" in refused(
         txc.jit(one_more, device="ptx-sim"), BY_ROWS
