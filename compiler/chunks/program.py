@@ -160,6 +160,11 @@ class ChunkProgram:
         self.totals = [totals[v] for v in values] if kind == "totals" else []
         self.types = [v.type for v in values]
         self.inputs = [i for i in self._graph.inputs if i.kind == "tensor"]
+        #: Where chunks show symbols: the input, its axis; and the ints that do.
+        self._shown = [(n, a, d.symbol) for n, i in enumerate(self.inputs) for a, d in enumerate(_dims(i)) if d.symbol]
+        rooms = Signature.of(self._graph).rooms
+        integers = [(i.symbol.symbol, call.integer(i, rooms)) for i in self._graph.inputs if i.symbol is not None]
+        self._integers = {symbol: value for symbol, value in integers if symbol is not None}
         self._executables: dict[tuple[StrideClass, ...], Executable] = {}
         self._lock = allocate_lock()
 
@@ -205,11 +210,7 @@ class ChunkProgram:
 
     def _sizes(self, arrays: Sequence[np.ndarray]) -> dict[Sym, int]:
         """The symbols that chunks and the ints of the call show."""
-        found = {d.symbol: n for i, a in zip(self.inputs, arrays) for d, n in zip(_dims(i), a.shape) if d.symbol}
-        for given in self._graph.inputs:
-            if given.symbol is not None and given.symbol.symbol is not None:
-                found[given.symbol.symbol] = self.call.integer(given, Signature.of(self._graph).rooms)
-        return found
+        return {**self._integers, **{symbol: arrays[n].shape[axis] for n, axis, symbol in self._shown}}
 
     def _run(self, arrays: Sequence[np.ndarray]) -> list[Any]:
         executable = self._executable(tuple(map(stride_fact, arrays)))
