@@ -6,8 +6,8 @@ have it as a dim lie along each other, as long as each op on the way takes eleme
 arguments.  Each node is asked for the symbols along which it is not so: an op that no rule speaks of, for all that it
 mentions.
 
-A reduction along a cut axis that a ufunc combines is a *total*: of chunks it gives partial results.  What follows it
-may be anything but a program along that axis again.
+A reduction along a cut axis that a ufunc combines, or a histogram, is a *total*: of chunks it gives partial results.
+What follows it may be anything but a program along that axis again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class NeedsWholeAxis(Exception):
 
 
 class Total(NamedTuple):
-    """A reduction along the cut axes of `symbols`, whose partial results a ufunc combines.
+    """A reduction or histogram along the cut axes of `symbols`, whose partial results a ufunc combines.
 
     Without elements it `has_value` or has none.
     """
@@ -101,10 +101,13 @@ class _Axes:
     def total(self, node: Node) -> Total | None:
         """What a node is, if it reduces along cut axes and a ufunc combines its partial results."""
         assert node.op is not None
-        symbols = _reduced(node, self.sizes) & self.cut
+        symbols = (_gathered(node, self.sizes) if _is_histogram(node) else _reduced(node, self.sizes)) & self.cut
         if not symbols or any(v in self.counts for v in node.operands):
             return None
         self.check_types([v.type for v in node.results], node)
+        if node.op is OPS["scatter"]:
+            others = _by_map_of_stores(node, self.sizes) & self.cut != symbols
+            return None if others else Total(symbols, np.add, True)
         if node.op is OPS["contract"]:
             return Total(symbols, np.add, True)
         if not issubclass(node.op, MonoidReduction):
@@ -211,9 +214,23 @@ def _by_view_or_map(node: Node, sizes: Sizes) -> frozenset[Sym]:
 def _by_map_of_stores(node: Node, sizes: Sizes) -> frozenset[Sym]:
     """By the map from the places of what is stored to those of the array."""
     index: IndexMap = _known(node.attrs["map"], sizes)
-    dims = _known(node.operands[0].type.dims, sizes)
-    gathered = _symbols(index.extents) - _symbols(dims)  # many places of these axes go to one
-    return _moved(index.simplified(), dims) | gathered | _symbols(node.attrs.get("limits", ()))
+    moved = _moved(index.simplified(), _known(node.operands[0].type.dims, sizes))
+    return moved | _gathered(node, sizes) | _symbols(node.attrs.get("limits", ()))
+
+
+def _gathered(node: Node, sizes: Sizes) -> frozenset[Sym]:
+    """The axes of which many places are stored at one."""
+    return _symbols(node.attrs["map"].extents) - _symbols(node.operands[0].type.dims)
+
+
+def _is_histogram(node: Node) -> bool:
+    """Whether it adds elements up at places that are data, from zeros on."""
+    if node.op is not OPS["scatter"] or node.attrs["combine"] != "add":
+        return False
+    base = node.operands[0].node
+    while base.op in (OPS["expand"], OPS["reshape"]):
+        base = base.operands[0].node
+    return base.op is OPS["constant"] and base.attrs["value"] == 0
 
 
 def _of_taken_axes(node: Node, sizes: Sizes) -> frozenset[Sym]:

@@ -84,6 +84,12 @@ def clipped(x):
     return y
 
 
+def added(k, x):
+    y = np.zeros((4, x.shape[1]))
+    np.add.at(y, k % 4, x)
+    return y / 2
+
+
 #: Each on some chunked arrays, with the same as NumPy's.
 POINTWISE: list[tuple[Callable[..., Any], list[Any], list[Any]]] = [
     (lambda x, y: x * 2 + y, [BY_BOTH, OTHER], [X, Y]),
@@ -124,6 +130,8 @@ REDUCTIONS: list[tuple[Callable[..., Any], list[Any], list[Any]]] = [
     (lambda x, y: x.T @ y, [BY_BOTH, OTHER], [X, Y]),
     (lambda x, y: np.tensordot(x, y), [BY_BOTH, OTHER], [X, Y]),
     (lambda x, v: x @ v, [BY_BOTH, VECTOR], [X, V]),
+    (lambda k: (np.bincount(k + 4, minlength=9), np.histogram(k, bins=4, range=(-4, 4))[0]), [NUMBERS], [K]),
+    (added, [NUMBERS, BY_BOTH], [K, X]),
 ]
 
 
