@@ -19,7 +19,7 @@ from ..call.facts import StrideClass, as_dense_strided, stride_fact
 from ..call.foreign_arrays import refuse_foreign
 from ..call.signature import Signature, like
 from ..driver.compile_cache import compiled, packed, strides_of
-from ..driver.executable import Executable, Prepared, ShortOfRoom
+from ..driver.executable import Executable, Prepared
 from ..driver.temp_limit import check_temporaries
 from ..frontend.indexing.runtime_checks import with_runtime_checks
 from ..frontend.scalars.int_ranges import prove
@@ -216,16 +216,15 @@ class ChunkProgram:
         executable = self._executable(tuple(map(stride_fact, arrays)))
         options = self.call.function.compile_options
         given = self._arrays(arrays)
-        while True:
+
+        def attempt() -> list[np.ndarray]:
             integers = [self.call.integer(i, executable.rooms) for i in self._graph.inputs if i.kind == "int"]
             prepared = executable.prepared(given, integers)
             self._check_temporaries(executable, prepared)
-            try:
-                made = executable.run(prepared, given, options.threads or 1)[: len(self.types)]
-            except ShortOfRoom as short:
-                executable.make_room(short)
-            else:
-                return [array if array.ndim else array[()] for array in made]
+            return executable.run(prepared, given, options.threads or 1)
+
+        made = executable.with_room(attempt)[: len(self.types)]
+        return [array if array.ndim else array[()] for array in made]
 
     def _check_temporaries(self, executable: Executable, prepared: Prepared) -> None:
         """TxcError where a chunk needs more memory for temporaries than `max_temp_bytes`."""

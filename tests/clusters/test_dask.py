@@ -65,6 +65,14 @@ def columns_by_loop(x):
     return y
 
 
+def grown(x, v):
+    found, total = [], 0.0
+    while total < 9000:  # how often is known only when it runs, and is more than there is room for at first
+        total += abs(v[len(found) % 4]) + 1
+        found.append(total)
+    return x * np.array(found).sum()
+
+
 def rounds(x):
     y = np.ones_like(x)
     for _ in range(3):
@@ -110,6 +118,7 @@ POINTWISE: list[tuple[Callable[..., Any], list[Any], list[Any]]] = [
     (lambda x, y: x @ y.T, [BY_ROWS, OTHER], [X, Y]),
     (lambda x, y: np.einsum("ij,ij->i", x, y), [BY_ROWS, OTHER], [X, Y]),
     (lambda k: SCALES[k % 4] + k, [NUMBERS], [K]),
+    (grown, [BY_ROWS, V], [X, V]),
     (lambda x: (x, np.zeros_like(x), np.ones(3), x.shape, {"a": [x + 1, None]}), [BY_BOTH],
      [X]),
     (lambda pair: pair["x"] - pair["y"][0], [{"x": BY_ROWS, "y": [OTHER]}], [{"x": X, "y": [Y]}]),

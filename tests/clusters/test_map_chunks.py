@@ -90,7 +90,7 @@ def test_progress_is_said_on_stderr_where_it_is_asked_for(capsys):
 
 
 def test_a_file_larger_than_the_memory_that_is_used(tmp_path: Path):
-    """A sparse file of 1 GiB, summed by rows into another file, by a process whose memory grows by less than a third."""
+    """A sparse file of 1 GiB, summed by rows into another one by a process whose memory grows by less than a third."""
     program = """
         import sys
         import numpy as np
