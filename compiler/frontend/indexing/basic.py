@@ -20,7 +20,7 @@ from ..trace.context import current, table
 from ..trace.symint import as_dim, is_integer
 from .advanced import IndexArrays, gather, is_array, is_mask, scatter
 from .data_dependent_slices import is_of_values, sliced
-from .masked import mask_of, masked, put_masked
+from .masked import fitting, mask_of, masked, put_masked
 
 if TYPE_CHECKING:
     from ..trace.trace import Trace
@@ -191,12 +191,11 @@ def _counted_masks(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Any]]:
         x = view(x, [d for d, k in zip(dims, items) for d in [d] * max(1, _dims_used(k))])
         items = [slice(None) if k is None else k for k in items]
         items = [as_tensor(k).reshape(1) if is_mask(k) and not as_tensor(k).ndim else k for k in items]
-    axis = 0
+    axis, found = 0, []
     for k in items:
-        if is_mask(k):
-            _check_mask(as_tensor(k), x, axis)
+        found += nonzero(_fitting(as_tensor(k), x, axis)) if is_mask(k) else [k]
         axis += _dims_used(k)
-    return x, [i for k in items for i in (nonzero(k) if is_mask(k) else [k])]
+    return x, found
 
 
 def _checked_by_call(x: Tensor, items: list[Any]) -> list[Any]:
@@ -233,12 +232,18 @@ def _is_checked(i: Dim, extent: Dim, trace: Trace) -> bool:
     )
 
 
-def _check_mask(mask: Tensor, x: Tensor, axis: int) -> None:
-    """Refuse a mask that has not the sizes of the dims of `x` from `axis` on; one without elements may have 0."""
+def _fitting(mask: Tensor, x: Tensor, axis: int) -> Tensor:
+    """The mask, with the sizes of the dims of `x` from `axis` on; one without elements may have 0.
+
+    OpError where it has not.
+    """
+    if current() is not None and not any(size.const == 0 for size in mask.dims):
+        return fitting(mask, x.dims[axis:])
     for i, (size, extent) in enumerate(zip(mask.dims, x.dims[axis:]), axis):
         if size is not extent and size.const != 0:
             text = f"a mask {mask.user_type} does not fit dim {i} of {x.user_type}"
             raise OpError(text, f"the sizes there are {size} and {extent}", "TX0250")
+    return mask
 
 
 def _dims_used(k: Any) -> int:

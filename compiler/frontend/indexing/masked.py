@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.dims.dims import dim
+from ....dialects.dims.dims import Dim, dim
 from ....dialects.dims.index_map import product
+from ....dialects.registry import OpError
 from ..tensor import methods
 from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
@@ -19,7 +20,7 @@ from .advanced import IndexArrays, gather, is_mask, scatter
 from .data_dependent_sizes import stored
 from .unmasked import whole_of
 
-__all__ = ["mask_of", "masked", "put_masked"]
+__all__ = ["fitting", "mask_of", "masked", "put_masked"]
 
 
 def mask_of(x: Tensor, items: Sequence[Any]) -> Tensor | None:
@@ -31,12 +32,21 @@ def mask_of(x: Tensor, items: Sequence[Any]) -> Tensor | None:
     ):
         return None
     mask = as_tensor(items[0])
-    if not mask.ndim:
-        return None
-    text = "boolean index did not match indexed array: their sizes differ"
-    mask = stored(mask, x.dims[: mask.ndim], text, ones=False, error="IndexError")
-    for a, b in zip(mask.dims, x.dims):
-        table().equate(a, b, "a mask")
+    return fitting(mask, x.dims) if mask.ndim else None
+
+
+def fitting(mask: Tensor, dims: Sequence[Dim]) -> Tensor:
+    """A mask of the first ones of some dims, in a function that is being compiled: their sizes are equal.
+
+    OpError where they are not in the call that is traced.
+    """
+    text = "boolean index did not match indexed array"
+    mask = stored(mask, dims[: mask.ndim], f"{text}: their sizes differ", ones=False, error="IndexError")
+    for a, b in zip(mask.dims, dims):
+        try:
+            table().equate(a, b, "a mask")
+        except OpError as error:
+            raise OpError(f"{text}: {error.message}", error.hint, "TX0250") from error
     return mask
 
 

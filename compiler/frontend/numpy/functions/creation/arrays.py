@@ -14,6 +14,7 @@ from ....tensor.view_or_copy import laid_out_like
 from ... import creation
 from ..refused import REFUSED
 from ..registry import FUNCTIONS, handles
+from ..searching.data_dependent import nonzero
 from .windows import WINDOWS
 
 __all__ = ["CREATION"]
@@ -92,6 +93,7 @@ def ix_(*args: Any) -> tuple[Tensor, ...]:
     given = [as_tensor(a) for a in args]
     if any(a.ndim != 1 for a in given):
         raise OpError(f"np.ix_ takes vectors, not {', '.join(str(a.user_type) for a in given)}", code="TX0103")
+    given = [nonzero(a)[0] if a.element.kind == "bool" else a for a in given]
     return tuple(
         methods.expand_dims(a, tuple(i for i in range(len(given)) if i != at)) if len(given) > 1 else a
         for at, a in enumerate(given)
