@@ -27,7 +27,9 @@ from .c_signature import CSignature, ExportError, c_signature, check_symbol
 from .linker import link_shared
 from .whole_file import whole_file
 
-__all__ = ["THREADS", "Entry", "Exported", "export", "export_entries", "export_graph", "write_export"]
+__all__ = [
+    "THREADS", "Entry", "Exported", "compiled_entry", "export", "export_entries", "export_graph", "write_export",
+]  # fmt: skip
 
 
 #: Whose threads run parallel loops: those of the program that calls, or also a pool in the object.
@@ -94,16 +96,12 @@ def export_entries(
         raise ExportError(f"there are no threads {threads!r}", f"there are {', '.join(THREADS)}")
     if target.versions[0].is_gpu:
         raise ExportError(f"C calls no code of {target.name}", "--emit=ptx shows what there is")
-    options = options or Options.of()
-    kept = ",".join(filter(None, (options.passes, "tx-swap-layout{row-major-results=true}")))
-    # Nobody who calls it from C would look at what the checks of indices note.
-    options = options._replace(passes=kept, check_bounds=False)
     signatures: list[CSignature] = []
     texts: list[str] = []
     for entry in entries:
-        signature, code = _compiled(entry, target, options, watch)
+        signature, versions, code = compiled_entry(entry, target, options or Options.of(), watch)
         signatures.append(signature)
-        texts += code
+        texts += [emit_entry(signature, versions), *code]
     if threads == "pool":
         signatures[0] = replace(signatures[0], pool=True)
         texts.append(emit_pool(signatures[0], target.versions[0]))
@@ -115,11 +113,14 @@ def export_entries(
     return Exported(tuple(signatures), data, c_header(signatures, target.name), target)
 
 
-def _compiled(
-    entry: Entry, target: NamedTarget, options: Options, watch: InstrumentationOptions | None
-) -> tuple[CSignature, list[str]]:
-    """How C calls a function, and LLVM IR: of what C calls, then of each version of the target."""
+def compiled_entry(
+    entry: Entry, target: NamedTarget, options: Options, watch: InstrumentationOptions | None = None
+) -> tuple[CSignature, list[Version], list[str]]:
+    """How C calls a function, and each version of the target, with its LLVM IR."""
     graph = entry.graph
+    kept = ",".join(filter(None, (options.passes, "tx-swap-layout{row-major-results=true}")))
+    # Nobody who calls it from C would look at what the checks of indices note.
+    options = options._replace(passes=kept, check_bounds=False)
     symbol = check_symbol(entry.symbol or free_symbol(graph.name))
     if graph.raises:
         raise ExportError(
@@ -139,7 +140,7 @@ def _compiled(
         versions.append(Version(named.name, each, facts["tx.symbols"], facts["tx.arena"], facts["tx.thread_arena"]))
     memory = [d for v in versions for d in (v.arena, v.thread_arena)]
     signature = c_signature(graph, symbol, outputs, memory, entry.layouts, entry.doc)
-    return signature, [emit_entry(signature, versions), *texts]
+    return signature, versions, texts
 
 
 def _facts(function: Any) -> dict[str, Any]:

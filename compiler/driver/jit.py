@@ -30,6 +30,7 @@ from ..config import knobs
 from ..config.devices import CPU
 from .compile_cache import compile_cached, stages_of, strides_of
 from .device_arguments import for_the_user, results_on
+from .function_pointers import FunctionPointers
 from .options import Options
 from .size_specialization import EVIDENCE, NO_LIMIT, is_for_one_size
 from .specializations import NONE_FIXED, PreparedCall, Version, describe_versions, described, why_not
@@ -56,7 +57,7 @@ _install_lock = allocate_lock()
 
 
 @callable_directly
-class Jitted(NativeCallable):
+class Jitted(FunctionPointers, NativeCallable):
     """A function compiled for the facts of its calls.  Made by `jit`; binds as a method; pickles as `pickling.py` says.
 
     A call goes to the machine code of the version that fits; where none does, `__call__` finds or compiles one.

@@ -22,10 +22,10 @@ from ..emit.values.index import IndexValues
 from ..emit.values.lanes import Lanes
 from ..target.target import Target
 
-__all__ = ["Version", "emit_entry"]
+__all__ = ["LINE", "StubFunction", "Version", "emit_entry", "memory_type", "passed_type"]
 
 #: Arenas start at, and worker arenas lie apart by, two cache lines: prefetchers fetch pairs.
-_LINE = 128
+LINE = 128
 _THREADS = "{ ptr, ptr, i64 }"
 
 
@@ -57,7 +57,7 @@ def emit_entry(signature: CSignature, versions: Sequence[Version]) -> str:
     return f"{module}{attributes(target)}"
 
 
-class _Function:
+class StubFunction:
     """One function over the signature's sizes."""
 
     def __init__(self, module: Module, signature: CSignature, versions: Sequence[Version] = ()):
@@ -110,8 +110,8 @@ class _Function:
         found = self.index.value(dims[0])
         for d in dict.fromkeys(dims[1:]):
             found = self.text.call("smax", 1, "i64", found, self.index.value(d))
-        whole = self.text.add(found, str(_LINE - 1))
-        return self.text.ins(f"and i64 {whole}, {-_LINE}") if whole[0] == "%" else str(int(whole) & -_LINE)
+        whole = self.text.add(found, str(LINE - 1))
+        return self.text.ins(f"and i64 {whole}, {-LINE}") if whole[0] == "%" else str(int(whole) & -LINE)
 
     def memory(self, threads: str) -> tuple[str, str, str]:
         """Bytes of the arena, bytes from one thread's arena to the next, and bytes of all without alignment."""
@@ -120,7 +120,7 @@ class _Function:
         return arena, stride, self.text.add(arena, self.text.mul(stride, threads))
 
 
-class _Call(_Function):
+class _Call(StubFunction):
     """The exported function."""
 
     def __init__(self, module: Module, signature: CSignature, versions: Sequence[Version], level: str):
@@ -146,7 +146,7 @@ class _Call(_Function):
 
     def _parameters(self) -> list[str]:
         s = self.signature
-        kinds = {CArray: lambda a: "ptr noalias", CScalar: _passed_type, CSize: lambda a: "i64"}
+        kinds = {CArray: lambda a: "ptr noalias", CScalar: passed_type, CSize: lambda a: "i64"}
         given = [f"{kinds[type(a)](a)} {_given(a)}" for a in (*s.arguments, *s.results, *s.sizes)]
         return [*given, "ptr %workspace", "ptr %threads"]
 
@@ -185,8 +185,8 @@ class _Call(_Function):
         for a in given:
             pointer = _given(a)
             if isinstance(a, CScalar) and not a.by_address:
-                pointer = self.text.alloca(_memory_type(a.dtype), 1)
-                self.text.put(f"store {_memory_type(a.dtype)} {_given(a)}, ptr {pointer}")
+                pointer = self.text.alloca(memory_type(a.dtype), 1)
+                self.text.put(f"store {memory_type(a.dtype)} {_given(a)}, ptr {pointer}")
             self.text.put(f"store ptr {pointer}, ptr {self._slot(table, a.buffer)}, align 8")
         return table
 
@@ -208,7 +208,7 @@ class _Call(_Function):
             given = text.ins(f"or i1 {needless}, {text.ins('icmp ne ptr %workspace, null')}")
             self.require(given, STATUS["TXC_ERROR_WORKSPACE"][0])
         address = text.ins("ptrtoint ptr %workspace to i64")
-        skipped = text.ins(f"and i64 {text.ins(f'sub i64 0, {address}')}, {_LINE - 1}")
+        skipped = text.ins(f"and i64 {text.ins(f'sub i64 0, {address}')}, {LINE - 1}")
         base = text.ins(f"getelementptr i8, ptr %workspace, i64 {skipped}")
         thread_arena = text.ins(f"getelementptr i8, ptr {base}, i64 {arena}")
         # Without a txc_threads, its fields are read from the runtime struct itself, and never used.
@@ -239,7 +239,7 @@ class _Call(_Function):
         text.put(f"ret i32 {STATUS['TXC_ERROR_CPU'][0]}")
 
 
-class _Workspace(_Function):
+class _Workspace(StubFunction):
     """``size_t f_workspace(sizes, threads)``: what the arenas need, and room to align them."""
 
     def emit(self) -> None:
@@ -251,7 +251,7 @@ class _Workspace(_Function):
         total = self.memory(threads)[2]
         if total != "0":
             some = text.ins(f"icmp sgt i64 {total}, 0")
-            total = text.ins(f"select i1 {some}, i64 {text.add(total, str(_LINE - 1))}, i64 0")
+            total = text.ins(f"select i1 {some}, i64 {text.add(total, str(LINE - 1))}, i64 0")
         size = f"i{text.target.pointer_bits}"
         if size != "i64":
             total = text.ins(f"trunc i64 {total} to {size}")
@@ -260,7 +260,7 @@ class _Workspace(_Function):
         self.close(size, f"{s.symbol}_workspace", [*parameters, "ptr %threads"])
 
 
-class _Shape(_Function):
+class _Shape(StubFunction):
     """``int f_<result>_shape(sizes, int64_t *shape)``: the sizes of a result that are more than a parameter."""
 
     def __init__(self, module: Module, signature: CSignature, result: CArray):
@@ -284,10 +284,10 @@ def _given(parameter: CArray | CScalar | CSize) -> str:
     return f"%given.{parameter.name}"
 
 
-def _passed_type(scalar: CScalar) -> str:
-    return "ptr" if scalar.by_address else _memory_type(scalar.dtype)
+def passed_type(scalar: CScalar) -> str:
+    return "ptr" if scalar.by_address else memory_type(scalar.dtype)
 
 
-def _memory_type(dtype: DType) -> str:
+def memory_type(dtype: DType) -> str:
     """How a number by value is passed: a bool as a byte of 0 or 1."""
     return "i8" if dtype.kind == "bool" else llvm_type(dtype)

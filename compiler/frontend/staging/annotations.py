@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...call.signature import like
@@ -20,7 +20,7 @@ from ..trace.trace import Trace
 from ..tx.parser import Parameter, read_parameters
 from .staging import StagedRuntime, run_staged
 
-__all__ = ["declared_graph"]
+__all__ = ["declared_graph", "graph_of_parameters"]
 
 
 def declared_graph(function: Callable[..., Any], declaration: str) -> Graph:
@@ -44,11 +44,18 @@ def declared_graph(function: Callable[..., Any], declaration: str) -> Graph:
                 f"add {name} with its type, as {name}: f32[n]",
                 "TX0602",
             )
+    return graph_of_parameters(function, [*parameters.values()])
+
+
+def graph_of_parameters(
+    function: Callable[..., Any], parameters: Sequence[Parameter], convert: Callable[[Any], Any] = lambda result: result
+) -> Graph:
+    """The graph of `function` for parameters of these types; what it returns is what `convert` makes of its result."""
     with Trace(function.__name__, fixed_captures=True) as trace:
         sizes: dict[str, Any] = {}
-        values = {p.name: p.declare(trace, sizes) for p in parameters.values()}
+        values = {p.name: p.declare(trace, sizes) for p in parameters}
         bound = inspect.BoundArguments(inspect.signature(function), values)  # pyright: ignore[reportArgumentType]
-        return trace.finish(_of_one_type(run_staged(function, StagedRuntime(), bound)))
+        return trace.finish(convert(_of_one_type(run_staged(function, StagedRuntime(), bound))))
 
 
 def _of_one_type(result: Any) -> Any:
