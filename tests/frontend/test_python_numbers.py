@@ -373,3 +373,22 @@ def test_ints_are_divided_by_counters_that_may_be_zero(f):
                 got = compiled(ours, g)
                 assert (type(got), got) == (type(expected), expected)
             np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_third_power_of_a_size():
+    def cube(x):
+        return len(x) ** 3, len(x) * len(x) * len(x)
+
+    def tetrahedral(x):
+        n = x.shape[0]
+        return x[0] + n * (n + 1) * (n + 2)
+
+    few, many = np.zeros(3, np.int8), np.zeros(2_100_000, np.int8)
+    for x in (few, many, few):
+        assert txc.jit(cube)(x) == cube(x)
+    jitted = txc.jit(tetrahedral)
+    for _ in range(3):  # the third call enters machine code directly
+        assert jitted(few.astype(float)) == tetrahedral(few.astype(float))
+    with pytest.raises(OverflowError, match="does not fit i64"):
+        jitted(many.astype(float))
+    assert not txc.jit(lambda x: x.mean()).graph(np.zeros((2, 3, 4))).table.guards  # the size of one array

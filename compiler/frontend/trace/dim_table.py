@@ -303,7 +303,7 @@ class DimTable:
     def holds(self, d: DimLike, low: int, high: int) -> bool:
         """Whether `d`, and what is computed on the way to it, is from `low` to `high`, as a fact.
 
-        Sizes, and what loops over sizes count, are taken to be far from the ends of 64 bits.
+        Sizes, and what loops over sizes count, are taken to be far from the ends of 64 bits; ``n*n*n`` is not.
         """
         d = self.resolve(d)
         if ended := self._ended_in(d):
@@ -342,8 +342,8 @@ class DimTable:
         return bool(self.settle(low, "<=", d, "an int that fits"))
 
     def _of_sizes(self, d: Dim) -> bool:
-        """Whether only sizes, and counters of loops over sizes, are in an expression."""
-        return all(
+        """Whether only sizes, and counters of loops over sizes, are in an expression, and no third power as it were."""
+        return all(len(mono) < 3 or len({*mono}) == len(mono) for mono, _ in d.terms) and all(
             all(map(self._of_sizes, map(self.resolve, self.loops[s]))) if s in self.loops else s.nonneg
             for s in d.symbols()
         )
