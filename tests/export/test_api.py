@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from txc.compiler.aot.c_signature import ExportError
 from txc.compiler.aot.export import export_graph
 from txc.compiler.cli.main import main
 from txc.compiler.codegen.emit.text import EmitError
+from txc.compiler.codegen.target.llvm_backend import load_object
 from txc.compiler.codegen.target.names import named_target
 from txc.compiler.frontend.staging.annotations import declared_graph
 
@@ -110,6 +112,26 @@ def test_what_raises_as_data_decides_is_not_exported(tmp_path: Path):
 
     with pytest.raises(ExportError, match="root raises errors, as its data decide, and code that C calls raises none"):
         txc.export(root, tmp_path / "x", "x: f64[n]")
+
+
+def test_an_int_beyond_64_bits_is_a_condition_that_fails():
+    """The condition is asked of the int, not of what 64 bits make of it."""
+
+    def scaled(x, k, j):
+        return x * (k * k - 3 * j)
+
+    made = export_graph(declared_graph(scaled, "x: f64[n], k: i64, j: i64"), named_target())
+    loaded = load_object(made.object, ["scaled"])
+    pointer, number = ctypes.c_void_p, ctypes.c_int64
+    kinds = [pointer, number, number, pointer, number, pointer, pointer]
+    called = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(loaded.addresses["scaled"])
+    x, out = np.ones(1), np.zeros(1)
+    for k, j in [(3, 1), (3037000499, 0), (3037000500, 0), (2**32, 0), (-(2**63), 0), (0, 2**61), (0, -(2**62))]:
+        exact = k * k - 3 * j
+        fits = -(2**63) <= exact < 2**63
+        status = called(x.ctypes.data, k, j, out.ctypes.data, 1, None, None)
+        assert (status == 0) is fits
+        assert not fits or out[0] == float(exact)
 
 
 def test_types_of_a_tx_function_are_its_own(tmp_path: Path):

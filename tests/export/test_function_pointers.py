@@ -136,6 +136,11 @@ def test_lengths_that_do_not_fit_give_nan():
     assert math.isnan(of_two(2, doubles(0.5, 2))) and math.isnan(of_two(3, None))
 
 
+def test_sizes_beyond_64_bits_give_nan():
+    cube = txc.jit(lambda x: len(x) * len(x) * len(x)).c_function("f64(i64, f64*)").ctypes
+    assert cube(2_097_151, doubles(0)) == float(2_097_151**3) and math.isnan(cube(2_097_152, doubles(0)))
+
+
 def test_what_python_raises_an_error_for_gives_nan():
     assert (root.ctypes(4.0), math.isnan(root.ctypes(-1.0))) == (2.0, True)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ....dialects.dims.dims import Dim
-from ....dialects.types import DType
+from ....dialects.dims.dims import Dim, of_atom
+from ....dialects.types import DTYPES, DType
 from ...aot.c_signature import STATUS, CArray, CConstant, CScalar, CSignature, CSize
 from ..cpu.dispatch import emit_isa_level
 from ..cpu.frame import ARENA, PARALLEL, POOL, THREAD_ARENA, THREAD_STRIDE, THREADS
@@ -20,6 +20,7 @@ from ..emit.module import attributes
 from ..emit.text import IrText, Module, llvm_type, quoted
 from ..emit.values.index import IndexValues
 from ..emit.values.lanes import Lanes
+from ..emit.values.primitives import literal
 from ..target.target import Target
 
 __all__ = ["LINE", "StubFunction", "Version", "emit_entry", "memory_type", "passed_type"]
@@ -87,8 +88,42 @@ class StubFunction:
         """Return the condition's own status, or `status`, where one does not hold."""
         codes = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle"}
         for c in self.signature.conditions:
+            for side in (c.lhs, c.rhs):
+                if not self._surely_fits(side):
+                    self.require(self._fits(side), c.status if status is None else status)
             holds = self.text.ins(f"icmp {codes[c.relation]} i64 {self.index.value(c.lhs)}, {self.index.value(c.rhs)}")
             self.require(holds, c.status if status is None else status)
+
+    def _surely_fits(self, d: Dim) -> bool:
+        """Whether a dim is a number, a parameter, or sums of sizes of arrays and a small number."""
+        sizes = {(size.symbol,) for size in self.signature.sizes}
+        return d.const is not None or d.symbol is not None or all(
+            abs(factor) < 1 << 32 if not mono else abs(factor) == 1 and mono in sizes for mono, factor in d.terms
+        )  # fmt: skip
+
+    def _fits(self, d: Dim) -> str:
+        """An i1: whether 64 bits hold a dim, so that `index.value` is its value.
+
+        A sum whose parts come to less than 1.5 * 2**63 has the sign of the wrapped sum only there.  Larger parts are
+        taken not to fit, also where they are each other's negatives.
+        """
+        ins = self.text.ins
+        zero, near, most = (literal(x, DTYPES["f64"]) for x in (0.0, 2.0**62, 1.5 * 2.0**63))
+        total = size = zero
+        for mono, factor in d.terms:
+            part = literal(float(factor), DTYPES["f64"])
+            for atom in mono:
+                number = ins(f"sitofp i64 {self.index.value(of_atom(atom))} to double")
+                part = ins(f"fmul double {part}, {number}")
+            total = ins(f"fadd double {total}, {part}")
+            size = ins(f"fadd double {size}, {self._magnitude(part)}")
+        signs = ins(f"icmp slt i64 {self.index.value(d)}, 0"), ins(f"fcmp olt double {total}, {zero}")
+        same = ins(f"icmp eq i1 {signs[0]}, {signs[1]}")
+        inside = ins(f"or i1 {same}, {ins(f'fcmp olt double {self._magnitude(total)}, {near}')}")
+        return ins(f"and i1 {inside}, {ins(f'fcmp olt double {size}, {most}')}")
+
+    def _magnitude(self, value: str) -> str:
+        return self.text.call("fabs", 1, "double", value)
 
     def thread_count(self) -> str:
         """The threads to use: one where the caller passed NULL."""
