@@ -32,6 +32,7 @@ from .compile_cache import compile_cached, stages_of, strides_of
 from .device_arguments import for_the_user, results_on
 from .function_pointers import FunctionPointers
 from .options import Options
+from .pandas_engine import PandasEngine
 from .size_specialization import EVIDENCE, NO_LIMIT, is_for_one_size
 from .specializations import NONE_FIXED, PreparedCall, Version, describe_versions, described, why_not
 
@@ -607,9 +608,16 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     give arrays, lazy tensors give lazy tensors.
     """
     made = Options.of(**options)
-    if function is None:
-        return lambda f: Jitted(_python_function(f), made)
-    return Jitted(_python_function(function), made)
+
+    def decorate(f: Callable[..., Any]) -> Jitted:
+        return Jitted(_python_function(f), made)
+
+    decorate.__pandas_udf__ = PandasEngine  # pyright: ignore[reportFunctionMemberAccess]
+    return decorate if function is None else decorate(function)
+
+
+#: pandas runs functions by it: ``df.apply(f, engine=txc.jit, raw=True)``.
+jit.__pandas_udf__ = PandasEngine  # pyright: ignore[reportFunctionMemberAccess]
 
 
 def _python_function(function: Any) -> Callable[..., Any]:
