@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ..frontend.trace.graph import Graph
     from ..gpu.repeated_call import RepeatedCalls
     from ..tools.autotune import Tuned
+    from ..tools.explain import Explanation
     from ..tools.explore.page import Page
 
     P = ParamSpec("P")
@@ -462,7 +463,7 @@ class Jitted(FunctionPointers, NativeCallable):
         """The expression graph for these arguments."""
         return self._trace(self._bind(args, kwargs))[0]
 
-    def explain(self, *args: Any, **kwargs: Any) -> str:
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What was compiled for these arguments and why: facts, guards, decisions with figures, kernels."""
         return self._explained(args, kwargs)[0]
 
@@ -474,7 +475,7 @@ class Jitted(FunctionPointers, NativeCallable):
         said, stages, remarks = self.options(debug=True)._explained(args, kwargs)
         return page_of(self.__wrapped__.__name__, said, text_of(self.__wrapped__), stages, remarks)
 
-    def _explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any, Sequence[Remark]]:
+    def _explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Explanation, Any, Sequence[Remark]]:
         """`explain()`, and the stages and remarks that it speaks of."""
         from ...passes.cost.remarks import collect
         from ..tools.explain import explain

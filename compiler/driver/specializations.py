@@ -144,11 +144,13 @@ def why_not(versions: Sequence[Version], call: Call) -> str:
 
 
 class Described(NamedTuple):
-    """A version for people: why it was compiled, its facts and guards, and who makes its calls."""
+    """A version for people: why it was compiled, its facts and guards, units of work of a call (iterations of its
+    loops, about), and who makes it."""
 
     why: str
     facts: list[str]
     guards: list[str]
+    work: str
     calls: str
 
 
@@ -160,6 +162,7 @@ def described(version: Version, waiting: Collection[Version]) -> Described:
         version.why,
         [describe(fact) for fact in version.key],
         guards + [str(captured) for captured in version.captured],
+        version.executable.code.work or "no bound is known",
         f"by Python: {version.by_python}" if version.by_python else calls,
     )
 

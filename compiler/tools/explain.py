@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ...passes.cost.remarks import Remark
 from ..frontend.trace.graph import Graph
 
-__all__ = ["explain", "figures"]
+__all__ = ["Explanation", "Section", "explain", "figures"]
 
 _EVAL = re.compile(r"%\w+ = tx\.eval\b")
 #: A kernel op: how deep it stands, its text up to its region, and its name.
@@ -18,6 +18,15 @@ _KERNEL = re.compile(r"^( *)(?:%[^=\n]* = )?(kernel\.(generic|row_group|for|whil
 _ITERATORS = re.compile(
     r" over \((.*?)\)(?: (?:reduce|scan \w+) \((.*?)\) order (\w+(?:<[^>]*>)?))? (?:init|in|epilogue_inputs|into|->) "
 )
+
+
+class Section(NamedTuple):
+    """A part of a report as lines of text, and, with titles of `columns`, as `rows` of a table too."""
+
+    title: str
+    lines: Sequence[str]
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
 
 
 class _Texts(Protocol):
@@ -31,28 +40,58 @@ def figures(graph: Graph, stages: Any) -> tuple[int, int, int, int]:
     return sum(1 for _ in graph.walk()), evals, nests, len(stages.object or b"")
 
 
+class Explanation(str):
+    """The report of ``f.explain(*args)``; a notebook shows its sections, decisions and stages as tables."""
+
+    head: str
+    sections: Sequence[Section]
+
+    def __new__(cls, head: str, sections: Sequence[Section]) -> Explanation:
+        texts = [f"{s.title}:\n" + "\n".join(f"  {line}" for line in s.lines or ["none"]) for s in sections]
+        made = super().__new__(cls, "\n\n".join([head, *texts]))
+        made.head, made.sections = head, sections
+        return made
+
+    def __getnewargs__(self) -> tuple[str, Sequence[Section]]:
+        return self.head, self.sections
+
+    def _repr_html_(self) -> str:
+        from .notebook import sections_as_html
+
+        return sections_as_html(self.head, self.sections)
+
+
 def explain(
     name: str, graph: Graph, facts: Sequence[str], captured: Sequence[str], stages: _Texts, remarks: Sequence[Remark]
-) -> str:  # fmt: skip
+) -> Explanation:  # fmt: skip
     """The report of ``f.explain(*args)``."""
-    lines = [f"{name}: {', '.join(str(i.value.type) if i.value else f'{i.symbol}: int' for i in graph.inputs)}"]
-    lines += ["", "facts that select this version (sizes are not among them):"]
-    lines += [f"  {fact}" for fact in facts] or ["  none"]
-    lines += ["", "captured from outside the function, checked at each call:"] if captured else []
-    lines += [f"  {fact}" for fact in captured]
-    lines += ["", "guards, checked at each call; another version is compiled where one fails:"]
-    lines += [f"  {guard}" for guard in graph.table.guards] or ["  none"]
+    head = f"{name}: {', '.join(str(i.value.type) if i.value else f'{i.symbol}: int' for i in graph.inputs)}"
     plan = getattr(stages, "plan", None)
     model = "the cost model" if plan is None else "the cost model of a GPU"
-    lines += ["", f"decisions, with estimated costs of the alternatives by {model} (sizes that are not facts: 512):"]
-    lines += [f"  {said}" for said in remarks] or ["  none"]
-    lines += ["", "kernels:"]
-    lines += [f"  {text}" for text in _kernels(stages.text("fused"))] or ["  none"]
-    lines += ["", "launches:", *(f"  {line}" for line in str(plan).splitlines())] if plan is not None else []
-    lines += ["", "stages:"]
-    for record in getattr(stages, "records", ()):
-        lines.append(f"  {record.stage:<10} {record.name:<24} {1e3 * record.seconds:8.2f} ms")
-    return "\n".join(lines)
+    records = getattr(stages, "records", ())
+    sections = [
+        Section("facts that select this version (sizes are not among them)", facts),
+        Section("captured from outside the function, checked at each call", captured),
+        Section(
+            "guards, checked at each call; another version is compiled where one fails", [*map(str, graph.table.guards)]
+        ),
+        Section(
+            f"decisions, with estimated costs of the alternatives by {model} (sizes that are not facts: 512)",
+            [*map(str, remarks)],
+            ("decision", "of", "chosen", "because", "costs", "at"),
+            [(said.kind, said.subject, said.chosen, said.why, said.costs, said.place) for said in remarks],
+        ),
+        Section("kernels", _kernels(stages.text("fused"))),
+        Section("launches", str(plan).splitlines() if plan is not None else []),
+        Section(
+            "stages",
+            [f"{record.stage:<10} {record.name:<24} {1e3 * record.seconds:8.2f} ms" for record in records],
+            ("stage", "pass", "ms"),
+            [(record.stage, record.name, f"{1e3 * record.seconds:.2f}") for record in records],
+        ),
+    ]
+    unsaid = {"captured": not captured, "launches": plan is None, "stages": False}
+    return Explanation(head, [s for s in sections if not unsaid.get(s.title.split()[0], False)])
 
 
 def _kernels(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a notebook shows of a jitted function: its signature, and a table of the versions that were compiled."""
+"""What a notebook shows: of a jitted function a table of its versions, of ``explain()`` its sections."""
 
 from __future__ import annotations
 
@@ -6,21 +6,37 @@ from collections.abc import Sequence
 from html import escape
 
 from ..driver.specializations import Described
+from .explain import Section
 
-__all__ = ["versions_as_html"]
+__all__ = ["sections_as_html", "versions_as_html"]
 
 
 def versions_as_html(head: str, versions: Sequence[Described]) -> str:
-    """A heading, and a row for each version: why it was compiled, its facts and guards, and who makes its calls."""
+    """A heading, and a row for each version: why it was compiled, its facts and guards, work, and who calls it."""
     title = f"<div><code>{escape(head)}</code>"
     if not versions:
         return f"{title}: nothing is compiled yet</div>"
-    titles = _row("th", ("version", "compiled because", "facts", "guards", "calls"))
-    rows = "".join(
-        _row("td", (str(number), v.why, "\n".join(v.facts), "\n".join(v.guards), v.calls))
+    rows = [
+        (str(number), v.why, "\n".join(v.facts), "\n".join(v.guards), v.work, v.calls)
         for number, v in enumerate(versions, 1)
-    )
-    return f"{title}<table><thead>{titles}</thead><tbody>{rows}</tbody></table></div>"
+    ]
+    columns = ("version", "compiled because", "facts", "guards", "units of work", "calls")
+    return f"{title}{_table(columns, rows)}</div>"
+
+
+def sections_as_html(head: str, sections: Sequence[Section]) -> str:
+    """A heading, and below it each section, to be folded away."""
+    parts = []
+    for section in sections:
+        lines = escape("\n".join(section.lines) or "none")
+        shown = _table(section.columns, section.rows) if section.rows else f"<pre>{lines}</pre>"
+        parts.append(f"<details open><summary>{escape(section.title)}</summary>{shown}</details>")
+    return f"<div><code>{escape(head)}</code>{''.join(parts)}</div>"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    body = "".join(_row("td", row) for row in rows)
+    return f"<table><thead>{_row('th', columns)}</thead><tbody>{body}</tbody></table>"
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:

@@ -31,10 +31,15 @@ class Remark(NamedTuple):
     choices: Mapping[str, float]
     place: str
 
+    @property
+    def costs(self) -> str:
+        """What each alternative costs."""
+        return ", ".join(f"{name} {_time(ns)}" for name, ns in self.choices.items())
+
     def __str__(self) -> str:
-        costs = ", ".join(f"{name} {_time(ns)}" for name, ns in self.choices.items())
+        costs = f" ({self.costs})" if self.choices else ""
         where = f"  at {self.place}" if self.place else ""
-        return f"{self.kind:<14} {self.subject}: {self.chosen}: {self.why}{f' ({costs})' if costs else ''}{where}"
+        return f"{self.kind:<14} {self.subject}: {self.chosen}: {self.why}{costs}{where}"
 
 
 _listener: ContextVar[list[Remark] | None] = ContextVar("txc_remarks", default=None)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import pickle
+import re
 from typing import Any
 
 import ml_dtypes
@@ -71,7 +73,28 @@ def test_html():
     f(X[0])
     table = f._repr_html_()
     assert table.count("<tr>") == 3 and "<td>1</td><td>it was the first call</td><td>f64 array of rank 2" in table
-    assert "<td>2</td><td>the facts were new: f64 array of rank 1" in table
+    assert "<td>2</td><td>the facts were new: f64 array of rank 1" in table and "<th>units of work</th>" in table
+
+
+def test_an_explanation_is_text_and_tables():
+    bound = "<b>"
+
+    @txc.jit
+    def f(x):
+        e = np.exp(x)
+        return e / e.sum() if bound else x
+
+    report = f.explain(X[0])
+    assert isinstance(report, str) and report.startswith("f: f64[x.0]\n\nfacts that select this version")
+    assert pickle.loads(pickle.dumps(report)) == report
+    html = report._repr_html_()
+    assert html.startswith("<div><code>f: f64[x.0]</code><details open><summary>facts that select this version")
+    assert "<pre>bound = &#x27;&lt;b&gt;&#x27;</pre>" in html and bound not in html
+    assert "<th>decision</th><th>of</th><th>chosen</th>" in html and "<td>materialize</td>" in html
+    for title in ("guards", "decisions", "kernels", "stages"):
+        assert f"\n\n{title}" in report and f"<summary>{title}" in html
+    tags = re.findall(r"<(/?)(\w+)", html)
+    assert [tags.count(("", t)) for _, t in tags] == [tags.count(("/", t)) for _, t in tags]
 
 
 @pytest.mark.parametrize(
