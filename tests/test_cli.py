@@ -6,6 +6,7 @@ Most commands are calls of its function, with text for its streams; one of each 
 import contextlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -317,3 +318,40 @@ def test_cache_says_what_is_kept_and_why_a_function_is_not(program: Path, tmp_pa
 def test_cache_errors(arguments: tuple[str, ...], environment: dict[str, str], message: str):
     done = compile_(*arguments, **environment)
     assert done.returncode != 0 and message in done.stderr
+
+
+#: What a shell asks, as it takes the line apart, and what is offered.
+COMPLETED = {
+    "tensor-compile ru": ["run", "rules.tx"],
+    "tensor-compile r": ["run", "rules.tx"],
+    "tensor-compile --em": ["--emit"],
+    "tensor-compile f.tx --emit = ": [*STAGES, "ptx", "so", "header"],
+    "tensor-compile f.tx --emit = lo": ["loops"],
+    "tensor-compile f.tx --emit lo": ["loops"],
+    "tensor-compile f.tx --target x86-64-v": ["x86-64-v2", "x86-64-v3", "x86-64-v4"],
+    "tensor-compile run f.tx --bi": ["--bisect"],
+    "tensor-compile f.tx --bi": [],
+    "tensor-compile cache c": ["clear"],
+    "tensor-compile completion ": ["bash", "zsh"],
+    "tensor-compile run f": [],
+}
+
+
+def test_a_shell_completes(tmp_path: Path):
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash")
+    (tmp_path / "rules.tx").write_text(PROGRAM)
+    (tmp_path / "rules.txt").write_text("")
+    script = compile_("completion", "bash").stdout
+    for line in COMPLETED:
+        words = line.split() + [""] * line.endswith(" ")
+        asked = " ".join(f"'{word}'" for word in words)
+        script += f"COMP_WORDS=({asked}); COMP_CWORD={len(words) - 1}; _tensor_compile; echo ${{COMPREPLY[@]}}\n"
+    done = subprocess.run([bash, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.stderr == ""
+    found = dict(zip(COMPLETED, (text.split() for text in done.stdout.split("\n")), strict=False))
+    assert {line: sorted(words) for line, words in found.items()} == {k: sorted(v) for k, v in COMPLETED.items()}
+    assert compile_("completion", "zsh").stdout.startswith("autoload -U +X compinit bashcompinit")
+    wrong = compile_("completion", "fish")
+    assert wrong.returncode == 2 and "invalid choice: 'fish'" in wrong.stderr

@@ -67,15 +67,17 @@ _EXAMPLES = """examples:
   tensor-compile knobs                                        list the environment variables
   tensor-compile calibrate                                    measure this machine for the cost model
   tensor-compile cache info                                   what compiled code is kept; also: clear, why FILE.tx
+  eval "$(tensor-compile completion bash)"                    complete commands and options in this shell
 """
 #: What is not the name of a file in front.
-_COMMANDS = ("run", "explore", "knobs", "calibrate", "cache")
+_COMMANDS = ("run", "explore", "knobs", "calibrate", "cache", "completion")
 _USAGE = """tensor-compile FILE.tx [options]
        tensor-compile run FILE.tx --input NAME=VALUE … [options]
        tensor-compile explore FILE.tx [-o PAGE.html]
-       tensor-compile knobs | calibrate | cache info|clear|why"""
+       tensor-compile knobs | calibrate | cache info|clear|why | completion bash|zsh"""
 EXPLORE_HELP = "Write a page of HTML that leads from each line of a program to what became of it in every stage."
 CALIBRATE_HELP = "Measure the constants of the cost model on this machine, and keep them for all later compilations."
+COMPLETION_HELP = "Print a script by which a shell completes commands, options, their values and files."
 CACHE_HELP = "Compiled code that is kept for other processes: what there is, remove it, why a file is not found in it."
 
 
@@ -124,6 +126,13 @@ def _command(given: list[str]) -> int:
     if given[:1] == ["calibrate"]:
         _Parser(prog="tensor-compile calibrate", description=CALIBRATE_HELP).read(given[1:])
         return _calibrate()
+    if given[:1] == ["completion"]:
+        from .completion import SHELLS, completion_script
+
+        parser = _Parser(prog="tensor-compile completion", description=COMPLETION_HELP)
+        parser.add_argument("shell", choices=SHELLS)
+        print(completion_script(parser.read(given[1:]).shell, _COMMANDS, _parser(False), _parser(True)), end="")
+        return 0
     running = given[:1] == ["run"]
     options = _parser(running).read(given[1:] if running else given)
     return (_run if running else _check)(options)
