@@ -88,11 +88,17 @@ class StubFunction:
         """Return the condition's own status, or `status`, where one does not hold."""
         codes = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle"}
         for c in self.signature.conditions:
-            for side in (c.lhs, c.rhs):
-                if not self._surely_fits(side):
-                    self.require(self._fits(side), c.status if status is None else status)
-            holds = self.text.ins(f"icmp {codes[c.relation]} i64 {self.index.value(c.lhs)}, {self.index.value(c.rhs)}")
-            self.require(holds, c.status if status is None else status)
+            failed = c.status if status is None else status
+            lhs, rhs = self._side(c.lhs, failed), self._side(c.rhs, failed)
+            self.require(self.text.ins(f"icmp {codes[c.relation]} i64 {lhs}, {rhs}"), failed)
+
+    def _side(self, d: Dim, status: int) -> str:
+        """The value of a side of a condition; `status` is returned where 64 bits do not hold it."""
+        if self._surely_fits(d):
+            return self.index.value(d)
+        value, fits = self._wrapped(d)
+        self.require(fits, status)
+        return value
 
     def _surely_fits(self, d: Dim) -> bool:
         """Whether a dim is a number, a parameter, or sums of sizes of arrays and a small number."""
@@ -101,26 +107,26 @@ class StubFunction:
             abs(factor) < 1 << 32 if not mono else abs(factor) == 1 and mono in sizes for mono, factor in d.terms
         )  # fmt: skip
 
-    def _fits(self, d: Dim) -> str:
-        """An i1: whether 64 bits hold a dim, so that `index.value` is its value.
+    def _wrapped(self, d: Dim) -> tuple[str, str]:
+        """What 64 bits hold of a dim, and an i1: whether that is all.  Of `index.value` LLVM takes it for sure.
 
         A sum whose parts come to less than 1.5 * 2**63 has the sign of the wrapped sum only there.  Larger parts are
         taken not to fit, also where they are each other's negatives.
         """
         ins = self.text.ins
         zero, near, most = (literal(x, DTYPES["f64"]) for x in (0.0, 2.0**62, 1.5 * 2.0**63))
-        total = size = zero
+        total, size, wrapped = zero, zero, "0"
         for mono, factor in d.terms:
-            part = literal(float(factor), DTYPES["f64"])
+            part, low = literal(float(factor), DTYPES["f64"]), literal(factor, DTYPES["i64"])
             for atom in mono:
-                number = ins(f"sitofp i64 {self.index.value(of_atom(atom))} to double")
-                part = ins(f"fmul double {part}, {number}")
-            total = ins(f"fadd double {total}, {part}")
+                number = self.index.value(of_atom(atom))
+                low = ins(f"mul i64 {low}, {number}")
+                part = ins(f"fmul double {part}, {ins(f'sitofp i64 {number} to double')}")
+            total, wrapped = ins(f"fadd double {total}, {part}"), ins(f"add i64 {wrapped}, {low}")
             size = ins(f"fadd double {size}, {self._magnitude(part)}")
-        signs = ins(f"icmp slt i64 {self.index.value(d)}, 0"), ins(f"fcmp olt double {total}, {zero}")
-        same = ins(f"icmp eq i1 {signs[0]}, {signs[1]}")
+        same = ins(f"icmp eq i1 {ins(f'icmp slt i64 {wrapped}, 0')}, {ins(f'fcmp olt double {total}, {zero}')}")
         inside = ins(f"or i1 {same}, {ins(f'fcmp olt double {self._magnitude(total)}, {near}')}")
-        return ins(f"and i1 {inside}, {ins(f'fcmp olt double {size}, {most}')}")
+        return wrapped, ins(f"and i1 {inside}, {ins(f'fcmp olt double {size}, {most}')}")
 
     def _magnitude(self, value: str) -> str:
         return self.text.call("fabs", 1, "double", value)
