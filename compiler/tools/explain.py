@@ -52,8 +52,8 @@ class Explanation(str):
         made.head, made.sections = head, sections
         return made
 
-    def __getnewargs__(self) -> tuple[str, Sequence[Section]]:
-        return self.head, self.sections
+    def __reduce__(self) -> Any:
+        return Explanation, (self.head, self.sections)
 
     def _repr_html_(self) -> str:
         from .notebook import sections_as_html
