@@ -22,7 +22,7 @@ from ...dialects.types import DType
 from ...runtime.loader.loader import library_symbols
 from ..codegen.call.c_callback import HEAP, Callback, allocates, emit_callback
 from ..codegen.call.c_stub import Version, emit_entry
-from ..codegen.target.llvm_backend import compile_linked, load_object
+from ..codegen.target.llvm_backend import generate_here, load_object
 from ..codegen.target.names import named_target
 from ..diagnostics import TxcError, head_of
 from ..driver.gc_throttle import gc_throttled
@@ -128,7 +128,8 @@ def c_function(function: Callable[..., Any], type_: str, options: Options) -> CF
         )
         _refuse_what_fails(function, kind, signature, versions, callback)
         texts = [emit_callback(signature, versions, callback), emit_entry(signature, versions), *texts]
-        data = compile_linked(texts, [callback.symbol], versions[0].target)
+        inside = (symbol, *(v.function for v in versions))
+        data = generate_here("obj", texts, [callback.symbol], versions[0].target, inside)
     code = load_object(data, [callback.symbol], library_symbols(("memcpy", "memmove", "memset", *HEAP)))
     return CFunction(function.__name__, kind, code, code.addresses[callback.symbol])
 

@@ -172,6 +172,17 @@ def _linked(texts: Sequence[str], exported: Collection[str]) -> Any:
     return module
 
 
+def _inlined(module: Any, inlined: Collection[str], target: Target) -> None:
+    """Make functions parts of those that call them."""
+    for name in inlined:
+        module.get_function(name).add_function_attribute("alwaysinline")
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()  # what went through memory becomes registers
+    passes.add_instruction_combine_pass()
+    passes.run(module, llvm.create_pass_builder(_machine(target), llvm.create_pipeline_tuning_options(speed_level=1)))
+
+
 def _optimized(module: Any, target: Target) -> Any:
     machine = _machine(target)
     module.data_layout = str(machine.target_data)
@@ -202,11 +213,18 @@ def _addresses_as_written() -> Iterator[None]:
 _options_lock = threading.Lock()
 
 
-def generate_here(kind: str, texts: Sequence[str], exported: Collection[str] | None, target: Target) -> bytes:
-    """An object (`kind` ``obj``) or assembly (``asm``), made by this process: LLVM may end it for a foreign target."""
+def generate_here(
+    kind: str, texts: Sequence[str], exported: Collection[str] | None, target: Target, inlined: Collection[str] = ()
+) -> bytes:
+    """An object (`kind` ``obj``) or assembly (``asm``), made by this process: LLVM may end it for a foreign target.
+
+    The functions `inlined`, which are not `exported`, become parts of those that call them.
+    """
     module = _parsed(texts[0]) if exported is None else _linked(texts, exported)
     machine = _machine(target)
     module = _optimized(module, target)
+    if inlined:
+        _inlined(module, inlined, target)
     with _addresses_as_written():
         return machine.emit_object(module) if kind == "obj" else machine.emit_assembly(module).encode()
 
