@@ -1,8 +1,8 @@
 """Function pointers: a jitted function compiled for a C type, in this process, for libraries that call back.
 
 ``f.c_function("f64(f64)")`` is machine code at an `address` that any thread may call, without Python and its lock.
-The function is traced for the type's numbers and elements; what C calls is written around its exported form
-(`compiler/codegen/call/c_callback.py`).
+The function is traced for the type's numbers and elements, and compiled where the cache does not have its code
+(`c_function_code.py`).
 """
 
 from __future__ import annotations
@@ -11,19 +11,15 @@ import ctypes
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...dialects.dims.dims import dim, size_name, size_symbol
+from ...dialects.dims.dims import dim, size_symbol
 from ...dialects.registry import OpError
 from ...dialects.types import DType
-from ...runtime.loader.loader import library_symbols
-from ..codegen.call.c_callback import HEAP, Callback, allocates, emit_callback
-from ..codegen.call.c_stub import Version, emit_entry
-from ..codegen.target.llvm_backend import generate_here, load_object
-from ..codegen.target.names import named_target
+from ...runtime.loader.loader import LoadedObject, can_load, library_symbols
+from ..cache.disk_cache import load_pointer, pointer_key, publish_pointer
 from ..diagnostics import TxcError, head_of
 from ..driver.gc_throttle import gc_throttled
 from ..driver.options import Options
@@ -35,11 +31,15 @@ from ..frontend.tensor.tensor import Tensor
 from ..frontend.tx.parser import Parameter
 from ..frontend.tx.types import Annotation
 from ..progress import reported
-from .c_signature import Condition, CSignature, ExportError
+from .c_signature import ExportError
 from .c_type import CFunctionType, CParameter, c_function_type
-from .export import Entry, compiled_entry
 
-__all__ = ["CFunction", "c_function"]
+__all__ = ["HEAP", "POINTER", "Bound", "CFunction", "c_function"]
+
+#: What is called of the C library where temporaries do not fit on the stack.
+HEAP = ("malloc", "free")
+#: What the name of the function that C calls ends in.
+POINTER = "_pointer"
 
 
 class CFunction:
@@ -110,31 +110,37 @@ def c_function(function: Callable[..., Any], type_: str, options: Options) -> CF
         raise TxcError(f"a function pointer runs on the CPU, and {function.__name__} on {options.device}", None,
                        'write f.options(device="cpu").c_function(…)', "TX0604")  # fmt: skip
     bound = _bind(function, kind)
+    name = f"c_{re.sub(r'[^A-Za-z0-9_]', '_', function.__name__)}"
     with gc_throttled, reported(function.__name__):
         graph = with_runtime_checks(graph_of_parameters(function, bound.parameters, _Result(function, kind, bound)))
         if graph.compared:
             raise _wrong(function, kind, "it asks whether arguments are one object, which addresses do not say")
-        symbol = "c_" + re.sub(r"[^A-Za-z0-9_]", "_", function.__name__)
-        try:
-            signature, versions, texts = compiled_entry(
-                Entry(replace(graph, raises=False), symbol), named_target(), options
-            )
-        except ExportError as error:
-            raise _wrong(function, kind, str(error), error.hint) from None
-        sizes = tuple(bound.sizes[size_name(s.symbol)] for s in signature.sizes)
-        returns = bound.result is None and graph.results > 0
-        callback = Callback(
-            f"{symbol}_pointer", kind, bound.arguments, sizes, bound.spread, bound.result, returns, bool(graph.checks)
-        )
-        _refuse_what_fails(function, kind, signature, versions, callback)
-        texts = [emit_callback(signature, versions, callback), emit_entry(signature, versions), *texts]
-        inside = (symbol, *(v.function for v in versions))
-        data = generate_here("obj", texts, [callback.symbol], versions[0].target, inside)
-    code = load_object(data, [callback.symbol], library_symbols(("memcpy", "memmove", "memset", *HEAP)))
-    return CFunction(function.__name__, kind, code, code.addresses[callback.symbol])
+        key = pointer_key(graph, f"{kind} {bound.arguments} {bound.sizes} {bound.spread} {bound.result}", options)
+        data = None if key is None else load_pointer(key)
+        if data is None:
+            from .c_function_code import compile_c_function
+
+            try:
+                data = compile_c_function(graph, name, kind, bound, options)
+            except ExportError as error:
+                raise _wrong(function, kind, str(error), error.hint) from None
+            if key is not None:
+                publish_pointer(key, data)
+    code = _loaded(data, f"{name}{POINTER}")
+    return CFunction(function.__name__, kind, code, code.addresses[f"{name}{POINTER}"])
 
 
-class _Bound(NamedTuple):
+def _loaded(data: bytes, name: str) -> Any:
+    """An object in memory with the address of its function."""
+    symbols = library_symbols(("memcpy", "memmove", "memset", *HEAP))
+    if can_load(data):
+        return LoadedObject(data, [name], symbols)
+    from ..codegen.target.llvm_backend import load_object
+
+    return load_object(data, [name], symbols)
+
+
+class Bound(NamedTuple):
     """The function's parameters with their types, and for each the number of C's; for each size too, by its name."""
 
     parameters: list[Parameter]
@@ -144,7 +150,7 @@ class _Bound(NamedTuple):
     result: int | None
 
 
-def _bind(function: Callable[..., Any], kind: CFunctionType) -> _Bound:
+def _bind(function: Callable[..., Any], kind: CFunctionType) -> Bound:
     known = inspect.signature(function).parameters
     named = [p for p in known.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     least = sum(p.default is p.empty for p in known.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
@@ -159,7 +165,7 @@ def _bind(function: Callable[..., Any], kind: CFunctionType) -> _Bound:
     names = [p.name for p in named[: len(given)]]
     sizes: dict[str, int] = {}
     parameters = [_parameter(name, kind, at, spread, sizes, known) for name, at in zip(names, given)]
-    return _Bound(parameters, tuple(given), sizes, spread, result)
+    return Bound(parameters, tuple(given), sizes, spread, result)
 
 
 def _parameter(
@@ -185,7 +191,7 @@ def _parameter(
 class _Result:
     """Makes what the function returned the C type's result."""
 
-    def __init__(self, function: Callable[..., Any], kind: CFunctionType, bound: _Bound):
+    def __init__(self, function: Callable[..., Any], kind: CFunctionType, bound: Bound):
         self.function, self.kind, self.bound = function, kind, bound
 
     def __call__(self, result: Any) -> Any:
@@ -234,24 +240,3 @@ class _Result:
 
 def _wrong(function: Callable[..., Any], kind: CFunctionType, why: str, hint: str = "") -> TxcError:
     return TxcError(f"{function.__name__} is no {kind}: {why}", head_of(function), hint, "TX0604")
-
-
-def _refuse_what_fails(
-    function: Callable[..., Any], kind: CFunctionType, signature: CSignature, versions: list[Version], c: Callback
-) -> None:
-    """TxcError for a function that may fail and whose type cannot say so."""
-    if kind.result is not None and (kind.result.is_float or not c.returns):
-        return
-    why = (
-        "what it checks while it runs may fail" if c.checked
-        else "a length may not be what it needs" if c.unsure(signature) or not all(map(_is_size, signature.conditions))
-        else "memory for its temporaries may be refused" if allocates(versions) else ""
-    )  # fmt: skip
-    if why:
-        raise _wrong(function, kind, f"{why}, and only a float (by NaN) or a status says so",
-                     "let it return f64, or i32 with the result at an address: i32(…, f64*)")  # fmt: skip
-
-
-def _is_size(condition: Condition) -> bool:
-    """Whether it says that a length is not negative, which none is."""
-    return condition.relation == "<=" and condition.lhs.const == 0 and condition.rhs.symbol is not None

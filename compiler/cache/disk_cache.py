@@ -1,10 +1,11 @@
 """The persistent cache: compiled functions in files, for other processes (`runtime/file_store.py` has the files).
 
-There are two kinds of entries.  A *code* entry is machine code with the description of its call; its key is the graph.
-A *source* entry says, for a Python function and the facts of a call, which graphs it was staged to; its key is the
-function's code with all that it refers to (`source_key.py`).  So a hit by source needs no staging and no compiler,
-and a function that cannot be judged by source still finds its machine code once it is staged.  Both keys hold what else
-the code depends on: options, this compiler, its libraries, Python, NumPy and the processor.
+There are two kinds of entries for calls.  A *code* entry is machine code with the description of its call; its key is
+the graph.  A *source* entry says, for a Python function and the facts of a call, which graphs it was staged to; its key
+is the function's code with all that it refers to (`source_key.py`).  So a hit by source needs no staging and no
+compiler, and a function that cannot be judged by source still finds its machine code once it is staged.  A *pointer*
+entry is the object of a function that C calls (`aot/c_function.py`), by its graph too.  All keys hold what else the
+code depends on: options, this compiler, its libraries, Python, NumPy and the processor.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ...runtime.amx_permission import tiles_permitted
 from ...runtime.calibration import calibrated
 from ...runtime.check_errors import Place
-from ...runtime.file_store import Store, default_folder, open_store
+from ...runtime.file_store import Store, default_folder, open_store, sha256
 from ...runtime.fingerprint import digest, environment
 from ...runtime.loader.loader import can_load
 from ...runtime.stub import cpython_layout
@@ -31,7 +34,8 @@ if TYPE_CHECKING:
     from .captured_value import Captured
 
 __all__ = [
-    "CodeKey", "SourceLookup", "code_key", "explain_miss", "load_code", "open_cache", "publish_code", "tuning_key",
+    "CodeKey", "SourceLookup", "code_key", "explain_miss", "load_code", "load_pointer", "open_cache", "pointer_key",
+    "publish_code", "publish_pointer", "tuning_key",
 ]  # fmt: skip
 
 #: Versions of one function for the same facts, which differ in what they demand of sizes.
@@ -83,6 +87,34 @@ def code_key(
     if options.lines:
         parts["lines"] = digest_plain(tuple(str(node.loc) for node in graph.walk()))
     return _key("code", {**_program(graph, facts), **parts, **_options(options)})
+
+
+def pointer_key(graph: Graph, called: str, options: Options) -> CodeKey | None:
+    """The key of a function pointer's code, which C calls as `called` says; None as of `code_key`.
+
+    The arrays that the function captured are in the code.
+    """
+    if options.unkept or open_cache()[0] is None:
+        return None
+    held = [np.asarray(i.source) for i in graph.inputs if i.hidden]
+    parts = {"called": called, "arrays": repr([(a.dtype.str, a.shape, sha256(a.tobytes()).hexdigest()) for a in held])}
+    return _key("pointer", {**_program(graph, ()), **parts, **_options(options)})
+
+
+def load_pointer(key: CodeKey) -> bytes | None:
+    """The object of that key; None where it is not kept, or not as it was written."""
+    store = open_cache()[0]
+    found = None if store is None else store.read(key.name)
+    if found is None or found.metadata is None or found.metadata.get("key") != key.parts:
+        return None
+    return found.payload
+
+
+def publish_pointer(key: CodeKey, data: bytes) -> None:
+    """Keep a function pointer's code for other processes."""
+    store = open_cache()[0]
+    if store is not None and can_load(data):
+        store.publish(key.name, {"key": key.parts}, data)
 
 
 def tuning_key(graph: Graph, facts: Sequence[Any], options: Options, threads: int) -> CodeKey:

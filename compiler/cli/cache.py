@@ -43,6 +43,7 @@ def _info(store: Any, _: Any) -> int:
         "machine": "calibrations",
         "code": "graphs",
         "source": "Python functions",
+        "pointer": "function pointers",
         "runtime": "parts of the runtime",
         "tuning": "searches",
     }.items():

@@ -415,3 +415,45 @@ print(f.explain_cache())
         assert found[0] == f"{at('    1.0 / t') + 1} 1.0 / t f"
         assert found[1] == f"{at('    return x[k]') + 1} return x[k] part"
         assert f": {what}" in found[2]
+
+
+POINTER = """
+import sys
+import numpy as np
+import txc
+
+SCALE = np.array([float(sys.argv[1])])
+
+@txc.jit
+def damped(x, rate):
+    return np.exp(-rate * x) * SCALE[0]
+
+print(damped.ctypes(1.0, 2.0))
+print(damped.c_function("f64(i32, f64*)").ctypes(2, (damped.ctypes.restype * 2)(1.0, 2.0)))
+print(*[m for m in sys.modules if m.split(".")[0] in ("xdsl", "llvmlite")])
+"""
+
+
+def test_function_pointers_are_kept(tmp_path, folder, store):
+    program = tmp_path / "pointer.py"
+    program.write_text(POINTER)
+    first, second, other = (python(program, folder, scale).stdout.splitlines() for scale in ("1", "1", "3"))
+    assert first[0] == first[1] == second[0] == second[1] and float(first[0]) == np.exp(-2.0)
+    assert float(other[0]) == float(other[1]) == np.exp(-2.0) * 3.0  # the array is in the code
+    assert first[2] and other[2] and second[2] == ""
+    kept = [e.name for e in store.entries() if e.name.startswith("pointer-")]
+    assert len(kept) == 4
+
+
+def test_a_damaged_function_pointer_is_compiled_again(folder, store):
+    def tripled(x):
+        return x * 3
+
+    assert txc.jit(tripled).ctypes(2.0) == 6.0
+    (entry,) = [e for e in store.entries() if e.name.startswith("pointer-")]
+    (file,) = folder.rglob(entry.name + "*")
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 255
+    file.write_bytes(content)
+    assert txc.jit(tripled).ctypes(2.0) == 6.0
+    assert file.read_bytes() != content

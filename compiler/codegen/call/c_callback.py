@@ -17,10 +17,8 @@ from ..emit.module import attributes
 from ..emit.text import Module, llvm_type, quoted
 from .c_stub import LINE, StubFunction, Version, memory_type, passed_type
 
-__all__ = ["HEAP", "Callback", "allocates", "emit_callback"]
+__all__ = ["Callback", "allocates", "emit_callback"]
 
-#: What is called of the C library where temporaries do not fit on the stack.
-HEAP = ("malloc", "free")
 #: Bytes of temporaries that lie on the stack.
 _STACK_BYTES = 4096
 
