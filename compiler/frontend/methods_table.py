@@ -20,7 +20,7 @@ from .indexing import data_dependent_sizes
 from .indexing.basic import get, put
 from .lazy.op_templates import lookup_binary
 from .numpy.dispatch import function, ufunc
-from .numpy.functions.linalg.products import matmul, power
+from .numpy.functions.linalg.products import matmul, raised
 from .refusals import instead
 from .scalars.python_numbers import of_python
 from .scalars.type_tests import python_type, type_name
@@ -47,8 +47,8 @@ __all__ = [
     "matmul",
     "method",
     "of_python",
-    "power",
     "put",
+    "raised",
     "store",
     "ufunc",
     "undefined",

@@ -281,3 +281,21 @@ def test_a_counter_times_itself():
         return x
 
     compared(txc.jit(function), function, np.zeros(4), 50)
+
+
+def test_square_roots_by_power_of_scalars_and_arrays():
+    """Of NumPy's scalars ``** 0.5`` is C's `pow`, of arrays it is `sqrt`."""
+
+    def roots(x, s):
+        return s**0.5, x[0] ** 0.5, x.sum() ** 0.5, x**0.5
+
+    jitted = txc.jit(roots)
+    for kind in (np.float64, np.float32):
+        for value in (-np.inf, -0.0, 0.0, 2.25, -1.0, np.inf, np.nan):
+            x = np.array([value], kind)
+            with np.errstate(invalid="ignore"):
+                expected = roots(x, x[0])
+            for found, wanted in zip(jitted(x, x[0]), expected, strict=True):
+                np.testing.assert_array_equal(found, wanted)
+                assert np.isnan(wanted).all() or np.signbit(found) == np.signbit(wanted)
+                assert found.dtype == wanted.dtype

@@ -172,17 +172,17 @@ class Operators:
             return NotImplemented
         if self.weak and (made := self.functions.of_python("pow", self, other)) is not None:
             return made
-        return self.functions.power(self, other)
+        return self.functions.raised(self, other)
 
     def __rpow__(self: Any, other: Any) -> Any:
         if self.weak and (made := self.functions.of_python("pow", other, self)) is not None:
             return made
-        return self.functions.power(other, self)
+        return self.functions.raised(other, self)
 
     def __ipow__(self: Any, other: Any) -> Any:
         if isinstance(other, Unusable):
             return other.each(lambda v: operator.ipow(self, v), self)
-        return self**other if self.weak else _in_place(self, self.functions.power(self, other))
+        return self**other if self.weak else _in_place(self, self.functions.raised(self, other))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other

@@ -334,7 +334,7 @@ for _name in "add sub mul truediv floordiv mod divmod pow and or xor lshift rshi
 def _computed(name: str, x: Any, y: Any) -> Any:
     """An op on two numbers that is exact, as facts say, and no error: nothing has to be checked."""
     functions = SymInt.functions
-    return functions.power(functions.as_tensor(x), y) if name == "pow" else functions.apply(name, x, y)
+    return functions.raised(functions.as_tensor(x), y) if name == "pow" else functions.apply(name, x, y)
 
 
 def _bitwise(x: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,11 +15,12 @@ from .....diagnostics import located
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, broadcast_together, cast, meet, stack, strong
 from ....tensor.tensor import Tensor
+from ....tensor.view_or_copy import is_number
 from ....trace.context import current, table
 from ...out_arrays import into, into_acceptable
 from ..registry import handles, required
 
-__all__ = ["batched_matmul", "contracted", "cross", "dot", "kron", "matmul", "outer", "power", "vecdot"]
+__all__ = ["batched_matmul", "contracted", "cross", "dot", "kron", "matmul", "outer", "power", "raised", "vecdot"]
 
 
 @handles(np.dot)
@@ -233,3 +235,16 @@ def power(x: Any, y: Any) -> Any:
         if not isinstance(y, int) and not (base.weak and exponent.weak):
             y = required(exponent, exponent >= 0, text)
     return apply("pow", x, y)
+
+
+def raised(x: Any, y: Any) -> Any:
+    """The operator ``x ** y``: `power`, but that NumPy's scalars go to C's `pow`.
+
+    ``(-inf) ** 0.5`` of it is inf, ``(-0.0) ** 0.5`` is 0.0.
+    """
+    base = as_tensor(x)
+    is_root = isinstance(y, float) and not isinstance(y, np.generic) and y == 0.5
+    if not (is_root and is_number(base) and base.element.is_float):
+        return power(x, y)
+    root = apply("sqrt", apply("add", base, 0.0))
+    return apply("select", apply("equal", base, -math.inf), math.inf, root)
