@@ -207,9 +207,10 @@ class _Result:
             raise self.wrong(f"it returns a {type(result).__name__}", "return an array: np.array([…])")
         tensor = as_tensor(result)
         self.check_shape(tensor, place)
+        self.check_conversion(tensor, wanted)
         try:
-            made = self.converted(tensor, wanted)
-        except OpError as error:
+            made = cast(tensor, wanted)
+        except OpError as error:  # of a Python int that does not fit
             raise self.wrong(error.message, error.hint) from None
         return copy(made) if made.ndim else made
 
@@ -223,8 +224,8 @@ class _Result:
         elif place.count and tensor.user_type.dims not in ((), (dim(place.count),)):
             raise self.wrong(f"it returns {tensor.user_type}, and {place} has {place.count} elements")
 
-    def converted(self, tensor: Tensor, wanted: DType) -> Tensor:
-        """Numbers as floats, integers as wider ones, Python's ints where they fit."""
+    def check_conversion(self, tensor: Tensor, wanted: DType) -> None:
+        """Numbers become floats, integers wider ones, Python's ints what they fit."""
         given = tensor.element
         if wanted.is_float or wanted.is_complex:
             if given.is_complex and not wanted.is_complex:
@@ -232,7 +233,6 @@ class _Result:
         elif not (tensor.weak == "int" and wanted.is_integer) and not np.can_cast(given.numpy, wanted.numpy, "safe"):
             how = f"convert it: np.{wanted.numpy.name}(…) or .astype"
             raise self.wrong(f"it returns {given}, which is not converted to {wanted}", how)
-        return cast(tensor, wanted)
 
     def wrong(self, why: str, hint: str = "") -> TxcError:
         return _wrong(self.function, self.kind, why, hint)

@@ -319,7 +319,7 @@ def _repeated(n):
 @pytest.mark.parametrize(
     ("function", "type_", "text"),
     [
-        (_complex, "f64(f64)", "it returns c128, which is not converted to f64.*take .real"),
+        (_complex, "f64(f64)", r"^_complex is no f64\(f64\): it returns c128, which is not.*take .real"),
         (_nothing, "f64(f64)", "it returns nothing"),
         (_pair, "f64(f64)", r"it returns a tuple.*return an array: np.array\(\["),
         (_too_large, "u8(f64)", "Python integer 300 does not fit u8"),
