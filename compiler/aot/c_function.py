@@ -154,6 +154,8 @@ def _bind(function: Callable[..., Any], kind: CFunctionType) -> Bound:
     known = inspect.signature(function).parameters
     named = [p for p in known.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     least = sum(p.default is p.empty for p in known.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+    if not named and any(p.kind is p.VAR_POSITIONAL for p in known.values()):
+        raise _wrong(function, kind, "it takes any number of arguments", "write lambda x, y: f(x, y) around it")
     given = kind.given
     spread = result = None
     if len(given) == 1 and least > 1 and kind.parameters[given[0]].length is not None:

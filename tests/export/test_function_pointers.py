@@ -309,6 +309,10 @@ def _compares(a, b):
     return 1.0 if a is b else 2.0
 
 
+def _of_any(*x):
+    return x[0]
+
+
 def _repeated(n):
     made = 1
     for i in range(n):
@@ -329,6 +333,7 @@ def _repeated(n):
             "the function writes captured0, an array of the surrounding.*make it a parameter",
         ),
         (_compares, "f64(f64[2], f64[2])", "it asks whether arguments are one object, which addresses do not say"),
+        (_of_any, "f64(f64)", "it takes any number of arguments.*write lambda x, y: f"),
         (_repeated, "i64(i32)", "what it checks while it runs may fail, and only a float.*let it return f64"),
         (root.__wrapped__, "void(f64, f64*)", "what it checks while it runs may fail"),
         (product.__wrapped__, "void(i32, f64*, i32, f64*, f64*)", "a length may not be what it needs"),
