@@ -1,8 +1,8 @@
 """A function of the type that another library calls, as LLVM IR around a function as C exports it (`c_stub.py`).
 
 It takes numbers, addresses and lengths as that type has them, and has memory of its own: a few kilobytes of its stack,
-or what the C library gives it for the call.  It runs on the thread that calls it.  Where the exported function returns
-an error, or the program's checks failed, it gives `Callback.failed`.
+or, where that is too little, what the C library gives it for the call.  It runs on the thread that calls it.  Where the
+exported function returns an error, or the program's checks failed, it gives `Callback.failed`.
 """
 
 from __future__ import annotations
@@ -183,18 +183,25 @@ class _Callback(StubFunction):
         return [*stored, *(f"ptr {self.text.alloca(memory_type(r.dtype), 1)}" for r in results[len(stored) :])]
 
     def _workspace(self) -> str:
-        """Memory for temporaries."""
+        """Memory for temporaries: of the stack, or of the C library where there are more of them."""
         text = self.text
         total = self.memory("1")[2]
         if total == "0":
             return "null"
+        stack = text.alloca("i8", _STACK_BYTES + LINE, LINE)
         if not allocates(self.versions):
-            return text.alloca("i8", int(total) + LINE, LINE)
+            return stack
+        more, have, before = text.label("more"), text.label("have"), text.block
+        text.branch_if(text.ins(f"icmp ule i64 {total}, {_STACK_BYTES}"), have, more)
+        text.start(more)
         text.declare("malloc", "ptr", ["i64"])
         found = text.ins(f"call ptr @malloc(i64 {text.add(total, str(LINE))})")
         self._require(text.ins(f"icmp ne ptr {found}, null"))
-        self._memory_to_free = found
-        return found
+        last = text.block
+        text.branch(have)
+        text.start(have)
+        self._memory_to_free = text.ins(f"phi ptr [null, %{before}], [{found}, %{last}]")
+        return text.ins(f"phi ptr [{stack}, %{before}], [{found}, %{last}]")
 
 
 def _given(number: int) -> str:
