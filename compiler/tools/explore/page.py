@@ -62,7 +62,7 @@ def page_of(name: str, explanation: str, own: Span | None, stages: Any, remarks:
             for title, ms, lines in found
         ],
         "decisions": [
-            [said.kind, said.subject, said.chosen, said.why, _costs(said), places.at(said.place)] for said in remarks
+            [said.kind, said.subject, said.chosen, said.why, said.costs, places.at(said.place)] for said in remarks
         ],
         "passes": [[record.stage, record.name, 1e3 * record.seconds] for record in stages.records],
     }
@@ -78,10 +78,6 @@ def text_of(function: Any) -> Span | None:
     except (OSError, TypeError):
         return None
     return Span(function.__code__.co_filename, first, first + len(lines) - 1)
-
-
-def _costs(said: Remark) -> str:
-    return ", ".join(f"{what} {ns:.3g} ns" for what, ns in said.choices.items())
 
 
 def _stages(records: Iterable[Any]) -> list[tuple[str, float, list[Line]]]:
