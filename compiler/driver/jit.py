@@ -20,47 +20,45 @@ import numpy as np
 
 from ...runtime.stub.cpython_layout import problem
 from ...runtime.stub.native_call import NativeCallable, Record, callable_directly, install, remove_all
-from ..cache.disk_cache import SourceLookup, explain_miss
+from ..cache.disk_cache import SourceLookup
 from ..call.arguments import Call, take_apart
-from ..call.facts import StrideClass, describe, resolve_aliasing, stride_fact
+from ..call.facts import StrideClass, resolve_aliasing, stride_fact
 from ..call.foreign_arrays import InChunks, LeftToPython
 from ..call.results import Results
 from ..call.signature import Signature
 from ..config import knobs
 from ..config.devices import CPU
-from .compile_cache import compile_cached, stages_of, strides_of
+from .compile_cache import compile_cached, strides_of
 from .device_arguments import for_the_user, results_on
-from .function_pointers import FunctionPointers
+from .inspection import Inspection
+from .interop.function_pointers import FunctionPointers
+from .interop.pandas_engine import PandasEngine
 from .options import Options
-from .pandas_engine import PandasEngine
 from .size_specialization import EVIDENCE, NO_LIMIT, is_for_one_size
-from .specializations import NONE_FIXED, PreparedCall, Version, describe_versions, described, why_not
+from .specializations import NONE_FIXED, PreparedCall, Version, why_not
 
 if TYPE_CHECKING:
     from typing import Concatenate, Generic, ParamSpec, TypeVar
 
-    from ...passes.cost.remarks import Remark
     from ..cache.captured_value import Captured
     from ..cache.disk_cache import CodeKey
     from ..call.parameters import Parameter
     from ..frontend.trace.graph import Graph
     from ..gpu.repeated_call import RepeatedCalls
     from ..tools.autotune import Tuned
-    from ..tools.explain import Explanation
-    from ..tools.explore.page import Page
 
     P = ParamSpec("P")
     Q = ParamSpec("Q")
     R = TypeVar("R")
 
-__all__ = ["Jitted", "Lowered", "jit"]
+__all__ = ["Jitted", "jit"]
 
 _install_lock = allocate_lock()
 
 
 @callable_directly
-class Jitted(FunctionPointers, NativeCallable):
-    """A function compiled for the facts of its calls.  Made by `jit`; binds as a method; pickles as `pickling.py` says.
+class Jitted(Inspection, FunctionPointers, NativeCallable):
+    """A function compiled for the facts of its calls.  Made by `jit`; binds as a method; `interop/` pickles it.
 
     A call goes to the machine code of the version that fits; where none does, `__call__` finds or compiles one.
     ``out=`` names arrays for the results, unless the function has such a parameter: see `out_argument`.
@@ -114,7 +112,7 @@ class Jitted(FunctionPointers, NativeCallable):
         return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        from .pickling import reduce_jitted
+        from .interop.pickling import reduce_jitted
 
         return reduce_jitted(self)
 
@@ -447,101 +445,6 @@ class Jitted(FunctionPointers, NativeCallable):
 
         check_temporaries(version.signature.name, version.executable.code, ready.prepared, most, loops)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """Every stage of the compilation for these arguments, as text; nothing is run (but by a search: `autotune`)."""
-        from ..instrumentation import InstrumentationOptions
-
-        call = self._bind(args, kwargs)
-        graph, _, facts = self._trace(call)
-        found = self._tuned(call, graph, facts)
-        if found is not None:
-            found.remark(graph.name)
-        watch = InstrumentationOptions(keep_text=True, locations=self._options.debug)
-        return Lowered(stages_of(graph, facts, self._options, watch, found))
-
-    def graph(self, *args: Any, **kwargs: Any) -> Graph:
-        """The expression graph for these arguments."""
-        return self._trace(self._bind(args, kwargs))[0]
-
-    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """What was compiled for these arguments and why: facts, guards, decisions with figures, kernels."""
-        return self._explained(args, kwargs)[0]
-
-    def explore(self, *args: Any, **kwargs: Any) -> Page:
-        """A page of HTML, to be saved or shown by a notebook: the program, each stage beside it, what became of each
-        line, decisions, and times of passes, for these arguments.  Nothing is run (but by a search: `autotune`)."""
-        from ..tools.explore.page import page_of, text_of
-
-        said, stages, remarks = self.options(debug=True)._explained(args, kwargs)
-        return page_of(self.__wrapped__.__name__, said, text_of(self.__wrapped__), stages, remarks)
-
-    def _explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Explanation, Any, Sequence[Remark]]:
-        """`explain()`, and the stages and remarks that it speaks of."""
-        from ...passes.cost.remarks import collect
-        from ..tools.explain import explain
-
-        call = self._bind(args, kwargs)
-        graph, captured, _ = self._trace(call)
-        with collect() as remarks:
-            stages = self.lower(*args, **kwargs).stages
-        said = explain(
-            self.__wrapped__.__name__,
-            graph,
-            [f"{name}: {describe(k)}" for name, k in zip(call.names(), call.key, strict=True)],
-            [str(c) for c in captured],
-            stages,
-            remarks,
-        )
-        return said, stages, remarks
-
-    def profile(self, *args: Any, repeats: int | None = None, **kwargs: Any) -> Any:
-        """Where the time of such a call goes, a `Profile`: time, bytes, flops and rates of each kernel; `print` it.
-
-        It is the call of median length of `repeats` (None: 20), results going to memory that is mapped already.
-        Arguments that the function writes to are copied before each call and stay as they are.  On a GPU it is a
-        `GpuProfile`, with what the device measures: time, or on the simulator counts, for which one call is enough.
-        ValueError where `repeats` is not a positive int; errors as of a call.
-        """
-        from ..tools.profile import profile_graph
-
-        call = self._bind(args, kwargs)
-        graph, _, facts = self._trace(call)
-        signature = Signature.of(graph)
-        integers = functools.partial(call.integers, signature)
-        return profile_graph(graph, facts, self._options, call.arrays(signature), integers, repeats)
-
-    def explain_cache(self) -> str:
-        """For each look-up in the persistent cache: whether it was a hit, and why not.
-
-        A line each, in the order of the calls that had no code yet in this process; ``no look-ups`` where none had.
-        """
-        lines = []
-        for facts, lookup in self._lookups:
-            outcome = "hit, neither staged nor compiled"
-            if lookup.why:
-                nearest = f" ({explain_miss(lookup.key)})" if lookup.key is not None and not lookup.kept else ""
-                outcome = f"miss: {lookup.why}{nearest}{'; kept now' if lookup.kept else ''}"
-            lines.append(f"{'; '.join(describe(k) for k in facts) or 'no arguments'}: {outcome}")
-        return "\n".join(lines) or "no look-ups"
-
-    def signatures(self) -> list[str]:
-        """The facts for which there is code, a line each."""
-        return ["; ".join(describe(k) for k in key[0]) for key in self._versions]
-
-    def explain_compile(self) -> str:
-        """Every version there is: why it was compiled, its facts and guards, and whether calls enter it directly."""
-        return describe_versions(self.__wrapped__.__name__, self._made(), self._waiting())
-
-    def _waiting(self) -> list[Version]:
-        """Versions that the next call but one enters directly."""
-        return [version for version, record in (self._records or {}).items() if record is None]
-
-    def _repr_html_(self) -> str:
-        from ..tools.notebook import versions_as_html
-
-        waiting, name = self._waiting(), self.__wrapped__.__qualname__
-        return versions_as_html(f"{name}{self._signature}", [described(v, waiting) for v in self._made()])
-
 
 def _destinations(signature: Signature, out: Any, device: str) -> dict[int, np.ndarray]:
     from .out_argument import destinations
@@ -555,17 +458,6 @@ def _direct(
     from .out_argument import written_directly
 
     return written_directly(version, call, ready, places, device)
-
-
-class Lowered:
-    """The stages of one compilation."""
-
-    def __init__(self, stages: Any):
-        self.stages = stages
-
-    def as_text(self, stage: str = "tensor") -> str:
-        """The program as it was after `stage`; OptionError for a stage that there is not."""
-        return self.stages.text(stage)
 
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from ..frontend.tx.types import Parameter
 from .compile_cache import compiled, packed, stages_of
 from .device_arguments import for_the_user, results_on, shared
 from .executable import GuardFailure
-from .jit import Lowered
+from .inspection import Lowered
 from .options import OptionError, Options
 
 __all__ = ["CompiledModule", "CompiledTx", "compile_source", "load", "results_of"]

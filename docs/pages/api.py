@@ -6,7 +6,8 @@ import inspect
 from typing import Any
 
 import txc
-from txc.compiler.driver.function_pointers import FunctionPointers
+from txc.compiler.driver.inspection import Inspection
+from txc.compiler.driver.interop.function_pointers import FunctionPointers
 from txc.compiler.driver.jit import Jitted
 
 __all__ = ["PAGE", "page"]
@@ -41,7 +42,9 @@ def page() -> str:
         parts.append(f"\n## {title}\n")
         parts += [_entry(f"txc.{name}", _named(name)) for name in names]
     parts.append("\n## Methods of a jitted function\n")
-    methods = [name for kind in (Jitted, FunctionPointers) for name in vars(kind) if not name.startswith("_")]
+    methods = [
+        name for kind in (Jitted, Inspection, FunctionPointers) for name in vars(kind) if not name.startswith("_")
+    ]
     parts += [_entry(f"f.{name}", inspect.getattr_static(Jitted, name)) for name in methods]
     return "".join(parts)
 

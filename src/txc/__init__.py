@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .compiler.chunks.map_chunks import map_chunks
     from .compiler.config.devices import device, devices, to_device
     from .compiler.diagnostics import TxcError
-    from .compiler.driver.evaluate import evaluate
+    from .compiler.driver.interop.evaluate import evaluate
     from .compiler.driver.jit import jit
     from .compiler.driver.options import OptionError
     from .compiler.driver.tx_module import compile_source, load
@@ -44,7 +44,7 @@ _MODULES = {
     "cond": "frontend.staging.functional",
     "device": "config.devices",
     "devices": "config.devices",
-    "evaluate": "driver.evaluate",
+    "evaluate": "driver.interop.evaluate",
     "export": "aot.export",
     "fori_loop": "frontend.staging.functional",
     "info": "tools.info",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -35,10 +37,10 @@ def swapped(x, y, bound, view):
 @pytest.mark.parametrize("view", [whole, backwards, flat])
 def test_views_of_views_are_the_same_arrays(view):
     """Each branch would make two arrays of each that there may be: 256 behind the last one."""
-    f = txc.jit(swapped)
+    f: Any = txc.jit(swapped)
     for bound in (-1.0, 3.5, 9.0):
         given, expected = ([np.arange(8.0), np.arange(8.0) ** 2] for _ in range(2))
-        results = zip(swapped(*expected, bound, view), f(*given, bound, view), strict=True)
+        results = zip(swapped(expected[0], expected[1], bound, view), f(*given, bound, view), strict=True)
         for want, got in (*results, *zip(expected, given)):
             np.testing.assert_array_equal(got, want)
     assert len([*f.graph(np.ones(8), np.ones(8), 1.0, view).walk()]) < 200

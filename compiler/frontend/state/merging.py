@@ -478,7 +478,7 @@ class Merge:
         for side, end in enumerate(ends):
             for option, cond in options_of(end):
                 fresh = self.fork.is_fresh(option, side)
-                known = next((x for x in holds if is_array(x) and is_same_place(x, option)), option)
+                known = next((x for x in holds if not isinstance(x, int) and is_same_place(x, option)), option)
                 if not fresh and not is_known_view(option):
                     self.unplaced.append(number)
                     return

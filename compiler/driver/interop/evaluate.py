@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .jit import Jitted, jit
+from ..jit import Jitted, jit
 
 __all__ = ["evaluate"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..aot.c_function import CFunction
-    from .options import Options
+    from ...aot.c_function import CFunction
+    from ..options import Options
 
 __all__ = ["FunctionPointers"]
 
@@ -28,7 +28,7 @@ class FunctionPointers:
 
         What it takes from outside is what that is now.  TxcError where it has no such type.
         """
-        from ..aot.c_function import c_function
+        from ...aot.c_function import c_function
 
         return c_function(self.__wrapped__, type, self._options)
 
@@ -62,7 +62,7 @@ class FunctionPointers:
 
     def _usual(self, type: str) -> CFunction:
         """That of one of the usual types, made once: whoever has its address keeps no more than this object."""
-        from ..diagnostics import TxcError
+        from ...diagnostics import TxcError
 
         made: dict[str, CFunction] = self.__dict__.setdefault("_c_functions", {})
         if type not in made:

@@ -26,10 +26,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...runtime.file_store import sha256
-from ..cache.captured_value import MISSING, PLAIN, cell_content
-from .jit import Jitted
-from .options import Options
+from ....runtime.file_store import sha256
+from ...cache.captured_value import MISSING, PLAIN, cell_content
+from ..jit import Jitted
+from ..options import Options
 
 __all__ = ["reduce_jitted"]
 
