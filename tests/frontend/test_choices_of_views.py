@@ -122,3 +122,33 @@ def test_both_branches_have_the_same_array(c):
     results = zip(the_same_by_two_views(expected, c), txc.jit(the_same_by_two_views)(given, c), strict=True)
     for want, got in (*results, (expected, given)):
         np.testing.assert_array_equal(got, want)
+
+
+def of_another_size(x, y):
+    """`v` is `x` or a part of `y`, which are of two sizes, as values decide."""
+    v = x
+    i = 0
+    while i < len(v):
+        i += 1
+        v = y[1:4]
+    v[0] = v.sum() + 5
+    w = v[1:]
+    w -= 1
+    v[:] = v * 2
+    return v.sum(), v, w.copy()
+
+
+@pytest.mark.parametrize("size", [0, 2, 5])
+def test_a_store_into_one_of_two_sizes(size):
+    """What is not chosen is neither stored into nor compared with, and an array of one element is not repeated."""
+    f = txc.jit(of_another_size)
+    for others in (5, 4, 3, 2, 1):
+        given, expected = ([np.arange(float(size)), np.arange(float(others))] for _ in range(2))
+        try:
+            results = of_another_size(expected[0], expected[1])
+        except IndexError:
+            with pytest.raises(IndexError):
+                f(given[0], given[1])
+            continue
+        for want, got in zip((*results, *expected), (*f(given[0], given[1]), *given), strict=True):
+            np.testing.assert_array_equal(got, want)

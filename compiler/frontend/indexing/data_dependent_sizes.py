@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Binding", "as_long", "bind", "closed", "empty", "given_out", "known_places", "largest", "leaves", "met",
-    "quotient", "repeated", "same_expression", "size_of", "stored",
+    "quotient", "repeated", "resized", "same_expression", "size_of", "stored",
 ]  # fmt: skip
 
 
@@ -227,21 +227,39 @@ def stored(
 
     The call raises the error, of this `text`, where a size is another one, and not 1 (with `ones`).
     """
-    trace = current()
-    if trace is None or not trace.bound:
-        return source
-    for axis, (have, want) in enumerate(zip(source.dims, dims[len(dims) - source.ndim :])):
-        have, want = trace.table.resolve(have), trace.table.resolve(want)
-        if have is want or have.const == 1 or not (trace.is_bound(have) or trace.is_bound(want)):
-            continue
+    for axis, have, want in _differing(source, dims):
         x, y = (as_tensor(symint(d)) for d in (have, want))
         fits = apply("equal", x, y)
         if ones:
             fits = apply("logical_or", fits, apply("equal", x, 1))
-        at = Tensor(emit(OPS["iota"], (), {"extent": want, "dtype": DTYPES["i64"]})[0])
         # A read outside takes the nearest element.
-        source = apply("take", source, apply("require", at, fits, text=text, error=error), axis=axis, mode=None)
+        at = apply("require", _places(want), fits, text=text, error=error)
+        source = apply("take", source, at, axis=axis, mode=None)
     return source
+
+
+def resized(source: Tensor, dims: Sequence[Dim]) -> Tensor:
+    """Its elements at the sizes of a place where they may not go, which nobody reads if these are other ones."""
+    for axis, _, want in _differing(source, dims):
+        source = apply("take", source, _places(want), axis=axis, mode=None)
+    return source
+
+
+def _differing(source: Tensor, dims: Sequence[Dim]) -> list[tuple[int, Dim, Dim]]:
+    """The axes whose size values decide, here or there, with both sizes."""
+    trace = current()
+    if trace is None or not trace.bound:
+        return []
+    sizes = [(trace.table.resolve(a), trace.table.resolve(b)) for a, b in zip(source.dims, dims[-source.ndim :])]
+    return [
+        (axis, have, want)
+        for axis, (have, want) in enumerate(sizes)
+        if have is not want and have.const != 1 and (trace.is_bound(have) or trace.is_bound(want))
+    ]
+
+
+def _places(extent: Dim) -> Tensor:
+    return Tensor(emit(OPS["iota"], (), {"extent": extent, "dtype": DTYPES["i64"]})[0])
 
 
 def as_long(a: Tensor, i: int, b: Tensor, j: int, text: str) -> tuple[Tensor, Tensor]:

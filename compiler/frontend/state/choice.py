@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from ....dialects.dims.dims import Dim
 from ....dialects.registry import OpError
 from ...diagnostics import TxcError, user_loc
+from ..indexing.data_dependent_sizes import resized
 from ..tensor.apply import apply
 from ..tensor.composite_views import Derived, in_scope, roots
 from ..tensor.strides import strides_of
@@ -51,9 +52,10 @@ class Choice(Derived):
     def value(self) -> Value:
         present = [array.value for array, _ in self.options]
         if any(a is not b for a, b in zip(present, self._of)) or not in_scope(self._value):
-            made: Tensor = self.options[-1][0]
+            dims = self._value.type.dims
+            made = resized(self.options[-1][0], dims)
             for array, cond in self.options[-2::-1]:
-                made = apply("select", cond, array, made)
+                made = apply("select", cond, resized(array, dims), made)
             self._value, self._of = made.value, present
         return self._value
 
@@ -73,7 +75,7 @@ class Choice(Derived):
                 raise array.unknown()
         # They may share memory: what one holds now is what the stores before it left there.
         for array, cond in self.options:
-            array.store(apply("select", cond, new, array))
+            array.store(apply("select", cond, resized(new, array.dims), array))
 
 
 def options_of(array: Tensor) -> Sequence[tuple[Tensor, Tensor | bool]]:
