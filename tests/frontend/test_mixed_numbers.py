@@ -426,3 +426,18 @@ def test_the_text_of_one_type_or_another_is_asked_outside(text: Any):
     with pytest.raises(TxcError, match="the text of 's' is asked, a number whose value is known only") as caught:
         f(np.array([3.0]))
     assert caught.value.code == "TX0317" and "hint: return the value, and format" in str(caught.value)
+
+
+def filled(x):
+    """A list of NumPy's scalars and Python's numbers, both of which occur."""
+    out = []
+    for v in x:
+        out.append(max(v, 1.5))
+    return np.array(out), np.array([v if v > 2 else 0 for v in x]), np.array([v if v > 2 else 0.5 for v in x])
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "f4", "f8"])
+def test_an_array_of_both_has_the_dtype_that_numpy_gives(dtype):
+    x = np.arange(5, dtype=dtype)
+    for want, got in zip(filled(x), txc.jit(filled)(x), strict=True):
+        np.testing.assert_array_equal(got, want, strict=True)

@@ -180,11 +180,20 @@ def common_value(value: Any, element: DType) -> Tensor:
 
 def of_one_type(value: Any) -> Any:
     """A number as an item of a list that compiled code fills, whose items are of one type: of an int and a float that
-    is a float.  Any other value is itself."""
+    is a float, of a NumPy scalar and another number one of the dtype of NumPy's array of both.  Any other value is
+    itself."""
     if not isinstance(value, MixedNumber):
         return value
     weak = [kind.weak for kind in value.kinds]
-    return Tensor(value.common.value, weak=max(weak, key=[*_ELEMENTS].index) if all(weak) else "")
+    if all(weak):
+        return Tensor(value.common.value, weak=max(weak, key=[*_ELEMENTS].index))
+    try:
+        of_both = dtype(np.result_type(*(kind.element.numpy for kind in value.kinds)))
+    except TypeError:  # of dtypes that NumPy promotes to none
+        return Tensor(value.common.value)
+    return Tensor(
+        cast(value.common, of_both).value if _holds_all(of_both, value.common.element) else value.common.value
+    )
 
 
 def as_one_number(value: Any) -> Any:
