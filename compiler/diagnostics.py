@@ -134,7 +134,9 @@ _INTERNAL = (
     "txc.compiler.frontend.tensor.", "txc.compiler.frontend.trace.",
 )  # fmt: skip
 #: The instructions by which a module's own text reads an item, an attribute or a variable.
-_READS = frozenset({"BINARY_SUBSCR", "LOAD_ATTR", "LOAD_METHOD", "LOAD_FAST", "LOAD_FAST_CHECK", "UNPACK_SEQUENCE"})
+_READS = frozenset({
+    "BINARY_OP", "BINARY_SUBSCR", "LOAD_ATTR", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_METHOD", "UNPACK_SEQUENCE",
+})  # fmt: skip
 
 
 def _is_fault_of_ours(error: BaseException) -> bool:

@@ -110,7 +110,7 @@ def is_same_place(a: Tensor, b: Tensor) -> bool:
         (owner, first), (other, second) = a.owner(), b.owner()
     except OpError:
         return False
-    return owner is other and str(first) == str(second)
+    return owner is other and a.layout == b.layout and str(first) == str(second)
 
 
 class PerhapsOfOthers(Derived):
