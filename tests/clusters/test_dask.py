@@ -328,6 +328,7 @@ def test_workers_in_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     made = txc.jit(f)(BY_BOTH, VECTOR)
     assert_same(made, f(X, V))
     with (
+        dask.config.set({"distributed.comm.timeouts.connect": "300s"}),  # of a machine that has other work
         distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):

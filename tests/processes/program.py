@@ -160,10 +160,11 @@ def in_worker(method: str, payloads: Payloads) -> Any:
         joblib = importlib.import_module("joblib")
         return joblib.Parallel(n_jobs=2)(joblib.delayed(work)(p) for p in (payloads, payloads))[1]
     if method == "distributed":
-        distributed = importlib.import_module("distributed")
-        with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
-            with distributed.Client(cluster) as client:
-                return client.submit(work, payloads).result()
+        dask, distributed = importlib.import_module("dask"), importlib.import_module("distributed")
+        with dask.config.set({"distributed.comm.timeouts.connect": "300s"}):  # of a machine that has other work
+            with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+                with distributed.Client(cluster) as client:
+                    return client.submit(work, payloads).result()
     with multiprocessing.get_context(method).Pool(1) as pool:
         return pool.apply(work, (payloads,))
 
