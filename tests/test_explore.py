@@ -84,6 +84,9 @@ def test_what_is_no_page(tmp_path: Path, capsys):
         assert main(arguments) == 1
         assert text in capsys.readouterr().err
     assert not [*tmp_path.iterdir()]
+    with pytest.raises(SystemExit, match="2"):
+        main(["explore", path, "--outptu", str(tmp_path / "page.html")])
+    assert "unknown option '--outptu'; did you mean --output?" in capsys.readouterr().err
 
 
 def test_lines_of_ir():

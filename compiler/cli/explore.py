@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ..driver.options import Options
 from .inputs import CliError
 
-__all__ = ["explore_command"]
+__all__ = ["add_arguments", "explore_command"]
 
 
-def explore_command(parser: ArgumentParser, arguments: Sequence[str], select: Callable[[Path, str | None], Any]) -> int:
+def add_arguments(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    parser.add_argument("file", metavar="FILE.tx", type=Path)
+    parser.add_argument("--function", metavar="NAME", help="which function (default: the last of the file)")
+    parser.add_argument("-o", "--output", metavar="PAGE.html", type=Path, help="default: FILE.html")
+
+
+def explore_command(given: Namespace, select: Callable[[Path, str | None], Any]) -> int:
     """The command with its arguments; its exit status.  `select` finds a function of a file by name.
 
     CliError for what cannot be written, and what `select` raises.
     """
-    parser.add_argument("file", metavar="FILE.tx", type=Path)
-    parser.add_argument("--function", metavar="NAME", help="which function (default: the last of the file)")
-    parser.add_argument("-o", "--output", metavar="PAGE.html", type=Path, help="default: FILE.html")
-    given = parser.parse_args(arguments)
     output: Path = given.output or given.file.with_suffix(".html")
     if output.is_dir():
         raise CliError(f"cannot write {output}: it is a folder", "name a file in it")

@@ -119,10 +119,11 @@ def _command(given: list[str]) -> int:
 
         return cache_command(_Parser(prog="tensor-compile cache", description=CACHE_HELP), given[1:])
     if given[:1] == ["explore"]:
-        from .explore import explore_command
+        from .explore import add_arguments, explore_command
 
         parser = _Parser(prog="tensor-compile explore", description=EXPLORE_HELP)
-        return explore_command(parser, given[1:], lambda path, name: _select(_program(path), name, path))
+        add_arguments(parser)
+        return explore_command(parser.read(given[1:]), lambda path, name: _select(_program(path), name, path))
     if given[:1] == ["calibrate"]:
         _Parser(prog="tensor-compile calibrate", description=CALIBRATE_HELP).read(given[1:])
         return _calibrate()
