@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -100,12 +101,34 @@ def test_columns_of_several_dims_are_one_where_all_dims_are() -> None:
     assert product.explain_compile().count("compiled because") == 2
 
 
-def test_one_row_has_the_bits_of_a_row_of_many_where_the_right_operand_is_past_the_caches() -> None:
-    product = txc.jit(lambda a, b: a @ b)
-    a, b = matrices(1, 2100, 2100, "f8")
-    expected = product(np.vstack([a] * 9), b)[:1]
-    np.testing.assert_array_equal(product(a, b), expected)
-    assert "min(a.0 - 1" in text_at("loops", product, a, b), "one row is never packed for"
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "bf16"])
+@pytest.mark.parametrize("form", ["nn", "nt"])
+def test_few_rows_have_the_bits_of_those_of_many(form: str, dtype: str) -> None:
+    """Rows below and above those that are packed for, of one piece of the right operand and of several."""
+    product = (turned | {"nn": plain})[form]
+    for k, n in ((0, 5), (7, 3), (513, 600), (1030, 4200)):
+        a, b = matrices(20, k, n, "f8")
+        a, b = ((x * 100).astype(ml_dtypes.bfloat16 if dtype == "bf16" else dtype) for x in (a, b))
+        right = np.ascontiguousarray(b.T) if form[1] == "t" else b
+        many = product(a, right)
+        for m in (1, 2, 3, 4, 5, 8, 9):
+            np.testing.assert_array_equal(product(a[:m], right), many[:m], f"{m, k, n}")
+
+
+def test_few_rows_and_a_vector_more_epilogue() -> None:
+    """What follows the sums is computed where they are, for each piece, and after no products too."""
+    layer = txc.jit(lambda a, b, c: np.maximum(a @ b + c, 0) * 2)
+    for k in (0, 30, 700):
+        a, b = matrices(12, k, 5000, "f4")
+        c = matrices(1, 1, 5000, "f4")[1][0]
+        np.testing.assert_array_equal(layer(a[:2], b, c), layer(a, b, c)[:2])
+
+
+def test_one_row_goes_by_the_rows_of_what_is_past_the_caches() -> None:
+    """Each of its lines is used once: it is never packed, nor read down its columns."""
+    text = text_at("loops", txc.jit(lambda a, b: a @ b), *matrices(1, 2100, 2100, "f8"))
+    few = text[text.index("} else {") :]
+    assert "loop.reduce" not in few and few.count("math.fma") == 9  # eight rows beside each other, then one by one
 
 
 @pytest.mark.parametrize("turn", [False, True])
@@ -143,14 +166,18 @@ def test_only_a_left_operand_that_is_strided_along_k_is_packed(form: str, packed
     """Together with the right one; in two ways, for few and for many columns."""
     function = plain if form == "nn" else turned[form]
     loops = text_at("loops", function, np.ones((64, 64), "f4"), np.ones((64, 64), "f4"))
-    assert loops.count("loop.alloc") == packed
+    sums_of_few_rows = loops.count("loop.alloc f32[4096]")
+    assert loops.count("loop.alloc") - sums_of_few_rows == packed
 
 
-@pytest.mark.parametrize(("form", "ways"), [("nn", 2), ("nt", 1)])
-def test_few_rows_are_multiplied_in_place_where_the_right_operand_lies_as_vectors_need_it(form: str, ways: int) -> None:
-    function = plain if form == "nn" else turned[form]
+@pytest.mark.parametrize(("form", "tiles", "branches"), [("nn", 1, 2), ("nt", 2, 2), ("strided", 1, 1)])
+def test_few_rows_are_multiplied_in_place_where_the_right_operand_lies_as_vectors_need_it(
+    form: str, tiles: int, branches: int
+) -> None:
+    strided = txc.jit(lambda a, b: a @ b[:, ::2])
+    function = (turned | {"nn": plain, "strided": strided})[form]
     loops = text_at("loops", function, np.ones((64, 64), "f4"), np.ones((64, 64), "f4"))
-    assert loops.count("loop.reduce ") == ways
+    assert loops.count("loop.reduce ") == tiles and loops.count("} else {") == branches - 1
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

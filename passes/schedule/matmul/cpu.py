@@ -25,9 +25,9 @@ from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.builder import BodyBuilder
 from ..body import ScheduleContext, buffer_info, if_positive, materialize_dim
 from ..map.schedule import VectorConfig
+from .few_rows import FewRows
 from .match import MatmulOperands
 from .packed_lhs import PackedLhs
-from .packing import PackedOperands
 
 __all__ = ["CpuMatmul", "schedule_contraction", "split_range"]
 
@@ -43,9 +43,6 @@ PANELS_A_PACKING = 64
 PACKED_ROWS = 40
 #: At most so many blocks of K are packed before the rows are worked on.
 BLOCKS_AT_ONCE = 8
-#: At most so many rows, of a matrix and of each in a stack, are multiplied with what is as vectors need it, by tiles of
-#: so many; a large one would come from the last cache for each tile, and from memory a line of each page at a time.
-GEMV_ROWS, FEW_ROWS_EACH, ROWS_IN_PLACE = 8, 16, 4
 
 
 def schedule_contraction(
@@ -55,34 +52,26 @@ def schedule_contraction(
     CpuMatmul(context, nest, factors, lanes).write(block)
 
 
-class CpuMatmul(PackedOperands):
+class CpuMatmul(FewRows):
     """A contraction's loops."""
 
     def write(self, block: Block) -> None:
         """All results: by panels, or with few rows in place."""
         if self.factors.batch:
-            self.each(block, lambda body: if_positive(body, self.m - self.gemv_rows, self._packing, self._in_place))
-        elif not self._contiguous(1, self.factors.right):
-            self._packing(block)
+            self.each(block, lambda body: if_positive(body, self.m - self.gemv_rows, self._packing, self.in_place))
+        elif self.reads_vectors:
+            self.context.if_positive(block, self.m - self.gemv_rows, self._packing, self.in_place)
         else:
-            held = int(self.context.costs.machine.l3_bytes) * 4 // scalar_dtype(self.accumulator).bits
-            # One row uses nothing twice, so that it does not wait for panels however large the operand is.
-            excess = maximum(self.m - self.gemv_rows, minimum(self.m - 1, self.n * self.k - held))
-            if_positive(block, excess, self._packing, self._in_place)
+            self._packing(block)
 
     def write_gemv(self, block: Block) -> None:
         """All results, where there are no more than `gemv_rows`."""
         if self.factors.batch:
-            self.each(block, self._in_place)
-        elif self._contiguous(1, self.factors.right):
-            self._in_place(block)
+            self.each(block, self.in_place)
+        elif self.reads_vectors:
+            self.in_place(block)
         else:
             self._packing(block)
-
-    @property
-    def gemv_rows(self) -> int:
-        """So many rows, of a matrix or of each in a stack, are not worth packing for."""
-        return FEW_ROWS_EACH if self.factors.batch else GEMV_ROWS
 
     def each(self, block: Block, write: Callable[[Block], None]) -> None:
         """What `write` adds for a matrix of a stack, for all of them: threads share these."""
@@ -96,43 +85,6 @@ class CpuMatmul(PackedOperands):
         body.add_op(loop.YieldOp())
         work = self.context.grain(self.m * self.n * maximum(1, self.k), self.nest)
         block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
-
-    def _in_place(self, block: Block) -> None:
-        """Register tiles whose factors are read where they are, along all of K."""
-        start, tile, r, j, kk = (self.context.new_iv() for _ in range(5))
-        row, point = tile * ROWS_IN_PLACE + r, {}
-        body, element = Block(), Block()
-        point = self._point(row, j, kk)
-        values = [self.context.operand_value(self.nest, value, point, element) for value in self.factors.values]
-        total = self._sum_products(body, element, values, kk, self.k)
-        self.context.epilogue(self.nest, [total], point, body)
-        body.add_op(loop.YieldOp())
-        columns, rows = minimum(self.n, start + self.panel), minimum(self.m - tile * ROWS_IN_PLACE, ROWS_IN_PLACE)
-        made = loop.ForOp(str(j), start, columns, body, vector=self.width, unroll=self.copies)
-        tiles = (self.m + (ROWS_IN_PLACE - 1)) // ROWS_IN_PLACE
-        for iterator, upper, unroll in ((r, rows, ROWS_IN_PLACE), (tile, tiles, 1)):
-            inner = Block()
-            inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), 0, upper, inner, unroll=unroll)
-        panels = Block()
-        panels.add_ops([made, loop.YieldOp()])
-        work = self.context.grain(self.m * self.panel * maximum(1, self.k), self.nest)
-        block.add_op(self.shared(start, self.n, panels, step=self.panel, grain=work))
-
-    def _sum_products(self, block: Block, body: Block, values: list[SSAValue], kk: Dim, upper: Dim) -> SSAValue:
-        """The reduction of products in the nest's order; `body` has what the factors need."""
-        assert self.nest.identity is not None and self.nest.order is not None
-        if not self.nest.order.data.product:
-            product_ = arith.MuliOp(values[0], values[1])
-            body.add_op(product_)
-            values = [product_.result]
-        body.add_op(loop.YieldOp(*values))
-        made = loop.ReduceOp(
-            str(kk), 0, upper, body, self.context.combiner_block(self.nest), order=self.nest.order.data,
-            identity=list(self.nest.identity.data), types=[self.accumulator],
-        )  # fmt: skip
-        block.add_op(made)
-        return made.outs[0]
 
     def _packing(self, block: Block) -> None:
         if self._contiguous_along_k(0):

@@ -1,0 +1,173 @@
+"""Products of few rows: the right operand is read where it lies, since packing it would cost more than it saves.
+
+A right operand whose rows are contiguous goes by once, `STEPS` of its rows at a time beside each other, along pieces
+as long as the first cache holds their sums, which each step loads and stores.  Read down its columns instead, a line of
+memory would be used for one step and be gone before the next.
+
+One that is contiguous along K, and the matrices of stacks, are read by register tiles along all of K.  Vectors of the
+first are transposed in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.ir import Block, SSAValue
+
+from ....dialects import loop
+from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects.dims.dims import Dim, dim, maximum, minimum
+from ..body import materialize_dim
+from ..builder import LoopBuilder
+from .packing import L1_WAYS, PackedOperands
+
+__all__ = ["FewRows"]
+
+#: At most so many rows, of a matrix, of one that is contiguous along K, and of each in a stack, are few.
+GEMV_ROWS, GEMV_ROWS_ALONG_K, FEW_ROWS_EACH = 8, 1, 16
+#: Rows of a register tile.
+TILE_ROWS = 4
+#: Rows of the right operand that go by beside each other.
+STEPS = 8
+#: Sums that wait for the next ones: longer pieces of rows come from memory faster.  Threads share no shorter pieces.
+SUMS, SHORTEST_PIECE = 4096, 512
+
+
+class FewRows(PackedOperands):
+    """The loops of a contraction of few rows."""
+
+    @property
+    def gemv_rows(self) -> int:
+        """So many rows, of a matrix or of each in a stack, are not worth packing for."""
+        if self.factors.batch:
+            return FEW_ROWS_EACH
+        return GEMV_ROWS if self._contiguous(1, self.factors.right) else GEMV_ROWS_ALONG_K
+
+    @property
+    def reads_vectors(self) -> bool:
+        """Whether the right operand is contiguous along columns or along K: others are read an element at a time."""
+        return self._contiguous(1, self.factors.right) or self._contiguous_along_k(1)
+
+    def in_place(self, block: Block) -> None:
+        """All results."""
+        if not self.factors.batch and self._contiguous(1, self.factors.right):
+            self._by_rows_of_right(block)
+        elif not self.factors.batch:
+            # Their lines are used once more: so many rows may be as far apart as pages are.
+            self._by_tiles(block, GEMV_ROWS_ALONG_K, max(1, L1_WAYS // self.width))
+        else:
+            self._by_tiles(block, TILE_ROWS, self.copies)
+
+    def _by_tiles(self, block: Block, tile_rows: int, vectors: int) -> None:
+        """Register tiles of so many rows and vectors, whose factors are read where they are, along all of K."""
+        panel = self.width * vectors
+        start, tile, r, j, kk = (self.context.new_iv() for _ in range(5))
+        point = self._point(tile * tile_rows + r, j, kk)
+        body, element = Block(), Block()
+        values = [self.context.operand_value(self.nest, value, point, element) for value in self.factors.values]
+        total = self._sum_products(body, element, values, kk, self.k)
+        self.context.epilogue(self.nest, [total], point, body)
+        body.add_op(loop.YieldOp())
+        columns, rows = minimum(self.n, start + panel), minimum(self.m - tile * tile_rows, tile_rows)
+        made = loop.ForOp(str(j), start, columns, body, vector=self.width, unroll=vectors)
+        tiles = (self.m + (tile_rows - 1)) // tile_rows
+        for iterator, upper, unroll in ((r, rows, tile_rows), (tile, tiles, 1)):
+            inner = Block()
+            inner.add_ops([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), 0, upper, inner, unroll=unroll)
+        panels = Block()
+        panels.add_ops([made, loop.YieldOp()])
+        work = self.context.grain(self.m * panel * maximum(1, self.k), self.nest)
+        block.add_op(self.shared(start, self.n, panels, step=panel, grain=work))
+
+    def _sum_products(self, block: Block, body: Block, values: list[SSAValue], kk: Dim, upper: Dim) -> SSAValue:
+        """The reduction of products in the nest's order; `body` has what the factors need."""
+        assert self.nest.identity is not None and self.nest.order is not None
+        if not self.nest.order.data.product:
+            product_ = arith.MuliOp(values[0], values[1])
+            body.add_op(product_)
+            values = [product_.result]
+        body.add_op(loop.YieldOp(*values))
+        made = loop.ReduceOp(
+            str(kk), 0, upper, body, self.context.combiner_block(self.nest), order=self.nest.order.data,
+            identity=list(self.nest.identity.data), types=[self.accumulator],
+        )  # fmt: skip
+        block.add_op(made)
+        return made.outs[0]
+
+    def _by_rows_of_right(self, block: Block) -> None:
+        """Rows of the right operand, some beside each other, along pieces of them that threads share.
+
+        The first cache holds the sums of a piece, and the chains of the block of K that goes by.
+        """
+        threads = (
+            dim(1) if self.alone else materialize_dim(self.context, block, maximum(1, self.context.threads(block)))
+        )
+        shares = maximum(SHORTEST_PIECE, (self.n + (threads - 1)) // threads)
+        longest = materialize_dim(self.context, block, minimum(shares, dim(SUMS) // maximum(1, self.m)))
+        first, body = self.context.new_iv(), LoopBuilder(self.context, Block(), has_fma=True)
+        info = BufferInfo(scalar_dtype(self.accumulator), (dim(SUMS),), (dim(1),))
+        chains, sums = (self.context.allocate(body.block, info, "thread") for _ in range(2))
+        piece = _Piece(first, body.materialize_dim(minimum(self.n - first, longest)), chains, sums)
+        self._fill(body, piece, sums)
+        with body.for_(0, self._blocks) as (b, number):
+            self._fill(b, piece, chains)
+            start, depth = number * self.depth, b.materialize_dim(minimum(self.k - number * self.depth, self.depth))
+            whole = b.materialize_dim(depth // STEPS)
+            with b.for_(0, whole) as (c, step):
+                self._add_products(c, piece, start + step * STEPS, STEPS)
+            with b.for_(whole * STEPS, depth) as (c, step):
+                self._add_products(c, piece, start + step, 1)
+            with self._each(b, piece) as (c, _, place):
+                c.store(c.load(sums, place) + c.load(chains, place), sums, place)
+        with self._each(body, piece) as (c, (r, j), place):
+            self.context.epilogue(self.nest, [c.load(sums, place).ref], self._point(r, j, dim(0)), c.block)
+        body.block.add_op(loop.YieldOp())
+        work = self.context.grain(self.m * longest * maximum(1, self.k), self.nest)
+        block.add_op(self.shared(first, self.n, body.block, step=longest, grain=work))
+
+    @contextmanager
+    def _each(
+        self, code: LoopBuilder, piece: _Piece, copies: int = 1
+    ) -> Iterator[tuple[LoopBuilder, tuple[Dim, Dim], list[Dim]]]:
+        """Loops over rows and the columns of a piece, these by vectors: with the row and the column, and its place."""
+        with code.for_(0, self.m) as (rows, r), rows.for_(0, piece.columns, self.width, copies) as (c, j):
+            yield c, (r, piece.first + j), [r * piece.columns + j]
+
+    def _fill(self, code: LoopBuilder, piece: _Piece, memory: SSAValue) -> None:
+        """The identity for all sums."""
+        assert self.nest.identity is not None
+        with self._each(code, piece) as (c, _, place):
+            made = arith.ConstantOp.create(
+                result_types=[self.accumulator], properties={"value": self.nest.identity.data[0]}
+            )
+            c.block.add_op(made)
+            c.block.add_op(loop.StoreOp(made.result, memory, place))
+
+    def _add_products(self, code: LoopBuilder, piece: _Piece, k: Dim, steps: int) -> None:
+        """All chains go on by so many products from `k` on."""
+        assert self.nest.order is not None
+        fused = self.nest.order.data.product == "fma"
+        with self._each(code, piece, min(steps, self.copies)) as (c, at, place):
+            total = c.load(piece.chains, place)
+            for step in range(steps):
+                point = self._point(*at, k + step)
+                a, b = (
+                    c.b.wrap(self.context.operand_value(self.nest, value, point, c.block), total.dtype)
+                    for value in self.factors.values
+                )
+                total = c.b.fma(a, b, total) if fused else total + a * b
+            c.store(total, piece.chains, place)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Columns from a first one on; the chains and sums of all rows for these, row by row."""
+
+    first: Dim
+    columns: Dim
+    chains: SSAValue
+    sums: SSAValue
