@@ -98,3 +98,36 @@ func.func @stored_everywhere(%x: tensor<?x?xf32, #tx.dims<"n, m">>) -> tensor<?x
   %3 = tx.insert %1, %2 {map = #tx.map<"(d0: m, d1: n) -> (d0, d1)">} : (tensor<?x?xf32, #tx.dims<"m, n">>, tensor<?x?xf32, #tx.dims<"m, n">>) -> tensor<?x?xf32, #tx.dims<"m, n">>
   func.return %3 : tensor<?x?xf32, #tx.dims<"m, n">>
 }
+
+// What is put together of parts that are put together is stored part by part, into one tensor.
+// CHECK-LABEL: @blocks
+// CHECK-COUNT-1: tx.empty
+// CHECK: tx.insert {{.*}} %a {{.*}} -> (d0, d1)
+// CHECK: tx.insert {{.*}} %b {{.*}} -> (d0, d1 + 3)
+// CHECK: tx.insert {{.*}} %a {{.*}} -> (d0 + 2, d1)
+// CHECK: tx.insert {{.*}} %b {{.*}} -> (d0 + 2, d1 + 3)
+// CHECK-NEXT: func.return
+func.func @blocks(%a: tensor<2x3xf32>, %b: tensor<2x4xf32>) -> tensor<4x7xf32> {
+  %0 = tx.concatenate %a, %b {axis = 1} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<2x7xf32>
+  %1 = tx.concatenate %a, %b {axis = 1} : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<2x7xf32>
+  %2 = tx.concatenate %0, %1 {axis = 0} : (tensor<2x7xf32>, tensor<2x7xf32>) -> tensor<4x7xf32>
+  func.return %2 : tensor<4x7xf32>
+}
+
+// Not where the inner one is read by others too, nor into what holds elements already.
+// CHECK-LABEL: @block_read_twice
+// CHECK-COUNT-2: tx.empty
+func.func @block_read_twice(%a: tensor<2xf32>, %b: tensor<2xf32>) -> (tensor<4xf32>, tensor<6xf32>) {
+  %0 = tx.concatenate %a, %b {axis = 0} : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  %1 = tx.concatenate %0, %a {axis = 0} : (tensor<4xf32>, tensor<2xf32>) -> tensor<6xf32>
+  func.return %0, %1 : tensor<4xf32>, tensor<6xf32>
+}
+
+// CHECK-LABEL: @block_into_elements
+// CHECK-COUNT-1: tx.empty
+// CHECK: tx.insert %x, {{.*}} -> (d0 + 1)
+func.func @block_into_elements(%x: tensor<9xf32>, %a: tensor<2xf32>) -> tensor<9xf32> {
+  %0 = tx.concatenate %a, %a {axis = 0} : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  %1 = tx.insert %x, %0 {map = #tx.map<"(d0: 4) -> (d0 + 1)">} : (tensor<9xf32>, tensor<4xf32>) -> tensor<9xf32>
+  func.return %1 : tensor<9xf32>
+}

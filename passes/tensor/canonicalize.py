@@ -220,18 +220,37 @@ def reshape_of_inserts(op: tx.ViewOp, iteration: _Iteration) -> SSAValue | None:
     """What is put together and given out under other dims: each part is stored where it ends up."""
     if op.decl.name != "reshape" or not issubclass(op.decl, View) or not _is_function_result(op.results[0]):
         return None
-    parts, value = list[tx.InsertOp](), op.operands[0]
+    parts = _parts(op.operands[0])
+    if not parts:
+        return None
+    result, before = op.type, tensor_of(op.operands[0].type)
+    view = op.decl.view(result, {"dims": before.dims})
+    joined = iteration.make(op, "empty", [], {"dtype": result.dtype, "dims": result.dims}, types=[ir_tensor(result)])
+    for part in parts:
+        joined = iteration.make(op, "insert", [joined, part.value], {"map": view.after(part.map)})
+    return joined
+
+
+def insert_of_inserts(op: tx.InsertOp, iteration: _Iteration) -> SSAValue | None:
+    """What is put together and becomes a part of something else that is: each of its parts is stored there at once."""
+    inner, outer = _parts(op.value), op.base
+    while isinstance(outer.owner, tx.InsertOp):
+        outer = outer.owner.base
+    if not inner or not isinstance(outer.owner, tx.EmptyOp):
+        return None
+    joined, place = op.base, op.map
+    for part in inner:
+        joined = iteration.make(op, "insert", [joined, part.value], {"map": place.after(part.map)})
+    return joined
+
+
+def _parts(value: SSAValue) -> list[tx.InsertOp]:
+    """The stores into an empty tensor that a value consists of, first to last, where nobody else reads any of them."""
+    parts: list[tx.InsertOp] = []
     while isinstance(value.owner, tx.InsertOp) and value.has_one_use():
         parts.append(value.owner)
         value = value.owner.base
-    if not parts or not isinstance(value.owner, tx.EmptyOp) or not value.has_one_use():
-        return None
-    result, before = op.type, tensor_of(value.type)
-    view = op.decl.view(result, {"dims": before.dims})
-    joined = iteration.make(op, "empty", [], {"dtype": result.dtype, "dims": result.dims}, types=[ir_tensor(result)])
-    for part in reversed(parts):
-        joined = iteration.make(op, "insert", [joined, part.value], {"map": view.after(part.map)})
-    return joined
+    return parts[::-1] if isinstance(value.owner, tx.EmptyOp) and value.has_one_use() else []
 
 
 def _is_function_result(value: SSAValue) -> bool:
@@ -282,6 +301,7 @@ RULES: tuple[tuple[type[tx.TxOp], Rule], ...] = (
     (tx.ConcatenateOp, concatenate_to_inserts),
     (tx.ViewOp, reshape_of_inserts),
     (tx.InsertOp, full_overwrite),
+    (tx.InsertOp, insert_of_inserts),
     (tx.EvalOp, redundant_materialize),
 )
 

@@ -38,6 +38,23 @@ def test_numpy_rolls_around_as_often_as_it_takes(shift: int) -> None:
         np.testing.assert_array_equal(txc.jit(lambda x: np.roll(x, shift))(x), np.roll(x, shift))
 
 
+def test_numpy_rolls_along_several_axes_in_one_pass() -> None:
+    for shift, axis in (
+        ((1, -2), (0, 2)),
+        ((1, 4, -2), (0, 1, 0)),
+        ((3, -3), (1, 1)),
+        (2, (0, 1)),
+        ((5, 7, 1), (2, 1, 0)),
+    ):
+        rolled = txc.jit(lambda x, shift=shift, axis=axis: np.roll(x, shift, axis))
+        np.testing.assert_array_equal(rolled(CUBE), np.roll(CUBE, shift, axis))
+        assert "tx.empty" not in (text := rolled.lower(CUBE).as_text("canonical")) or text.count("tx.empty") == 1
+    by = np.array([2, -1])
+    for x in (CUBE, CUBE[:0], CUBE[:, :, :1]):
+        got = txc.jit(lambda x, by: np.roll(x, (by[0], 1, by[1]), (0, 2, 1)))(x, by)
+        np.testing.assert_array_equal(got, np.roll(x, (2, 1, -1), (0, 2, 1)))
+
+
 def test_inflate() -> None:
     a = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
     for got in spellings("inflate([2, 3])", a):

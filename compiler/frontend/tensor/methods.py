@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -439,23 +439,24 @@ def clip(x: Tensor, min: Any = None, max: Any = None, out: Any = None, lo: Any =
 
 def roll(x: Tensor, shifts: Any) -> Tensor:
     """Eigen's roll: element ``i`` of the result is element ``i + shift``, around the end; one shift a dim."""
-    result = x
-    for axis, shift in enumerate(shifts):
-        result = roll_one(result, -int(shift), axis)
-    return result
+    return rolled(x, {axis: -int(shift) for axis, shift in enumerate(shifts)})
 
 
-def roll_one(x: Tensor, shift: int, axis: int) -> Tensor:
-    """NumPy's roll along one axis: its end, then its start, as far as the shift reaches around the extent."""
-    if shift == 0:
+def rolled(x: Tensor, shifts: Mapping[int, int]) -> Tensor:
+    """NumPy's roll along some axes: its end, then its start, as far as a shift reaches around the extent.
+
+    Parts are rolled along the other axes before they are put together, so that each is stored once.
+    """
+    if not any(shifts.values()):
         return x
+    (axis, shift), *others = ((axis, shift) for axis, shift in shifts.items() if shift)
     extent = x.dims[axis]
     start = dim(-shift) % maximum(1, extent)
 
     def part(offset: Dim, size: Dim) -> Tensor:
         offsets, extents = [dim(0)] * x.ndim, list(x.dims)
         offsets[axis], extents[axis] = offset, size
-        return apply("slice", x, offsets=tuple(offsets), extents=tuple(extents))
+        return rolled(apply("slice", x, offsets=tuple(offsets), extents=tuple(extents)), dict(others))
 
     return apply("concatenate", part(start, extent - start), part(dim(0), start), axis=axis)
 

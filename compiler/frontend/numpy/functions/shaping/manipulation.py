@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -145,20 +146,30 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     a = as_tensor(a)
     shifts = list(shift) if isinstance(shift, (tuple, list)) or (isinstance(shift, Tensor) and shift.ndim) else [shift]
     if axis is None:
-        return methods.reshape(_rolled(methods.ravel(a), sum(shifts), 0), a.shape)
+        return methods.reshape(_rolled(methods.ravel(a), [(sum(shifts), 0)]), a.shape)
     axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise OpError(f"np.roll: {len(shifts)} shifts and {len(axes)} axes", "give one of each a dim", "TX0101")
     count = max(len(shifts), len(axes))
-    for by, at in zip(shifts * (count // len(shifts)), axes * (count // len(axes))):
-        a = _rolled(a, by, methods._axis(at, a.ndim))
-    return a
+    pairs = zip(shifts * (count // len(shifts)), axes * (count // len(axes)))
+    return _rolled(a, [(by, methods._axis(at, a.ndim)) for by, at in pairs])
 
 
-def _rolled(x: Tensor, shift: Any, axis: int) -> Tensor:
-    """Rolled along one axis; by what an array holds each element is looked up where it comes from."""
-    if not isinstance(shift, Tensor):
-        return methods.roll_one(x, shift, axis)
+def _rolled(x: Tensor, shifts: Sequence[tuple[Any, int]]) -> Tensor:
+    """Rolled by numbers along axes, then by what arrays hold."""
+    known: dict[int, int] = {}
+    for shift, axis in shifts:
+        if not isinstance(shift, Tensor):
+            known[axis] = known.get(axis, 0) + shift
+    x = methods.rolled(x, known)
+    for shift, axis in shifts:
+        if isinstance(shift, Tensor):
+            x = _rolled_by_element(x, shift, axis)
+    return x
+
+
+def _rolled_by_element(x: Tensor, shift: Tensor, axis: int) -> Tensor:
+    """Rolled along an axis by what an array holds: each element is looked up where it comes from."""
     if shift.ndim or not (shift.element.is_integer or shift.element.kind == "bool"):
         raise OpError(f"np.roll by {shift.user_type}", "give an integer, or one for each axis", "TX0240")
     extent = x.dims[axis]
