@@ -1,4 +1,7 @@
-"""Elimination of stacks of matrices to loops: by rows with the largest pivot of a column, and Cholesky's."""
+"""Elimination of stacks of matrices to loops: by rows with the largest pivot of a column, and Cholesky's.
+
+Both go by blocks of columns (`blocks.py`).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from ....dialects.types import DTYPES
 from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
-from .base import BatchedLinalg, conjugate, inside, real, square
+from .base import conjugate, inside, real, square
+from .blocks import ColumnBlocks, Columns
 
 __all__ = ["schedule_cholesky", "schedule_elimination"]
 
@@ -28,25 +32,36 @@ def schedule_cholesky(context: ScheduleContext, op: kernel.CustomOp, block: Bloc
     _Cholesky(context, op, lanes).emit(block)
 
 
-class _Elimination(BatchedLinalg):
+class _Elimination(ColumnBlocks):
+    """Rows of `w` are those of both operands; below the diagonal stays, negated, what a row took of the pivot's."""
+
     def allocate(self, code: LoopBuilder) -> None:
         self.n, self.m = self.rows, buffer_info(self.op.ins[1]).dims[-1]
         self.w = self.scratch(code, self.element, self.n, self.n + self.m)
+        self.allocate_panels(code, self.n + self.m)
 
     def one(self, code: LoopBuilder, at: list[Dim]) -> None:
         (a, b), (x, _, signs), n = self.op.ins, self.op.outs, self.n
         self.copy(code, a, at, self.w, [], n, n)
         self.copy(code, b, at, self.w, [], n, self.m, n)
         code.store(code.b.constant(1, self.part), signs, at)
-        with code.for_(0, n) as (c, k):
-            self._eliminate(c, at, k)
+        self.by_blocks(code, n + self.m, lambda c, columns: self._block(c, at, columns))
         with code.for_(0, n) as (c, k):
             self._substitute(c, n - 1 - k)
         with code.for_(0, n) as (middle, i), self.lanes(middle, 0, self.m) as (c, j):
             c.store(c.load(self.w, [i, j + n]), x, [*at, i, j])
 
-    def _eliminate(self, code: LoopBuilder, at: list[Dim], k: Dim) -> None:
-        """Column `k` below the diagonal becomes zero, by the row that has its largest element."""
+    def _block(self, code: LoopBuilder, at: list[Dim], columns: Columns) -> None:
+        """The columns of a block, the rest of its rows, and what those take from the rows below."""
+        with code.for_(columns.first, columns.last) as (c, k):
+            self._eliminate(c, at, k, columns.last)
+        with code.for_(columns.first, columns.last) as (c, i), c.for_(columns.first, i) as (d, k):
+            self.add_row(d, self.w, i, d.load(self.w, [i, k]), k, columns.last, columns.end)
+        self.pack_rows(code, columns)
+        self.update(code, columns, lambda c, i, k: c.load(self.w, [i, k]), is_lower=False)
+
+    def _eliminate(self, code: LoopBuilder, at: list[Dim], k: Dim, last: Dim) -> None:
+        """Column `k` below the diagonal is eliminated by the row of its largest element, up to a `last` column."""
         n, w = self.n, self.w
         _, pivots, signs = self.op.outs
 
@@ -67,7 +82,8 @@ class _Elimination(BatchedLinalg):
         divisor = code.b.select(pivot.equals(0), code.b.constant(1, self.element), pivot)
         with code.for_(k + 1, n) as (c, i):
             factor = -(c.load(w, [i, k]) / inside(c, divisor))
-            self.add_row(c, w, i, factor, k, k + 1, n + self.m)
+            c.store(factor, w, [i, k])
+            self.add_row(c, w, i, factor, k, k + 1, last)
 
     def _substitute(self, code: LoopBuilder, k: Dim) -> None:
         """Row `k` of the solution, taken out of those above."""
@@ -79,28 +95,40 @@ class _Elimination(BatchedLinalg):
             self.add_row(c, w, i, -c.load(w, [i, k]), k, n, n + self.m)
 
 
-class _Cholesky(BatchedLinalg):
+class _Cholesky(ColumnBlocks):
     def allocate(self, code: LoopBuilder) -> None:
         self.w = self.scratch(code, self.element, self.rows, self.rows)
+        self.allocate_panels(code, self.rows)
 
     def one(self, code: LoopBuilder, at: list[Dim]) -> None:
         n, w = self.rows, self.w
         self.copy(code, self.op.ins[0], at, w, [], n, n)
-        with code.for_(0, n) as (c, k):
-            self._column(c, k)
+        self.by_blocks(code, n, self._block)
         with code.for_(0, n) as (middle, i), self.lanes(middle, 0, n) as (c, j):
             lower = c.b.index(j) <= c.b.index(i)
             found = c.b.select(lower, c.load(w, [i, j]), self.zero(c, self.element))
             c.store(found, self.op.outs[0], [*at, i, j])
 
-    def _column(self, code: LoopBuilder, k: Dim) -> None:
-        """Column `k` of the factor, and what it takes from the columns behind; its conjugate stays as row `k`."""
-        n, w = self.rows, self.w
+    def _block(self, code: LoopBuilder, columns: Columns) -> None:
+        """The triangle of a block, the rows below, and what those take from the columns behind."""
+        w, n = self.w, self.rows
+        with code.for_(columns.first, columns.last) as (c, k):
+            self._column(c, k, columns.last)
+        with code.for_(columns.last, n) as (c, i), c.for_(columns.first, columns.last) as (d, k):
+            scaled = d.load(w, [i, k]) / d.b.cast(real(d.load(w, [k, k])), self.element)
+            d.store(scaled, w, [i, k])
+            d.store(conjugate(d.b, scaled), self.packed, self.place(columns, k, i))
+            self.add_row(d, w, i, -scaled, k, k + 1, columns.last)
+        self.update(code, columns, lambda c, i, k: -c.load(w, [i, k]), is_lower=True)
+
+    def _column(self, code: LoopBuilder, k: Dim, last: Dim) -> None:
+        """Column `k` of a block's triangle, and what it takes from those behind; its conjugate stays as row `k`."""
+        w = self.w
         root = code.b.sqrt(real(code.load(w, [k, k])))
         code.store(code.b.cast(root, self.element), w, [k, k])
-        with code.for_(k + 1, n) as (c, i):
+        with code.for_(k + 1, last) as (c, i):
             scaled = c.load(w, [i, k]) / c.b.cast(inside(c, root), self.element)
             c.store(scaled, w, [i, k])
             c.store(conjugate(c.b, scaled), w, [k, i])
-        with code.for_(k + 1, n) as (c, i):
+        with code.for_(k + 1, last) as (c, i):
             self.add_row(c, w, i, -c.load(w, [i, k]), k, k + 1, i + 1)
