@@ -431,7 +431,7 @@ def to_attr(value: Any) -> Attribute:
         case tuple():
             return ArrayAttr([to_attr(v) for v in value])
         case None:
-            return builtin.NoneAttr()
+            return builtin.NoneType()
     raise TypeError(f"{value!r} has no attribute form")
 
 
@@ -446,7 +446,7 @@ def from_attr(attribute: Attribute) -> Any:
             return value.data
         case ArrayAttr():
             return tuple(from_attr(a) for a in attribute.data)
-        case builtin.NoneAttr():
+        case builtin.NoneType():
             return None
         case Data():
             return attribute.data
