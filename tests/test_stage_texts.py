@@ -2,15 +2,18 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, complex, func, math
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
 from txc.compiler.cli.universe import UNIVERSE
@@ -56,39 +59,63 @@ COMPILED = [
 
 
 @pytest.fixture(scope="module")
-def known() -> set[tuple[str, str]]:
-    """Texts, in both forms, that were read already: many a pass changes nothing, and targets have much in common."""
+def known() -> set[str]:
+    """Texts that were read already: many a pass changes nothing, and targets have much in common."""
     return set()
 
 
-@pytest.mark.parametrize(("name", "target"), COMPILED)
-def test_every_stage_reads_back_as_the_same_text(name: str, target: str, known: set[tuple[str, str]]) -> None:
-    """What is printed, in either form: the same text again, of a module that is the same, places included."""
+@pytest.fixture(scope="module")
+def kinds() -> set[tuple[str, frozenset[str]]]:
+    """Ops with the names of their attributes that were read in every form."""
+    return set()
+
+
+def modules(name: str, target: str) -> Iterator[tuple[str, ModuleOp]]:
+    """A program at each stage of IR, one after the other: a stage changes the module of the one before it."""
     if target == "native":
-        made, end, machine = named_target(target).versions[0], "llvm", None
+        made, machine = named_target(target).versions[0], None
     else:
-        made, end = gpu_target(target), "loops"
+        made = gpu_target(target)
         machine = Machine.of_gpu(made.capability)
-    generic, short = (
-        run_stages(
-            GRAPHS[name](), stop_after=end, target=made, machine=machine,
-            watch=InstrumentationOptions(keep_text=True, generic=form),
-        )
-        for form in (True, False)
-    )  # fmt: skip
+    program, start = GRAPHS[name](), "graph"
     for stage in IR_STAGES:
-        text, whole = short.text(stage), generic.text(stage)
-        if (whole, text) in known:
+        program = run_stages(program, start=start, stop_after=stage, target=made, machine=machine).module
+        assert program is not None
+        yield stage, program
+        start = stage
+
+
+def without_machine(text: str) -> str:
+    """What the functions of a module say, which is all but what their module says of the machine."""
+    return " ".join(re.sub(r"^builtin\.module attributes \{.*?\}\} \{|\}$", "", text, flags=re.DOTALL).split())
+
+
+@pytest.mark.parametrize(("name", "target"), COMPILED)
+def test_every_stage_reads_back_as_the_same_text(
+    name: str, target: str, known: set[str], kinds: set[tuple[str, frozenset[str]]]
+) -> None:
+    """What is printed, places included, is read as the same module, and as one that prints itself the same way.
+
+    Texts in which an op is of a new kind are read in the other forms too.
+    """
+    for stage, made in modules(name, target):
+        text, located = ir_text(made), ir_text(made, locations=True)
+        if (said := without_machine(located)) in known:
             continue
+        known.add(said)
         assert max(map(len, text.splitlines())) <= LONGEST, stage
-        module = read_module(context(), whole)
-        module.verify()
-        assert ir_text(module) == text, stage
-        again = read_module(context(), ir_text(module, locations=True))
-        assert again.is_structurally_equivalent(module), stage
-        assert ir_text(read_module(context(), text)) == text, stage
-        assert ir_text(read_module(context(), ir_text(module, unbroken=True))) == text, stage
-        known.add((whole, text))
+        assert ir_text(made, unbroken=True).split() == text.split(), f"{stage}: lines are broken at spaces"
+        again = read_module(context(), located)
+        again.verify()
+        assert again.is_structurally_equivalent(made), stage
+        assert ir_text(again) == text, stage
+        found = {(op.name, frozenset(op.attributes)) for op in made.walk()}
+        if not found <= kinds:
+            kinds |= found
+            whole = ir_text(made, generic=True)
+            generic = read_module(context(), whole)
+            assert ir_text(generic) == text and generic.is_structurally_equivalent(made), stage
+            assert ir_text(read_module(context(), text)) == text, stage
 
 
 def test_other_stages_have_texts_too() -> None:
@@ -140,7 +167,7 @@ def test_texts_are_the_same_in_each_process():
             [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True,
             env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join(sys.path)},
         ).stdout
-        for seed in (1, 2, 3)
+        for seed in (1, 2)
     }  # fmt: skip
     assert len(texts) == 1 and len(texts.pop().splitlines()) > 10
 
