@@ -7,8 +7,7 @@ Parallel iterators become leading axes of arrays: an iterator bound while the ba
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,24 +22,20 @@ from ...dialects.loop import AllocOp, BindOp, IndexOp, LoadOp, PrefetchOp, Store
 from .memory import Arena, Memory, evaluate
 from .scalar_ops import InterpretError, Scalars
 
-__all__ = ["Frame", "with_op_context"]
+__all__ = ["Frame", "naming"]
 
 Array = np.ndarray[Any, Any]
 #: As many as loops are told that there are: no result follows from it.
 THREADS = 2
 
 
-@contextmanager
-def with_op_context(op: Operation) -> Iterator[None]:
-    """Errors raised inside name the op."""
-    try:
-        yield
-    except InterpretError as error:
-        if getattr(error, "op", None) is not None:
-            raise
-        named = InterpretError(f"{op.name}{_details(op)}: {error}")
-        named.op = op  # type: ignore[attr-defined]
-        raise named from None
+def naming(op: Operation, error: InterpretError) -> InterpretError:
+    """An error that an op raised, with its name; that of an op inside it has one already."""
+    if getattr(error, "op", None) is not None:
+        return error
+    named = InterpretError(f"{op.name}{_details(op)}: {error}")
+    named.op = op  # type: ignore[attr-defined]
+    return named
 
 
 def _details(op: Operation) -> str:
@@ -116,10 +111,11 @@ class Frame:
             return memory
         op = value.owner
         if isinstance(op, AllocOp):
-            return self._alloc(op)
+            return self.alloc(op)
         raise InterpretError(f"{value} has no memory here")
 
-    def _alloc(self, op: AllocOp) -> Memory:
+    def alloc(self, op: AllocOp) -> Memory:
+        """The temporary of an allocation, in the current copies where it is private."""
         arena = {"thread": self.private, "shared": self.shared}.get(op.scope.data, self.arena)
         if arena is None:
             raise InterpretError("shared memory outside of a gpu_block")
@@ -129,42 +125,24 @@ class Frame:
 
     def run_scalar(self, op: Operation) -> bool:
         """Run an op that bodies are made of; False where it is none (a structured op)."""
-        match op:
-            case LoadOp():
-                self.values[op.result] = self.load(op.buffer, op.index.data, op.guard_exprs)
-            case ReadOp():
-                guards = op.guards.data if op.guards is not None else ()
-                self.values[op.result] = self.load(op.source, op.index.data, guards)
-            case StoreOp():
-                self.store(op.buffer, op.index.data, self.values[op.value], op.guard_exprs)
-            case IndexOp():
-                self.values[op.result] = np.asarray(evaluate(op.expr.data, self.env), np.int64)
-            case BindOp():
-                self.env[Sym(op.symbol.data)] = self.values[op.value]
-            case AllocOp():
-                self.memory[op.result] = self._alloc(op)
-            case PrefetchOp():
-                pass
-            case ThreadsOp():
-                self.values[op.result] = np.asarray(THREADS, np.int64)
-            case TimestampOp():
-                self.store(op.buffer, (dim(op.slot.value.data),), np.asarray(time.monotonic_ns()))
-            case scf.WhileOp():
-                self.values.update(zip(op.results, self._while(op)))
-            case _ if not op.regions and len(op.results) == 1:
-                self.values[op.results[0]] = self.scalars.compute(op, [self.values[v] for v in op.operands])
-            case _:
-                return False
+        handler = _HANDLERS.get(type(op))
+        if handler is not None:
+            handler(self, op)
+        elif not op.regions and len(op.results) == 1:
+            self.values[op.results[0]] = self.scalars.compute(op, [self.values[v] for v in op.operands])
+        else:
+            return False
         return True
 
-    def _while(self, op: scf.WhileOp) -> tuple[Array, ...]:
+    def run_while(self, op: scf.WhileOp) -> None:
         """A loop at every point: those that are done keep their values while others go on."""
         carried = tuple(self.values[v] for v in op.operands)
         while True:
             more, *passed = self.run_body(op.before_region.block, carried)
             running = more if self.active is None else more & self.active
             if not np.any(running):
-                return tuple(passed)
+                self.values.update(zip(op.results, passed))
+                return
             found = self.run_body(op.after_region.block, tuple(passed))
             carried = tuple(np.where(running, new, old) for new, old in zip(found, carried, strict=True))
 
@@ -176,7 +154,61 @@ class Frame:
         for op in block.ops:
             if op is last:
                 break
-            with with_op_context(op):
+            try:
                 if not self.run_scalar(op):
                     raise InterpretError("does not belong in a scalar body")
+            except InterpretError as error:
+                raise naming(op, error) from None
         return tuple(self.values[v] for v in last.operands)
+
+
+def _load(frame: Frame, op: LoadOp) -> None:
+    frame.values[op.result] = frame.load(op.buffer, op.index.data, op.guard_exprs)
+
+
+def _read(frame: Frame, op: ReadOp) -> None:
+    guards = op.guards.data if op.guards is not None else ()
+    frame.values[op.result] = frame.load(op.source, op.index.data, guards)
+
+
+def _store(frame: Frame, op: StoreOp) -> None:
+    frame.store(op.buffer, op.index.data, frame.values[op.value], op.guard_exprs)
+
+
+def _index(frame: Frame, op: IndexOp) -> None:
+    frame.values[op.result] = np.asarray(evaluate(op.expr.data, frame.env), np.int64)
+
+
+def _bind(frame: Frame, op: BindOp) -> None:
+    frame.env[Sym(op.symbol.data)] = frame.values[op.value]
+
+
+def _allocate(frame: Frame, op: AllocOp) -> None:
+    frame.memory[op.result] = frame.alloc(op)
+
+
+def _prefetch(frame: Frame, op: PrefetchOp) -> None:
+    """Nothing that a program can see."""
+
+
+def _threads(frame: Frame, op: ThreadsOp) -> None:
+    frame.values[op.result] = np.asarray(THREADS, np.int64)
+
+
+def _timestamp(frame: Frame, op: TimestampOp) -> None:
+    frame.store(op.buffer, (dim(op.slot.value.data),), np.asarray(time.monotonic_ns()))
+
+
+#: By the very class: a body has thousands of ops, and asking each class in turn takes longer than what most of them do.
+_HANDLERS: dict[type[Operation], Callable[[Frame, Any], None]] = {
+    LoadOp: _load,
+    ReadOp: _read,
+    StoreOp: _store,
+    IndexOp: _index,
+    BindOp: _bind,
+    AllocOp: _allocate,
+    PrefetchOp: _prefetch,
+    ThreadsOp: _threads,
+    TimestampOp: _timestamp,
+    scf.WhileOp: Frame.run_while,
+}

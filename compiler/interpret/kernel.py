@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.dims.dims import Sym
 from ...dialects.kernel import CustomOp, EmptyOp, ForOp, GenericOp, IfOp, RowGroupOp, ScatterOp, WhileOp, shape_of
 from .custom import run_custom
-from .frame import Frame, with_op_context
+from .frame import Frame, naming
 from .memory import Arena, Memory, evaluate, uninitialized
 from .reduction_order import Accumulators, reduce_in_order, scan
 from .scalar_ops import InterpretError, literal
@@ -58,8 +58,10 @@ class _Kernels:
         for op in block.ops:
             if op is last:
                 break
-            with with_op_context(op):
+            try:
                 self.op(frame, op)
+            except InterpretError as error:
+                raise naming(op, error) from None
         return tuple(last.operands)
 
     def op(self, frame: Frame, op: Operation) -> None:
@@ -194,11 +196,13 @@ class _Kernels:
             last = min(first + chunk, shared[0])
             inner = frame.fork(private=Arena(frame.private.size, (last - first) * points))
             for nest in op.body.block.ops:
-                with with_op_context(nest):
+                try:
                     if isinstance(nest, GenericOp):
                         self.points(inner, nest, [inner.found(o) for o in nest.outs], (first, last), op.n_shared)
                     elif nest is not op.body.block.last_op:
                         self.op(inner, nest)
+                except InterpretError as error:
+                    raise naming(nest, error) from None
 
     def generic(self, frame: Frame, op: GenericOp, outputs: list[Memory]) -> None:
         """Run a nest on its whole iteration space, in pieces along the first iterator where it is large."""

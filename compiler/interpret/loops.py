@@ -7,7 +7,7 @@ loops has thread memory of its own, each block of a GPU's grid block memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ from ...dialects.loop.amx import ELEMENT, TILE
 from ...dialects.loop.base import Ranged
 from ...dialects.matrix_units import GRANULE, LINE, StageTile
 from ...dialects.types import DTYPES
-from .frame import Frame, with_op_context
+from .frame import Frame, naming
 from .memory import Arena, evaluate
 from .reduction_order import reduce_in_order, scan, unit_sum
 from .scalar_ops import InterpretError, literal
@@ -70,54 +70,35 @@ def _block(frame: Frame, block: Block) -> Sequence[SSAValue]:
     for op in block.ops:
         if op is last:
             break
-        with with_op_context(op):
+        try:
             _op(frame, op)
+        except InterpretError as error:
+            raise naming(op, error) from None
     return last.operands
 
 
 def _op(frame: Frame, op: Operation) -> None:
-    match op:
-        case ParallelOp():
-            _parallel(frame, op)
-        case ForOp() if op.lanes > 1:
-            _lanes(frame, op)
-        case ForOp():
-            _sequential(frame, op)
-        case ReduceOp():
-            _reduce(frame, op)
-        case ScanOp():
-            _scan(frame, op)
-        case IfOp():
-            for condition, region in (
-                (frame.values[op.condition], op.then),
-                (~frame.values[op.condition], op.otherwise),
-            ):
-                inner = frame.masked(condition)
-                if inner is not None:
-                    _block(inner, region.block)
-        case WhileOp():
-            _while(frame, op)
-        case MmaOp():
-            _mma(frame, op)
-        case AmxOp():
-            _amx(frame, op)
-        case AsyncCopyOp():
-            _async_copy(frame, op)
-        case BulkCopyOp():
-            _bulk_copy(frame, op)
-        case TensorMapOp():
-            pass  # the copies find what it says there
-        case MergeOp():
-            _merge(frame, op)
-        case PartitionOp():
-            _partition(frame, op)
-        case ShuffleOp():
-            _shuffle(frame, op)
-        case BarrierOp():
-            pass  # every op here runs for all threads before the next op does
-        case _:
-            if not frame.run_scalar(op):
-                raise InterpretError("does not belong to the stage loops")
+    handler = _HANDLERS.get(type(op))
+    if handler is not None:
+        handler(frame, op)
+    elif not frame.run_scalar(op):
+        raise InterpretError("does not belong to the stage loops")
+
+
+def _for(frame: Frame, op: ForOp) -> None:
+    (_lanes if op.lanes > 1 else _sequential)(frame, op)
+
+
+def _if(frame: Frame, op: IfOp) -> None:
+    holds = frame.values[op.condition]
+    for condition, region in ((holds, op.then), (~holds, op.otherwise)):
+        inner = frame.masked(condition)
+        if inner is not None:
+            _block(inner, region.block)
+
+
+def _nothing(frame: Frame, op: Operation) -> None:
+    """Copies find what a `loop.tensor_map` says there; every op runs for all threads before the next one does."""
 
 
 def _bounds(frame: Frame, op: Ranged) -> tuple[Any, Any, int]:
@@ -439,3 +420,22 @@ def _scan_once(frame: Frame, op: ScanOp, lower: Any, count: int, inits: Sequence
     frame.values.update(zip(op.epilogue.block.args, partial, strict=True))
     _block(inner, op.epilogue.block)
     return ends
+
+
+_HANDLERS: dict[type[Operation], Callable[[Frame, Any], None]] = {
+    ParallelOp: _parallel,
+    ForOp: _for,
+    ReduceOp: _reduce,
+    ScanOp: _scan,
+    IfOp: _if,
+    WhileOp: _while,
+    MmaOp: _mma,
+    AmxOp: _amx,
+    AsyncCopyOp: _async_copy,
+    BulkCopyOp: _bulk_copy,
+    TensorMapOp: _nothing,
+    MergeOp: _merge,
+    PartitionOp: _partition,
+    ShuffleOp: _shuffle,
+    BarrierOp: _nothing,
+}

@@ -26,6 +26,10 @@ Env = Mapping[Sym, Any]
 def evaluate(expr: Dim, env: Env) -> Any:
     """The value of an index expression; InterpretError for a symbol without a value and for a division by zero."""
     try:
+        if (number := expr.const) is not None:
+            return number
+        if (symbol := expr.symbol) is not None:
+            return env[symbol]
         with np.errstate(all="ignore"):
             return expr.evaluate(env)
     except KeyError as error:
@@ -85,6 +89,8 @@ class Memory:
 
     def _check(self, index: Sequence[Any], where: Any) -> None:
         for axis, (i, extent) in enumerate(zip(index, self.dims, strict=True)):
+            if isinstance(i, int) and 0 <= i < extent:
+                continue
             outside = (np.asarray(i) < 0) | (np.asarray(i) >= extent)
             if where is not None:
                 outside = outside & where
