@@ -30,6 +30,9 @@ settings.load_profile("untimed")
 # Here, before any test module is imported, so that subprocesses inherit it too.
 os.environ["TXC_CACHE_DIR"] = "0"
 
+# Compiling leaves cyclic garbage by the thousand, which is looked for when a file of tests is over.
+gc.set_threshold(50_000, 20, 100)
+
 
 @pytest.fixture(scope="session")
 def parse() -> Callable[[str], ModuleOp]:
