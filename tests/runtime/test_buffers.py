@@ -143,13 +143,13 @@ def _resident() -> int:
 
 
 def test_memory_does_not_grow_over_many_calls_of_varying_shapes(monkeypatch):
-    monkeypatch.setenv("TXC_BUFFER_CACHE_MB", "8")
+    monkeypatch.setenv("TXC_BUFFER_CACHE_MB", "2")
 
     @txc.jit
     def f(x):
         return x + 1
 
-    x = np.zeros((700, 1000), np.float32)
+    x = np.zeros((700, 250), np.float32)
     random = np.random.default_rng(1)
     sizes = random.integers(70, 700, 10_000)
     for n in sizes[:500]:
@@ -157,7 +157,8 @@ def test_memory_does_not_grow_over_many_calls_of_varying_shapes(monkeypatch):
     before = _resident()
     for n in sizes:
         f(x[:n])
-        assert kept_bytes() <= 8 * MB
+        assert kept_bytes() <= 2 * MB
+    assert kept_bytes() > 0
     assert _resident() - before < 16 * MB
 
 
