@@ -23,6 +23,7 @@ from .signature import (
     GivenOutput,
     IntOutput,
     ListOutput,
+    MixedOutput,
     NumberOutput,
     Signature,
     SizedOutput,
@@ -252,7 +253,7 @@ class _Numbering:
             if min(conds) < self.buffers:
                 raise NotNative("an argument says which of several results there is")
             return ("either", conds, tuple(self.structure(v) for v in x))
-        if isinstance(x, (ChainedOutput, ListOutput, ZippedOutput)):
+        if isinstance(x, (ChainedOutput, ListOutput, MixedOutput, ZippedOutput)):
             raise NotNative("a list as long as the call says")
         if isinstance(x, int) and not isinstance(x, bool):
             return ("number" if isinstance(x, NumberOutput) else "buffer", self.outputs[x])

@@ -17,6 +17,7 @@ from .signature import (
     IntOutput,
     ListOutput,
     Literal,
+    MixedOutput,
     NumberOutput,
     NumbersOutput,
     SizedOutput,
@@ -26,6 +27,8 @@ from .signature import (
 )
 
 __all__ = ["Results"]
+
+_PYTHONS: dict[str, Any] = {"bool": bool, "int": int, "float": float, "complex": complex}
 
 
 class Results:
@@ -63,6 +66,11 @@ class Results:
             return self.of(structure.of(self._outputs))
         if isinstance(structure, ChainedOutput):
             return [item for part in structure for item in self.of(part)]
+        if isinstance(structure, MixedOutput):
+            makers = [_PYTHONS[name] if name in _PYTHONS else np.dtype(name).type for name in structure.types]
+            values, numbers = (np.asarray(self.of(column)).tolist() for column in structure)
+            real = {"complex", "complex64", "complex128"}.isdisjoint
+            return [makers[n](v.real if real([structure.types[n]]) else v) for v, n in zip(values, numbers)]
         if isinstance(structure, ZippedOutput):
             return [structure.form(item) for item in zip(*map(self.of, structure))]
         if isinstance(structure, dict):

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FIRST_ROOM", "ROOM", "BoxedOutput", "ChainedOutput", "ColumnMajorOutput", "EitherOutput", "GivenOutput",
-    "InputSpec", "IntOutput", "ListOutput", "Literal", "NotSerializable", "NumberOutput", "NumbersOutput", "Signature",
-    "SizedOutput", "ViewOutput", "ZippedOutput", "is_named", "like", "plain_structure", "structure_of_plain",
+    "InputSpec", "IntOutput", "ListOutput", "Literal", "MixedOutput", "NotSerializable", "NumberOutput",
+    "NumbersOutput", "Signature", "SizedOutput", "ViewOutput", "ZippedOutput", "is_named", "like", "plain_structure",
+    "structure_of_plain",
 ]  # fmt: skip
 
 
@@ -127,6 +128,27 @@ class ChainedOutput(tuple[Any, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ChainedOutput, (tuple(self),)
+
+
+class MixedOutput(tuple[Any, ...]):
+    """A list of numbers of several types: the structures of a list of their values, and of one of the numbers of their
+    types.
+
+    `types` names these: ``int``, ``float``, …, or a dtype of NumPy's scalars, of which ``?`` is the bool.
+    """
+
+    types: tuple[str, ...]
+
+    def __new__(cls, columns: Sequence[Any], types: Sequence[str]) -> MixedOutput:
+        made = super().__new__(cls, columns)
+        made.types = tuple(types)
+        return made
+
+    def __repr__(self) -> str:
+        return f"MixedOutput({tuple(self)}, {self.types})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MixedOutput, (tuple(self), self.types)
 
 
 class EitherOutput(tuple[Any, ...]):
@@ -344,8 +366,8 @@ def _found(spelling: Sequence[str]) -> Any:
 def plain_structure(structure: Any) -> Any:
     """The structure of a result as JSON: ``[kind, …]``, a named tuple by where its class is found.
 
-    Kinds: output, int, boxed, column, number, sized, view, items, numbers, either, zipped, none, literal, tuple, list,
-    dict, named.
+    Kinds: output, int, boxed, column, number, sized, view, items, numbers, either, mixed, zipped, none, literal, tuple,
+    list, dict, named.
     """
     if isinstance(structure, Literal):
         return ["literal", _plain_literal(structure.value)]
@@ -373,6 +395,8 @@ def plain_structure(structure: Any) -> Any:
         return ["either", [list(structure.conds), [plain_structure(v) for v in structure]]]
     if isinstance(structure, ChainedOutput):
         return ["chained", [plain_structure(v) for v in structure]]
+    if isinstance(structure, MixedOutput):
+        return ["mixed", [list(structure.types), [plain_structure(v) for v in structure]]]
     if isinstance(structure, ZippedOutput):
         return ["zipped", [structure.form.__name__, [plain_structure(v) for v in structure]]]
     if type(structure) in (tuple, list):
@@ -413,6 +437,9 @@ def structure_of_plain(plain: Any) -> Any:
         return EitherOutput([structure_of_plain(v) for v in parts], conds)
     if kind == "chained":
         return ChainedOutput([structure_of_plain(v) for v in value])
+    if kind == "mixed":
+        types, columns = value
+        return MixedOutput([structure_of_plain(v) for v in columns], types)
     if kind == "zipped":
         form, columns = value
         return ZippedOutput([structure_of_plain(v) for v in columns], {"tuple": tuple, "list": list}[form])

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.gpu.device_array import OnDevice, is_device_array
-from ..call.signature import ChainedOutput, EitherOutput, GivenOutput, IntOutput, SizedOutput, ViewOutput, ZippedOutput
+from ..call.signature import (
+    ChainedOutput,
+    EitherOutput,
+    GivenOutput,
+    IntOutput,
+    MixedOutput,
+    SizedOutput,
+    ViewOutput,
+    ZippedOutput,
+)
 from .device_arguments import shared
 from .executable import named_dtype
 
@@ -26,7 +35,7 @@ def destinations(name: str, structure: Any, out: Any, device: str) -> dict[Any, 
     None for each result.  Arrays on the device that the function runs on are forms (`OnDevice`) here.  TypeError where
     it does not fit what the function returns.
     """
-    if isinstance(structure, (ChainedOutput, EitherOutput, ZippedOutput)):
+    if isinstance(structure, (ChainedOutput, EitherOutput, MixedOutput, ZippedOutput)):
         raise TypeError(f"out= of {name}: it takes functions that return an array, or a tuple of arrays")
     single = _is_array(structure)
     results = [structure] if single else list(structure) if isinstance(structure, (tuple, list)) else None

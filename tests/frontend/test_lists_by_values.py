@@ -213,11 +213,36 @@ def same(a: Any, b: Any) -> None:
         np.testing.assert_array_equal(a, b, strict=isinstance(b, np.ndarray))
 
 
+def of_several_types_in_a_loop(x):
+    out = []
+    for i in range(len(x)):
+        out.append(x[i])
+        if x[i] > 1:
+            out.append(0.5)
+    return out
+
+
+def last_while_it_grows(x):
+    out = [0.0]
+    for i in range(len(x)):
+        if x[i] > 1:
+            out.append(x[i] + out[-1])
+    return out
+
+
+def pairs_and_numbers(x):
+    out: list[Any] = [0]
+    for i in range(len(x)):
+        out.append((i, x[i]))
+    return out
+
+
 @pytest.mark.parametrize(
     "f",
     [positions, elements, of_one_of_two_branches, two_lists_of_one_size, rows, itself, always_and_perhaps,
      loops_in_branches, once, few_iterations, nested, comprehensions, as_indices, changed_in_its_branch, pairs, table,
-     trajectory, pairs_in_nested_loops, pairs_of_comprehensions, pairs_in_few_branches, completed_in_its_iteration],
+     trajectory, pairs_in_nested_loops, pairs_of_comprehensions, pairs_in_few_branches, completed_in_its_iteration,
+     of_several_types_in_a_loop, last_while_it_grows, pairs_and_numbers],
 )  # fmt: skip
 def test_lists_hold_what_they_do_in_python(f: Callable[..., Any]):
     """One compiled function for arrays that take other branches, of two sizes."""
@@ -314,23 +339,6 @@ def stored_into_in_each_iteration(x):
     return out
 
 
-def of_several_types_in_a_loop(x):
-    out = []
-    for i in range(len(x)):
-        out.append(x[i])
-        if x[i] > 1:
-            out.append(0.5)
-    return out
-
-
-def last_while_it_grows(x):
-    out = [0.0]
-    for i in range(len(x)):
-        if x[i] > 1:
-            out.append(x[i] + out[-1])
-    return out
-
-
 def changes_an_item(x):
     out = []
     for i in range(len(x)):
@@ -354,13 +362,6 @@ def pairs_of_pairs(x):
     return out
 
 
-def pairs_and_numbers(x):
-    out: list[Any] = [0]
-    for i in range(len(x)):
-        out.append((i, x[i]))
-    return out
-
-
 def texts(x):
     out = []
     for i in range(len(x)):
@@ -375,12 +376,9 @@ def texts(x):
         (stored_into_behind, "an item of out may be an array from before the loop"),
         (stored_into_in_its_variable, "an item of out may be an array from before the loop"),
         (stored_into_in_each_iteration, "the list out gets arrays that others see, and the loop stores into them"),
-        (of_several_types_in_a_loop, "the list out gets items of several types in iterations of a loop"),
-        (last_while_it_grows, "as long as only the compiled function knows"),
         (changes_an_item, "a list that is an item of one that a compiled loop appends to changes"),
         (extends_an_item, "a list that is an item of one that a compiled loop appends to changes"),
         (pairs_of_pairs, "the list out gets a tuple in each iteration"),
-        (pairs_and_numbers, "the items of a list that a compiled loop or branch appends to are of several types"),
         (texts, "the list out gets 'large' in one branch of an if"),
     ],
 )

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.diagnostics import TxcError
 
 CALLS = [[1.0, 3, 2, 5, 6, 0, 7], [1.0, 0], [0.0, 1, 1], [9.0, 3, 4, 2], []]
 
@@ -296,7 +295,18 @@ def another_name_behind_the_loop(x, c):
     return found, other
 
 
+def of_two_types(x, c):
+    found = [0.5]
+    for q in x:
+        if q > 1:
+            found = found + [q]
+        else:
+            found = [0.5]
+    return found
+
+
 FUNCTIONS = [
+    of_two_types,
     another_name_behind_the_loop,    with_another_name_in_the_loop, of_several_types_one_behind_the_other,
     rebound, begun_again, emptied, emptied_in_place, left_early, left_by_its_length, its_last_item_asked,
     its_truth_asked, nested, begun_again_around_a_loop, with_two_names, with_a_name_for_what_it_was, in_a_dict,
@@ -347,22 +357,6 @@ def test_a_list_without_items_is_an_error_where_python_has_one(f: Callable[..., 
                     compiled(np.array(values), c)
             else:
                 assert repr(compiled(np.array(values), c)) == repr(expected)
-
-
-def of_two_types(x):
-    found = [0.5]
-    for q in x:
-        if q > 1:
-            found = found + [q]
-        else:
-            found = [0.5]
-    return found
-
-
-@pytest.mark.parametrize("f", [of_two_types])
-def test_what_is_refused(f: Callable[..., Any]) -> None:
-    with pytest.raises(TxcError, match="found"):
-        txc.jit(f)(np.array(CALLS[0]))
 
 
 def in_three_loops(x, c):

@@ -273,20 +273,6 @@ def test_what_numpy_refuses_of_one_type_is_refused_where_it_is_of_that():
     assert x.tolist() == [0, 1, 2]
 
 
-def test_a_list_that_a_loop_fills_has_items_of_one_type():
-    """As `docs/reference/numbers.md` says: an int beside floats is a float there, and so is what NumPy makes of it."""
-
-    def f(x):
-        out = []
-        for v in x:
-            out.append(v if v > 0 else 0)
-        return out, np.array([v if v > 0 else 0.0 for v in x])
-
-    got, array = txc.jit(f)(X)
-    assert got == [1.0, 0.0, 3.0] and array.tolist() == got and array.dtype == "f8"
-    assert {type(v) for v in got} == {np.float64}
-
-
 def test_what_cannot_be_done_with_either_is_refused():
     def f(x):
         s = 1 if x[0] > 0 else 0.5

@@ -69,7 +69,9 @@ def traced(f: Callable[..., Any], kinds: Sequence[DType], together: bool = False
     with Trace("expression") if trace is None else nullcontext(trace) as inner:
         with region.region(inner, [tensor_type(kind) for kind in kinds]) as block:
             scalars = tuple(Tensor(v) for v in block.args)
-            staged = StagedRuntime(None, inner.captures).fn(f)  # what it takes from outside is a fact of the trace
+            runtime = StagedRuntime(None, inner.captures)
+            inner.fork_value = inner.fork_value or runtime.fork_value
+            staged = runtime.fn(f)  # what it takes from outside is a fact of the trace
             before, inner.binds = inner.binds, False
             try:
                 result = as_tensor(as_one_number(staged(scalars) if together else staged(*scalars)))

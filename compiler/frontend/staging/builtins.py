@@ -18,7 +18,8 @@ from ..scalars.python_numbers import as_float, as_int
 from ..scalars.scalars import SCALARS
 from ..scalars.size_numbers import known_number, towards_zero
 from ..scalars.type_tests import TYPE_TESTS
-from ..state.growing_lists import GrowingList, unknown_length
+from ..state.growing_lists import GrowingList
+from ..state.list_errors import unknown_length
 from ..state.mixed_numbers import MixedNumber
 from ..state.staged_dicts import StagedDict
 from ..tensor.tensor import Tensor

@@ -25,6 +25,7 @@ from ...call.signature import (
     IntOutput,
     ListOutput,
     Literal,
+    MixedOutput,
     NumberOutput,
     NumbersOutput,
     SizedOutput,
@@ -34,7 +35,7 @@ from ...call.signature import (
 )
 from ...diagnostics import user_loc
 from ..indexing.data_dependent_sizes import given_out
-from ..state.growing_lists import GrowingList
+from ..state.growing_lists import GrowingList, Records, Stack
 from ..state.mixed_numbers import MixedNumber
 from ..state.one_of import Method, OneOf
 from ..state.staged_dicts import StagedDict
@@ -103,13 +104,26 @@ class Returned:
 
     def _items(self, x: GrowingList) -> Any:
         """A list of as many items as the call says."""
+        runs = [*x.runs()]
+        if len(runs) > 1:
+            return ChainedOutput([self._place(run) for run in runs])
+        (part,) = x.parts()
         if (found := x.records()) is not None:
             form, columns = found
             return ZippedOutput([self._place(c) for c in columns], list if isinstance(form, list) else tuple)
-        if len(x.kinds() or ()) > 1:
-            return ChainedOutput([self._place(run) for run in x.runs()])
-        whole, kind = x.whole(), NumbersOutput if x.weak else ListOutput
+        if isinstance(part, Records):
+            return self._mixed(part)
+        whole, kind = x.whole(), NumbersOutput if part.weak else ListOutput
         return self._sized(whole, kind.__name__) if self._is_sized(whole) else kind(self._output(whole.value))
+
+    def _mixed(self, x: Records) -> MixedOutput:
+        """Numbers of one type or another."""
+        columns = [GrowingList(), GrowingList()]
+        for made, column in zip(columns, x.columns):
+            made.add(Stack(column.room, "float", present=column.present))
+        # A NumPy bool has the name of Python's: its type code stands for it.
+        names = [kind.weak or kind.element.numpy.name.replace("bool", "?") for kind in x.form.spec.kinds]
+        return MixedOutput([self._place(column) for column in columns], names)
 
     def _is_sized(self, x: Tensor) -> bool:
         """Whether values decide a size of it."""

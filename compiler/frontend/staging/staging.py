@@ -31,6 +31,7 @@ from ..scalars.type_tests import TYPE_TESTS, python_type, type_name
 from ..state.growing_lists import GrowingList
 from ..state.identity import is_same
 from ..state.iterators import makes_iterator, with_kept_items
+from ..state.list_errors import SeveralDtypes
 from ..state.mixed_numbers import MixedNumber
 from ..state.one_of import OneOf, any_of, one_of_in
 from ..state.staged_dicts import StagedDict
@@ -160,6 +161,7 @@ def _only_perhaps(error: Exception) -> Exception:
 
 def run_staged(function: Callable[..., Any], runtime: StagedRuntime, bound: inspect.BoundArguments) -> Any:
     """The result of the staged function; errors that staging itself causes carry the user's line."""
+    require().fork_value = runtime.fork_value
     try:
         result = stage(function, runtime)(*bound.args, **bound.kwargs)
     except RecursionError:
@@ -189,11 +191,21 @@ def _takes_any(function: Any) -> bool:
     return isinstance(function, functools.partial) or (code is not None and RUNTIME in code.co_freevars)
 
 
-def _in_place_of(one: OneOf, value: Any, x: Any) -> Any:
+def _has(value: Any, x: Any) -> bool:
+    """Whether `x` is a value, or has it as an item."""
+    parts = (list.__iter__(x) if isinstance(x, list) else x) if _has_items(x) else ()
+    return x is value or any(_has(value, part) for part in parts)
+
+
+def _has_items(x: Any) -> bool:
+    return isinstance(x, (tuple, list)) and not getattr(x, "stacked", False)
+
+
+def _in_place_of(one: Any, value: Any, x: Any) -> Any:
     """`x`, with a value in the place of one that it may be, also in lists and tuples."""
     if x is one:
         return value
-    if isinstance(x, (tuple, list)) and one_of_in([x]) is one:
+    if _has_items(x) and _has(one, x):
         made = [_in_place_of(one, value, part) for part in x]
         return GrowingList(made) if isinstance(x, GrowingList) else like(x, made)
     return x
@@ -453,12 +465,19 @@ class StagedRuntime(ControlFlow):
     def _called(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
         """The result of a function that is not staged, of the values that there are."""
         one = one_of_in([*given, *named.values()]) if require().has_one_of else None
+        replaced: Any = one
         if one is None:
-            return function(*given, **named)
+            try:
+                return function(*given, **named)
+            except SeveralDtypes as error:
+                replaced = error.grown
+                if not any(_has(replaced, x) for x in (*given, *named.values())):
+                    raise
+                one = replaced.by_dtype()
 
         def of(value: Any) -> Any:
-            chosen = [_in_place_of(one, value, x) for x in given]
-            return self._called(function, *chosen, **{k: _in_place_of(one, value, x) for k, x in named.items()})
+            chosen = [_in_place_of(replaced, value, x) for x in given]
+            return self._called(function, *chosen, **{k: _in_place_of(replaced, value, x) for k, x in named.items()})
 
         return one.each(of, function, *given, *named.values())
 

@@ -11,23 +11,31 @@ what Python would ask item by item is asked of all items as one array (`whole`).
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
 
 from ....dialects.dims.dims import Dim, dim
 from ....dialects.registry import OpError
 from ....dialects.types import DTYPES, DType
-from ...diagnostics import TxcError, located, user_loc
+from ...diagnostics import located
 from ..numpy.creation import empty
 from ..tensor.apply import apply, as_tensor, broadcast_to, cast, common_dtype, is_traced, stack
 from ..tensor.tensor import Tensor
+from ..trace.context import require
 from ..trace.graph import Value
 from ..trace.symint import SymInt, is_integer, symint
 from .choice import PerhapsOfOthers
+from .item_kinds import Kinds, Outcomes, outcomes
+from .list_errors import ByItems, SeveralDtypes, unknown_length
+from .mixed_numbers import Common, MixedNumber, is_of
+from .one_of import OneOf, any_of
 
-__all__ = ["ByItems", "GrowingList", "Item", "Stack", "stack_for", "unknown_length"]
+__all__ = [
+    "Appending", "GrowingList", "Item", "Records", "Stack", "alike", "is_record", "numbers_in", "stack_for", "together",
+]  # fmt: skip
 
 
 class Stack:
@@ -54,6 +62,10 @@ class Stack:
     def leaves(self) -> Sequence[Stack]:
         """The stacks of its parts, or itself."""
         return (self,)
+
+    def with_leaves(self, leaves: Iterator[Stack]) -> Stack:
+        """Such a stack of other leaves."""
+        return next(leaves)
 
     @property
     def count(self) -> Dim:
@@ -102,7 +114,11 @@ class Stack:
 
 
 class Records(Stack):
-    """Items that are tuples or lists of numbers, as `form` is: a stack for each of their parts."""
+    """Items of several parts: a stack for each of these.
+
+    `form` says how an item is made of its parts: a tuple or list of numbers is as ``()`` or ``[]`` is, and a number of
+    one type or another, a value and the number of its type, as `Kinds` say.
+    """
 
     def __init__(self, form: Any, columns: Sequence[Stack]):
         super().__init__(columns[0].room, "", 1, columns[0].present)
@@ -110,7 +126,10 @@ class Records(Stack):
 
     @property
     def leaves(self) -> Sequence[Stack]:
-        return self.columns
+        return [leaf for column in self.columns for leaf in column.leaves]
+
+    def with_leaves(self, leaves: Iterator[Stack]) -> Stack:
+        return Records(self.form, [column.with_leaves(leaves) for column in self.columns])
 
     @property
     def count(self) -> Dim:
@@ -118,7 +137,9 @@ class Records(Stack):
 
     @property
     def rows(self) -> Tensor:
-        """The rows of the matrix that NumPy makes of them."""
+        """The rows of the matrix that NumPy makes of them; of numbers of one type or another, their values."""
+        if isinstance(self.form, Kinds):
+            return self.columns[0].rows
         rows = [c.rows for c in self.columns]
         element = common_dtype(rows)
         return apply("concatenate", *(cast(r, element).reshape((r.shape[0], 1)) for r in rows), axis=1)
@@ -136,7 +157,7 @@ class Records(Stack):
 class Item(NamedTuple):
     """What an iteration appends to a list, as an array; `several`: all that a loop inside it appends, as the rows.
 
-    `present` and `others` are as in `Stack`.  One that is a tuple or list of numbers, as `form` is, has `columns`.
+    `present` and `others` are as in `Stack`.  One of several parts has `columns`; `form` is as in `Records`.
     """
 
     array: Tensor
@@ -151,7 +172,11 @@ class Item(NamedTuple):
     @property
     def leaves(self) -> Sequence[Item]:
         """Its parts, or itself."""
-        return self.columns or (self,)
+        return [leaf for column in self.columns for leaf in column.leaves] if self.columns else (self,)
+
+    def stack(self, leaves: Iterator[Stack]) -> Stack:
+        """The stack of such items whose leaves are these."""
+        return Records(self.form, [c.stack(leaves) for c in self.columns]) if self.columns else next(leaves)
 
     def leaf_rows(self, leaf: Item) -> Tensor:
         """The rows of one of its leaves."""
@@ -163,12 +188,14 @@ class Item(NamedTuple):
 
         None for what is neither.
         """
+        if isinstance(value, MixedNumber):
+            kinds = Kinds(value.spec, value.name, value.fork)
+            return _of_columns([Item(part, "", 1) for part in kinds.parts(value)], kinds)
         if isinstance(value, Records):
-            columns = tuple(item for c in value.columns if (item := Item.of(c)) is not None)
-            return columns[0]._replace(columns=columns, form=value.form)
+            return _of_columns([item for c in value.columns if (item := Item.of(c)) is not None], value.form)
         if is_record(value):
-            columns = tuple(Item(as_tensor(part), as_tensor(part).weak, 1) for part in value)
-            return columns[0]._replace(columns=columns, form=[] if isinstance(value, list) else ())
+            columns = [item for part in value if (item := Item.of(part)) is not None]
+            return _of_columns(columns, [] if isinstance(value, list) else ())
         if isinstance(value, Stack):
             if value.shared_in and value.present is None:
                 return None
@@ -178,9 +205,76 @@ class Item(NamedTuple):
             stacks = [part for part in parts if isinstance(part, Stack)]
             if len(stacks) != 1 or len(parts) != 1 or stacks[0].shared_in or stacks[0].present is not None:
                 return None
+            if isinstance(stacks[0], Records):
+                return None
             return Item(value.whole(), stacks[0].weak, 1 + stacks[0].depth)
         array = as_tensor(value)
         return Item(array, array.weak if not array.ndim else "", 1)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number, or several."""
+        return isinstance(self.form, Kinds) or (
+            not self.columns
+            and self.depth == 1
+            and self.array.ndim == self.several
+            and (self.several or not self.array.boxed)
+        )
+
+    @property
+    def common(self) -> Common:
+        """Of which type, or types, a number is."""
+        return self.form.spec if isinstance(self.form, Kinds) else Common.of_items(self.array, self.weak)
+
+    def as_kinds(self, kinds: Kinds) -> Item:
+        """A number, or several, as one of these types."""
+        if isinstance(self.form, Kinds) and self.form.spec is kinds.spec:
+            return self
+        values, tags = (leaf.array for leaf in self.leaves) if self.columns else (self.array, None)
+        made = kinds.columns(values, self.common, tags, self.array.dims)
+        parts = [Item(part, "", 1, self.several, self.present) for part in made]
+        return _of_columns(parts, kinds)
+
+
+def _of_columns(columns: Sequence[Item], form: Any) -> Item:
+    return columns[0]._replace(weak="", columns=tuple(columns), form=form)
+
+
+def alike(items: Sequence[Item | None]) -> list[Item] | None:
+    """Items in one form, of which numbers of several types are kept as `Kinds` say; None where there is none."""
+    found = [item for item in items if item is not None]
+    if len(found) < len(items):
+        return None
+    if all(item.is_number for item in found):
+        return _numbers_alike(found)
+    first = found[0]
+    if not first.columns:
+        same = all(not x.columns and (x.depth, x.weak) == (first.depth, first.weak) for x in found)
+        return found if same and len({x.array.element for x in found}) == 1 else None
+    if any(type(x.form) is not type(first.form) or len(x.columns) != len(first.columns) for x in found):
+        return None
+    columns = [alike(column) for column in zip(*(x.columns for x in found))]
+    known = [column for column in columns if column is not None]
+    if len(known) < len(columns):
+        return None
+    rows = zip(found, zip(*known))
+    return [x if all(map(operator.is_, parts, x.columns)) else _of_columns(parts, x.form) for x, parts in rows]
+
+
+def _numbers_alike(items: Sequence[Item]) -> list[Item] | None:
+    common: Common | None = items[0].common
+    for item in items[1:]:
+        common = None if common is None else common.joined_with(item.common)
+    if common is None:
+        return None
+    if len(common.kinds) == 1 and not any(item.columns for item in items):
+        return [*items]
+    known = next((item.form for item in items if item.columns), None)
+    fork = require().fork_value if known is None else known.fork
+    if fork is None:
+        return None
+    kinds = Kinds(common, "an item of the list" if known is None else known.name, fork)
+    return [item.as_kinds(kinds) for item in items]
 
 
 def stack_for(item: Item, count: Any, alike: Stack | None = None) -> Stack:
@@ -196,7 +290,10 @@ def stack_for(item: Item, count: Any, alike: Stack | None = None) -> Stack:
 
 
 def made_like(form: Any, parts: Iterable[Any]) -> Any:
-    """An item of a list of tuples or lists."""
+    """An item of several parts; `form` is as in `Records`."""
+    if isinstance(form, Kinds):
+        value, tag = parts
+        return form.number(value, tag)
     return FixedList(parts) if isinstance(form, list) else tuple(parts)
 
 
@@ -207,21 +304,20 @@ def is_record(value: Any) -> bool:
     return bool(value) and all(
         not (x.ndim or x.boxed)
         if isinstance(x, Tensor)
-        else isinstance(x, (SymInt, bool, int, float, complex, np.generic))
+        else isinstance(x, (MixedNumber, SymInt, bool, int, float, complex, np.generic))
         for x in value
     )
 
 
 def together(values: Sequence[Any]) -> Stack | None:
-    """What an iteration appends, some of it stacks, as one; None where the items are not of one type."""
-    items = [Item.of(value) for value in values]
-    known = [item for item in items if item is not None]
-    if len(known) < len(items) or len({(len(item.leaves), type(item.form)) for item in known}) > 1:
+    """Some items of a list, some of them stacks, as one stack; None where they have no form in common."""
+    known = alike([Item.of(value) for value in values])
+    if known is None:
         return None
     present = None
     if any(item.present is not None for item in known):
         bools = [
-            broadcast_to(as_tensor(True), item.leaf_rows(item).dims[:1], "row")
+            broadcast_to(as_tensor(True), item.leaf_rows(item.leaves[0]).dims[:1], "row")
             if item.present is None
             else item.present
             for item in known
@@ -233,26 +329,16 @@ def together(values: Sequence[Any]) -> Stack | None:
         if len({(leaf.depth, leaf.weak, r.element, r.dims[1:]) for leaf, r in zip(leaves, rows)}) > 1:
             return None
         made.append(Stack(apply("concatenate", *rows, axis=0), leaves[0].weak, leaves[0].depth, present))
-    if known[0].columns:
-        return Records(known[0].form, made)
-    made[0].share([t for item in known for t in item.others], "")
-    return made[0]
+    if not known[0].columns:
+        made[0].share([t for item in known for t in item.others], "")
+    return known[0].stack(iter(made))
 
 
-def unknown_length() -> TxcError:
-    return TxcError(
-        "a list that a compiled loop appends to is as long as only the compiled function knows",
-        user_loc(),
-        "make one array of it with np.array, loop over it with for, or return it",
-        "TX0315",
-    )
-
-
-class ByItems(Exception):
-    """A loop appends to a list in ways that need to know how many items there are; `error` is for who cannot."""
-
-    def __init__(self, grown: GrowingList, error: TxcError):
-        self.grown, self.error = grown, error
+def numbers_in(common: Common, vectors: Sequence[Tensor], name: str, fork: Callable[..., Any]) -> Stack:
+    """The items that are numbers of some types, of which there are the values and the numbers of their types."""
+    if len(common.kinds) == 1:
+        return Stack(vectors[0], common.kinds[0].weak)
+    return Records(Kinds(common, name, fork), [Stack(vector, "") for vector in vectors])
 
 
 class Appending(NamedTuple):
@@ -325,9 +411,45 @@ class GrowingList(list[Any]):
         return symint(total) + (0 if self.appending is None else self.appending.length)
 
     def whole(self) -> Tensor:
-        """All items as the rows of one array."""
+        """All items as the rows of one array of NumPy's dtype; SeveralDtypes where values decide which that is."""
         if self.appending is not None:
             self._unknown()
+        elements = {e for part in self.parts() for e in _elements(part)}
+        if len(elements) < 2:
+            return self._rows()
+        found = self._outcomes()
+        if found.which is not None:
+            raise SeveralDtypes(self)
+        return cast(self._rows(), found.elements[0])
+
+    def _outcomes(self) -> Outcomes:
+        """The dtypes that NumPy's array of the list may have."""
+        present: dict[DType, Any] = {}
+        for part in self.parts():
+            for element, cond in _present(part):
+                known = present.get(element, False)
+                present[element] = (
+                    True if cond is True or known is True else any_of([c for c in (known, cond) if c is not False])
+                )
+        found = outcomes({element: cond for element, cond in present.items() if cond is not False})
+        if found is None:
+            self._refuse_several()
+        return found
+
+    def by_dtype(self) -> OneOf:
+        """The list as one of some whose items are of one dtype each, those that NumPy's array of it may have."""
+        found, rows, fork = self._outcomes(), self._rows(), require().fork_value
+        if found.which is None or fork is None:
+            self._refuse_several()
+        options: list[tuple[Any, Tensor]] = []
+        for k, element in enumerate(found.elements):
+            made = GrowingList()
+            made.add(Stack(cast(rows, element), ""))
+            options.append((made, apply("equal", found.which, k)))
+        return OneOf("the list", "a list has items of one type or another", "give them one type", options, fork)
+
+    def _rows(self) -> Tensor:
+        """All items as the rows of one array."""
         rows: list[Tensor] = []
         single: list[Tensor] = []
         for part in [*self.parts(), None]:
@@ -337,7 +459,7 @@ class GrowingList(list[Any]):
             if isinstance(part, Stack):
                 rows.append(part.rows)
             elif part is not None:
-                single.append(as_tensor(part))
+                single.append(part.common if isinstance(part, MixedNumber) else as_tensor(part))
         # Of its own: a store into it reaches no item.
         return Tensor(rows[0].value) if len(rows) == 1 else apply("concatenate", *rows, axis=0)
 
@@ -362,12 +484,12 @@ class GrowingList(list[Any]):
     def records(self) -> tuple[Any, list[GrowingList]] | None:
         """Where items are tuples or lists of numbers: such an item, and lists of their first parts, second parts, …"""
         parts = self.parts()
-        first = next((part for part in parts if isinstance(part, Records)), None)
+        first = next((part for part in parts if _is_of_tuples(part)), None)
         if first is None:
             return None
         columns = [GrowingList() for _ in first.columns]
         for part in parts:
-            if isinstance(part, Records):
+            if _is_of_tuples(part):
                 of = part.columns
             elif is_record(part) and isinstance(part, list) is isinstance(first.form, list):
                 of = part
@@ -379,16 +501,21 @@ class GrowingList(list[Any]):
                 column.add(value) if isinstance(value, Stack) else list.append(column, value)
         return first.form, columns
 
-    def kinds(self) -> set[tuple[str, DType]] | None:
-        """Of which types its items are: how weak, and the dtype; None where some are no numbers."""
-        kinds: set[tuple[str, DType]] = set()
+    def commons(self) -> list[Common] | None:
+        """Of which types the numbers are that its parts are; None where some are no numbers."""
+        found: list[Common] = []
         for part in self.parts():
-            if isinstance(part, Records) or not (isinstance(part, Stack) or is_record((part,))):
+            if isinstance(part, Records) and isinstance(part.form, Kinds):
+                found.append(part.form.spec)
+            elif isinstance(part, Stack):
+                if isinstance(part, Records) or part.depth > 1 or part.room.ndim > 1:
+                    return None
+                found.append(Common.of_items(part.room, part.weak))
+            elif is_record((part,)):
+                found.append(Common.of(part))
+            else:
                 return None
-            if isinstance(part, Stack) and (part.depth > 1 or part.room.ndim > 1):
-                return None
-            kinds.add((part.weak, part.room.element) if isinstance(part, Stack) else _kind(part))
-        return None if self.appending is not None else kinds
+        return None if self.appending is not None else found
 
     def runs(self) -> Iterator[GrowingList]:
         """Lists of its items one after another, each of all that one loop appended or of items that Python knows."""
@@ -398,19 +525,11 @@ class GrowingList(list[Any]):
                 made.set_parts(run)
                 yield made
 
-    @property
-    def weak(self) -> str:
-        """How weak all items are, where they are Python's numbers; OpError where not all items are of one type."""
-        kinds = {(part.weak, part.room.element) if isinstance(part, Stack) else _kind(part) for part in self.parts()}
-        if len(kinds) > 1:
-            self._refuse_several()
-        return next(iter(kinds))[0]
-
     def _refuse_several(self) -> NoReturn:
         with located():
             raise OpError(
-                "the items of a list that a compiled loop or branch appends to are of several types",
-                "append items of one type, or make one array of it with np.array",
+                "a list that a compiled loop or branch appends to has items of types that no dtype holds exactly",
+                "append items of one type, as float(…) makes them",
                 "TX0315",
             )
 
@@ -432,8 +551,11 @@ class GrowingList(list[Any]):
         if (found := self.records()) is not None:
             form, columns = found
             return made_like(form, [c.at(i) for c in columns])
-        weak, row = self.weak, self.whole()[i]
-        return row if row.ndim else Tensor(row.value, weak=weak)
+        if self.commons() is not None:
+            return self._numbers().at(i)
+        if len({_element(part) for part in parts}) > 1:
+            self._refuse_several()
+        return self.whole()[i]
 
     def __getitem__(self, key: Any) -> Any:
         if not self.stacked:
@@ -450,15 +572,18 @@ class GrowingList(list[Any]):
         """The items one by one, where Python asks for them: how many becomes a fact."""
         if not self.stacked:
             return super().__iter__()
-        if self.appending is not None:
-            self._unknown()
-        return iter([self.at(i) for i in range(int(self.length))])
+        return iter([self.at(i) for i in range(len(self))])
 
     def __len__(self) -> int:
         """For Python itself: the number becomes a fact."""
         if not self.stacked:
             return super().__len__()
-        return int(self.length) if self.appending is None else self._unknown()
+        if self.appending is not None:
+            self._unknown()
+        trace, length = require(), self.length
+        if trace.is_bound(length.dim) or trace.table.varies(length.dim):
+            self._unknown()
+        return int(length)
 
     def __add__(self, other: Any) -> Any:
         if not self.stacked and not getattr(other, "stacked", False):
@@ -469,45 +594,56 @@ class GrowingList(list[Any]):
         made.set_parts([*self.parts(), *(other.parts() if isinstance(other, GrowingList) else other)])
         return made
 
-    def _hold(self, vector: Tensor, weak: str) -> None:
-        self.set_parts([Stack(vector, weak)])
-
-    def _vector(self) -> tuple[Tensor, str]:
-        """All items, which are numbers of one type, as a vector, and how weak they are."""
-        kinds = self.kinds()
-        if not kinds or len(kinds) > 1:
+    def _numbers(self) -> Stack:
+        """All items, which are numbers, as one stack."""
+        if not self.parts() or self.commons() is None:
             self._unknown()
+        found = together(self.parts())
+        if found is None:
             self._refuse_several()
-        return self.whole(), next(iter(kinds))[0]
+        return found if found.present is None else found.part(slice(None))
+
+    def vectors(self, common: Common, label: str, fork: Callable[..., Any]) -> list[Tensor]:
+        """The vectors in which numbers are that `common` has: their values and, where they may be of several types, the
+        numbers of their types."""
+        vectors = numbers_in(common, [empty((0,), common.element.numpy), empty((0,), np.uint8)], label, fork)
+        if not self.parts():
+            return [leaf.room for leaf in vectors.leaves]
+        both = alike([Item.of(vectors), Item.of(self._numbers())])
+        assert both is not None
+        return [Tensor(leaf.array.value) for leaf in both[1].leaves]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self.stacked and not isinstance(key, Tensor):
             super().__setitem__(key, value)
             return
-        vector, weak = self._vector()
+        numbers = self._numbers()
         if isinstance(key, slice) or not is_record((value,)):
             self._unknown()
-        if _kind(value) != (weak, vector.element):
+        both = alike([Item.of(numbers), Item.of(value)])
+        if both is None:
             self._refuse_several()
-        vector[key] = value
-        self._hold(vector, weak)
+        items, item = both
+        rooms = [Tensor(leaf.array.value) for leaf in items.leaves]
+        for room, leaf in zip(rooms, item.leaves):
+            room[key] = leaf.array
+        self.set_parts([items.stack(iter([Stack(room, leaf.weak) for room, leaf in zip(rooms, items.leaves)]))])
 
     def pop(self, at: Any = -1) -> Any:
         if not self.stacked and not isinstance(at, Tensor):
             return super().pop(at)
-        vector, weak = self._vector()
+        numbers = self._numbers()
         if at != -1:
             self._unknown()
-        last = Tensor(vector[-1].value, weak=weak)
-        self._hold(vector[:-1], weak)
+        last = numbers.at(-1)
+        self.set_parts([numbers.part(slice(None, -1))])
         return last
 
     def reverse(self) -> None:
         if not self.stacked:
             super().reverse()
             return
-        vector, weak = self._vector()
-        self._hold(vector[::-1], weak)
+        self.set_parts([self._numbers().part(slice(None, None, -1))])
 
     def extend(self, items: Any) -> None:
         if not self.stacked and not getattr(items, "stacked", False):
@@ -550,10 +686,41 @@ class FixedList(GrowingList):
         self._fixed()
 
 
-def _kind(item: Any) -> tuple[str, DType]:
-    """How weak an item is, and what it is of."""
-    tensor = as_tensor(item)
-    return tensor.weak, tensor.element
+def _element(part: Any) -> DType:
+    """The dtype of a part of a list: an item, or the items of a loop."""
+    return (part.room if isinstance(part, Stack) else as_tensor(part)).element
+
+
+def _is_of_tuples(part: Any) -> TypeGuard[Records]:
+    """Whether a part of a list is the items of a loop that are tuples or lists."""
+    return isinstance(part, Records) and not isinstance(part.form, Kinds)
+
+
+def _elements(part: Any) -> list[DType]:
+    """The dtypes of which NumPy finds items in a part of a list."""
+    if isinstance(part, Records):
+        if isinstance(part.form, Kinds):
+            return [kind.element for kind in part.form.spec.kinds]
+        return [element for column in part.columns for element in _elements(column)]
+    if is_record(part):
+        return [element for of in part for element in _elements(of)]
+    return [kind.element for kind in part.kinds] if isinstance(part, MixedNumber) else [_element(part)]
+
+
+def _present(part: Any) -> list[tuple[DType, Any]]:
+    """These dtypes, and whether there are items of each: a bool, or a condition."""
+    if isinstance(part, MixedNumber):
+        return [(kind.element, is_of(part, kind)) for kind in part.kinds]
+    if not isinstance(part, Stack):
+        return [(element, True) for element in _elements(part)]
+    if isinstance(part, Records):
+        if not isinstance(part.form, Kinds):
+            return [found for column in part.columns for found in _present(column)]
+        tags = part.columns[1].rows
+        kinds = enumerate(part.form.spec.kinds)
+        return [(kind.element, Tensor(Kinds.is_kind(tags, k).any().value)) for k, kind in kinds]
+    some = symint(part.count) > 0 if part.present is None else Tensor(part.present.any().value)
+    return [(part.room.element, some)]
 
 
 def _plain(argument: Any) -> Any:

@@ -36,8 +36,9 @@ from ..trace.context import table
 from ..trace.symint import SymInt, as_dim
 from ..trace.undefined import Undefined
 from .choice import Choice, PerhapsOfOthers, is_same_place, options_of
-from .growing_lists import GrowingList, Records, Stack, is_record
-from .mixed_numbers import Common, Kind, MixedNumber, common_value, is_of, kinds_of, of_one_type
+from .growing_lists import GrowingList, Item, Stack, is_record
+from .list_errors import instead_of_item
+from .mixed_numbers import Common, Kind, MixedNumber, common_value, is_of, kinds_of
 from .one_of import MOST_OPTIONS, Method, OneOf
 from .sharing import NOWHERE, dims_in, is_array, shared_again
 from .staged_dicts import StagedDict, in_one_order
@@ -58,9 +59,7 @@ class _Joined(NamedTuple):
 class _Perhaps(NamedTuple):
     """Stands for what one branch appends to a list: `rows` in any case, and the bools that say whether they are there.
 
-    Of tuples and lists of numbers there are rows for each part.
-
-    `of` is what the branch `side` appends there.
+    Of items of several parts there are rows for each, and `of` is an `Item`; else what the branch `side` appends there.
     """
 
     rows: list[_Joined | _Sized]
@@ -239,11 +238,11 @@ class Merge:
         made: list[_Perhaps] = []
         for side, contents in enumerate(sides):
             for key in range(length, len(contents)):
-                value = of_one_type(contents[key])
-                if not is_number(value) and not isinstance(value, Stack) and not is_record(value):
+                value = contents[key]
+                if not is_number(value) and not isinstance(value, (MixedNumber, Stack)) and not is_record(value):
                     raise OpError(
                         f"the list {label} gets {described(value)} in one branch of an if",
-                        "append numbers or arrays there, or let both branches change it alike",
+                        instead_of_item(value, "append numbers or arrays there, or let both branches change it alike"),
                         "TX0315",
                     )
                 made.append(self._perhaps(value, side, label))
@@ -267,8 +266,13 @@ class Merge:
         if isinstance(value, Stack):
             present = self._taken(side) if value.present is None else of_any_size(value.present)
             return _Perhaps([of_any_size(leaf.room) for leaf in value.leaves], present, value, side, label)
-        parts = value if is_record(value) else [value]
-        return _Perhaps([*map(only_there, parts)], self._taken(side), value, side, label)
+        item, parts = None, [value]
+        if isinstance(value, MixedNumber) or is_record(value):
+            with self.fork.at_end(side):
+                item = Item.of(value)
+            assert item is not None
+            parts = [leaf.array for leaf in item.leaves]
+        return _Perhaps([*map(only_there, parts)], self._taken(side), item or value, side, label)
 
     def _taken(self, side: int) -> Tensor:
         """Whether that branch is taken, as an array of one bool; the same one for all that is appended there."""
@@ -654,11 +658,10 @@ class Merge:
         if isinstance(of, Stack):
             if present.dims != rows[0].dims[:1]:
                 present = broadcast_to(present.reshape(()), rows[0].dims[:1], "row")
-            leaves = [Stack(r, leaf.weak, leaf.depth, present) for r, leaf in zip(rows, of.leaves)]
-            made = Records(of.form, leaves) if isinstance(of, Records) else leaves[0]
+            made = of.with_leaves(Stack(r, leaf.weak, leaf.depth, present) for r, leaf in zip(rows, of.leaves))
         else:
-            leaves = [Stack(r.reshape((1, *r.shape)), r.weak, 1, present) for r in rows]
-            made = Records(of, leaves) if is_record(of) else leaves[0]
+            leaves = (Stack(r.reshape((1, *r.shape)), r.weak, 1, present) for r in rows)
+            made = of.stack(leaves) if isinstance(of, Item) else next(leaves)
         if shared := self._seen_by_others(planned.of, planned.side):
             made.share(shared, planned.label)
         return made
@@ -670,8 +673,7 @@ class Merge:
             if isinstance(part, Undefined):
                 return part
         of = planned.of
-        leaves = [Stack(room, leaf.weak, leaf.depth, present) for room, leaf in zip(rooms, of.leaves)]
-        made = Records(of.form, leaves) if isinstance(of, Records) else leaves[0]
+        made = of.with_leaves(Stack(room, leaf.weak, leaf.depth, present) for room, leaf in zip(rooms, of.leaves))
         if shared := self._seen_by_others(of, planned.side):
             made.share(shared, of.shared_in)
         return made
@@ -838,5 +840,14 @@ def described(value: Any) -> str:
     if isinstance(value, Tensor):
         return f"a {value.user_type}"
     if isinstance(value, OneOf):
-        return "of one kind or another"
+        return " or ".join(dict.fromkeys(_described_option(option) for option, _ in value.options))
     return repr(value) if isinstance(value, (str, int, float, type(None))) else f"a {kind_of(value)}"
+
+
+def _described_option(value: Any) -> str:
+    """How messages call one of the values of which there is one."""
+    if isinstance(value, SymInt):
+        return "an int"
+    if isinstance(value, Tensor) and not value.ndim and not value.boxed:
+        return {"int": "an int", "": f"a np.{value.element.numpy.name}"}.get(value.weak, f"a {value.weak}")
+    return f"a np.{value.dtype.name}" if isinstance(value, np.generic) else described(value)

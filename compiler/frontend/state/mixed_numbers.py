@@ -28,7 +28,7 @@ from ..trace.graph import Value
 from ..trace.symint import SymInt
 from .one_of import OneOf, any_of
 
-__all__ = ["Common", "Kind", "MixedNumber", "as_one_number", "common_value", "is_of", "kinds_of", "of_one_type"]
+__all__ = ["Common", "Kind", "MixedNumber", "as_one_number", "common_value", "is_of", "kinds_of"]
 
 _PYTHONS = {bool: "bool", int: "int", float: "float", complex: "complex"}
 _ELEMENTS = {"bool": DTYPES["bool"], "int": DTYPES["i64"], "float": DTYPES["f64"], "complex": DTYPES["c128"]}
@@ -64,7 +64,7 @@ class _Computed(NamedTuple):
     Where a float does not hold a Python int exactly the call raises OverflowError.
     """
 
-    value: Value
+    value: Value | None
     element: DType
     is_int: bool
 
@@ -90,11 +90,24 @@ class Common(NamedTuple):
     def without(self, value: Any) -> Common:
         """What there is beside a number that is computed."""
         of = value.value if isinstance(value, Tensor) else None
-        return self._replace(needs=tuple(n for n in self.needs if not (isinstance(n, _Computed) and n.value is of)))
+        return self._replace(
+            needs=tuple(n for n in self.needs if of is None or not isinstance(n, _Computed) or n.value is not of)
+        )
+
+    @staticmethod
+    def of_items(items: Tensor, weak: str) -> Common:
+        """Of the items of a list, an array of which each is of the same type."""
+        # Those of a loop are never asked for as a number that is computed.
+        several = bool(items.ndim)
+        needs = _Computed(None, items.element, weak == "int") if several else _need(Tensor(items.value, weak=weak))
+        return Common((Kind(weak, items.element),), (needs,), items.element)
 
     def joined(self, value: Any) -> Common | None:
         """With another number; itself where that needs no more, and None where no dtype holds them all exactly."""
-        other = Common.of(value)
+        return self.joined_with(Common.of(value))
+
+    def joined_with(self, other: Common) -> Common | None:
+        """With what other numbers have in common; as `joined`."""
         # What the dtype holds is noted too: with another type it may be a smaller one.
         needs = [need for need in other.needs if not any(_is_implied(need, known) for known in self.needs)]
         if set(other.kinds) <= {*self.kinds} and not needs:
@@ -178,24 +191,6 @@ def common_value(value: Any, element: DType) -> Tensor:
     return cast(t, element)
 
 
-def of_one_type(value: Any) -> Any:
-    """A number as an item of a list that compiled code fills, whose items are of one type: of an int and a float that
-    is a float, of a NumPy scalar and another number one of the dtype of NumPy's array of both.  Any other value is
-    itself."""
-    if not isinstance(value, MixedNumber):
-        return value
-    weak = [kind.weak for kind in value.kinds]
-    if all(weak):
-        return Tensor(value.common.value, weak=max(weak, key=[*_ELEMENTS].index))
-    try:
-        of_both = dtype(np.result_type(*(kind.element.numpy for kind in value.kinds)))
-    except TypeError:  # of dtypes that NumPy promotes to none
-        return Tensor(value.common.value)
-    return Tensor(
-        cast(value.common, of_both).value if _holds_all(of_both, value.common.element) else value.common.value
-    )
-
-
 def as_one_number(value: Any) -> Any:
     """A number where there can be one of one dtype only: promoted as NumPy promotes its types, Python's where all are.
 
@@ -206,7 +201,9 @@ def as_one_number(value: Any) -> Any:
     element = common_dtype([Tensor(derived.value, weak=derived.weak) for derived in value._derived])
     if not _holds_all(element, value.common.element):
         raise value.error(user_loc())
-    return Tensor(cast(value.common, element).value, weak=of_one_type(value).weak)
+    weak = [kind.weak for kind in value.kinds]
+    name = max(weak, key=[*_ELEMENTS].index) if all(weak) else ""
+    return Tensor(cast(value.common, element).value, weak=name)
 
 
 def is_of(value: Any, kind: Kind) -> Any:
@@ -249,12 +246,12 @@ class MixedNumber(OneOf):
         chosen = [k for k, (_, cond) in enumerate(self.options) if any(cond is of for _, of in options)]
         spec = self.spec._replace(kinds=tuple(self.kinds[k] for k in chosen))
         given = [self.options[k] for k in chosen]
-        return MixedNumber(self.name, self.common, spec, [c for _, c in given], self._fork, [v for v, _ in given])
+        return MixedNumber(self.name, self.common, spec, [c for _, c in given], self.fork, [v for v, _ in given])
 
     def beside(self, number: Tensor) -> MixedNumber:
         """The same, without what it needs to hold for being that number."""
         conds = [cond for _, cond in self.options]
-        return MixedNumber(self.name, self.common, self.spec.without(number), conds, self._fork)
+        return MixedNumber(self.name, self.common, self.spec.without(number), conds, self.fork)
 
     def of_kind(self, kind: Kind) -> Any:
         """What it is where it is of that type."""
@@ -296,7 +293,7 @@ class MixedNumber(OneOf):
         by_kind = {kind: [c for c, (own,) in zip(conds, kinds) if own == kind] for (kind,) in kinds}
         common = Tensor(results[0].value)
         spec = Common.of(common)._replace(kinds=tuple(by_kind))
-        return (MixedNumber(self.name, common, spec, [any_of(c) for c in by_kind.values()], self._fork),)
+        return (MixedNumber(self.name, common, spec, [any_of(c) for c in by_kind.values()], self.fork),)
 
 
 def _derived(common: Tensor, kind: Kind) -> Tensor:

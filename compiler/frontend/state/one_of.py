@@ -45,7 +45,7 @@ class OneOf(Unusable):
         self, name: str, reason: str, hint: str, options: Sequence[tuple[Any, Tensor]], fork: Callable[..., Any]
     ):
         super().__init__(name, reason, hint)
-        vars(self).update(options=[*options], _fork=fork, _bound=[])
+        vars(self).update(options=[*options], fork=fork, _bound=[])
         trace = require()
         trace.has_one_of = True
         if len(options) == 2:
@@ -54,7 +54,7 @@ class OneOf(Unusable):
             trace.opposites.setdefault(second.value, first.value)
 
     options: list[tuple[Any, Tensor]]
-    _fork: Callable[..., Any]
+    fork: Callable[..., Any]
     #: What it is where it is bound, by the blocks that run only there.
     _bound: list[tuple[Block, Any]]
 
@@ -62,7 +62,7 @@ class OneOf(Unusable):
         """What it is where it is one of some of its values."""
         if len(options) in (1, len(self.options)):
             return self if len(options) > 1 else options[0][0]
-        return OneOf(self.name, self.reason, self.hint, options, self._fork)
+        return OneOf(self.name, self.reason, self.hint, options, self.fork)
 
     def known(self) -> Sequence[tuple[Any, Tensor]]:
         """The values that there may be where the trace is, by what is known there of their conditions."""
@@ -111,7 +111,7 @@ class OneOf(Unusable):
             value, cond = known[k]
             if k + 1 < len(known):
                 rest = [cond for _, cond in known[k + 1 :]]
-                return self._fork(cond, lambda: f(value), lambda: among(k + 1), roots, rest)
+                return self.fork(cond, lambda: f(value), lambda: among(k + 1), roots, rest)
             trace.assumed.append(cond.value)
             try:
                 return f(value)
@@ -164,7 +164,7 @@ class Method(OneOf):
     """A method of one of several values: there is nothing to do with it but to call it."""
 
     def __init__(self, owner: OneOf, read: Callable[[Any], Any]):
-        super().__init__(owner.name, owner.reason, owner.hint, owner.options, owner._fork)
+        super().__init__(owner.name, owner.reason, owner.hint, owner.options, owner.fork)
         vars(self).update(_owner=owner, _read=read)
 
     _owner: OneOf

@@ -62,7 +62,7 @@ def _together(values: Sequence[OneOf]) -> list[Tensor]:
     rooms = [[most.get(ends, ends[0]) for ends in of] for of in dims]
     first = values[0]
     numbered = OneOf(
-        first.name, first.reason, first.hint, [(k, cond) for k, (_, cond) in enumerate(first.options)], first._fork
+        first.name, first.reason, first.hint, [(k, cond) for k, (_, cond) in enumerate(first.options)], first.fork
     )
 
     def parts(k: int) -> tuple[Tensor, ...]:

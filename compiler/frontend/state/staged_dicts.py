@@ -94,7 +94,7 @@ class StagedDict(dict[Any, Any]):
                 cond = apply("logical_and", cond, known if is_there else apply("logical_not", known))
             options.append((held, cond))
         return OneOf(
-            "a dict", "a dict has some keys or others", "return it", options, dict.__getitem__(self, missing[0])._fork
+            "a dict", "a dict has some keys or others", "return it", options, dict.__getitem__(self, missing[0]).fork
         )
 
     def __getitem__(self, key: Any) -> Any:
@@ -108,7 +108,7 @@ class StagedDict(dict[Any, Any]):
         held, conds = _held(value)
         found = value.among(held)
         roots = {"operand 0": found, "operand 1": default}
-        return value._fork(any_of(conds), lambda: found, lambda: default, roots, ())
+        return value.fork(any_of(conds), lambda: found, lambda: default, roots, ())
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if may_miss(dict.get(self, key)) and key != [*dict.keys(self)][-1]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,8 @@ class Trace:
         self._loops = 0
         #: What the traced function takes from outside it (`captures.Captures`); None where nothing is staged.
         self.captures: Captures | None = None
+        #: By which branches are made of a value of one kind or another (`ControlFlow.fork_value`), where there are any.
+        self.fork_value: Callable[..., Any] | None = None
         #: The seeds of random tensors that are given none.
         self.draws = itertools.count()
         #: How many branches and whiles are open: what is traced inside may not run.

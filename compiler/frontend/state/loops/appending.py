@@ -10,9 +10,10 @@ from ...staging.regions.region import is_inside
 from ...tensor.composite_views import roots
 from ...tensor.tensor import Tensor
 from ...trace.context import require
-from ..growing_lists import ByItems, GrowingList, Item, Stack, is_record, together, unknown_length
+from ..growing_lists import GrowingList, Item, Stack, alike, is_record, together
+from ..list_errors import ByItems, instead_of_item, unknown_length
 from ..merging import described
-from ..mixed_numbers import of_one_type
+from ..mixed_numbers import MixedNumber
 from ..state import Location, arrays_of, is_number
 from .beginning import ITEMS, among, held_at, listed
 from .forms import Items, NoForm
@@ -35,9 +36,9 @@ class LoopLists(LoopReferences):
         if id(holder) in self.grown:
             around = self.around.get(id(holder), around)
             _, item, _, _ = self.grown[id(holder)]
-            if item.array.ndim > item.several or item.columns or item.depth > 1:
+            if not item.is_number:
                 return False
-            kind = item.weak, item.array.element
+            kind = item.common
         if around is not None:
             raise ByItems(holder, unknown_length())
         try:
@@ -64,18 +65,26 @@ class LoopLists(LoopReferences):
             if joined is None:
                 self._refuse_items(label, "items of several types", "numbers or arrays of one dtype and shape")
             values = [joined]
-        for value in map(of_one_type, values):
-            known = is_number(value) or isinstance(value, Stack) or self._is_new_list(value)
+        for value in values:
+            known = is_number(value) or isinstance(value, (MixedNumber, Stack)) or self._is_new_list(value)
             known = known or (type(value) is tuple and is_record(value))
             made = Item.of(value) if known else None
             if made is None or (made.several and len(values) > 1):
                 raise OpError(
                     f"the list {label} gets {described(value)} in each iteration of a loop of compiled code",
-                    "append numbers or arrays of one dtype and shape, or loop over what Python knows",
+                    instead_of_item(
+                        value, "append numbers or arrays of one dtype and shape, or loop over what Python knows"
+                    ),
                     "TX0315",
                 )
             items.append(made)
         known = self.grown.get(id(grown))
+        same = alike([*([] if known is None else [known[1]]), *items])
+        if same is not None:
+            if known is not None and same[0] is not known[1]:
+                self.grown[id(grown)] = grown, same[0], known[2], None
+                return True
+            items = same[-len(items) :]
         if known is None:
             if any(require().table.varies(d) for d in items[0].array.dims):
                 self._refuse_items(label, "arrays whose sizes vary with the loop", "an array of the largest size")
@@ -85,12 +94,12 @@ class LoopLists(LoopReferences):
         assert stack is not None
         facts = require().table
         for k, item in enumerate(items):
-            alike = item.depth == first.depth and (item.present is None) is (first.present is None)
-            alike = alike and len(item.leaves) == len(first.leaves) and type(item.form) is type(first.form)
+            fits = item.depth == first.depth and (item.present is None) is (first.present is None)
+            fits = fits and len(item.leaves) == len(first.leaves) and type(item.form) is type(first.form)
             for a, b in zip(item.leaves, first.leaves):
-                alike = alike and a.array.element is b.array.element
-                alike = alike and facts.resolve_all(a.array.type.dims) == facts.resolve_all(b.array.type.dims)
-            if len(items) != each or not alike:
+                fits = fits and a.array.element is b.array.element
+                fits = fits and facts.resolve_all(a.array.type.dims) == facts.resolve_all(b.array.type.dims)
+            if len(items) != each or not fits:
                 kinds = f"{first.array.user_type} and {item.array.user_type}"
                 self._refuse_items(label, kinds, "items of one dtype and shape, as many in each iteration")
             for leaf, into in zip(item.leaves, stack.leaves):

@@ -14,17 +14,15 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .....dialects.types import DType
 from ....call.signature import is_named, like
 from ....diagnostics import TxcError, user_loc
-from ...numpy.creation import empty
 from ...tensor.apply import apply, as_tensor
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.symint import SymInt
 from ...trace.undefined import Undefined, Unusable
 from ..choice import is_same_place
-from ..growing_lists import GrowingList, Stack
+from ..growing_lists import GrowingList, Stack, numbers_in
 from ..merging import same_value
 from ..mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
 from ..one_of import MOST_OPTIONS, Method, OneOf, any_of, one_of_a_loop
@@ -307,22 +305,25 @@ class _Parts(Form):
 
 
 class Items(Form):
-    """A list of numbers of one type, of which there may be any number; `kind` is None while none has been seen."""
+    """A list of numbers, of which there may be any number; `common` is None while none has been seen."""
 
-    def __init__(self, label: str, kind: tuple[str, DType] | None):
+    def __init__(self, label: str, common: Common | None):
         super().__init__(label)
-        self.kind = kind
-        self.size = 0 if kind is None else 1
+        self.common = common
+        self.size = 0 if common is None else 1 if len(common.kinds) == 1 else 2
         self.vectors = range(self.size)
 
     @staticmethod
     def of(label: str, value: Any) -> Items:
-        if not isinstance(value, GrowingList) or not require().binds:
+        commons = value.commons() if isinstance(value, GrowingList) and require().binds else None
+        if commons is None:
             raise NoForm
-        kinds = value.kinds()
-        if kinds is None or len(kinds) > 1:
+        common = next(iter(commons), None)
+        for other in commons[1:]:
+            common = None if common is None else common.joined_with(other)
+        if commons and common is None:
             raise NoForm
-        return Items(label, next(iter(kinds), None))
+        return Items(label, common)
 
     def _with(self, value: Any) -> Form | None:
         if type(value) is not GrowingList:
@@ -331,29 +332,32 @@ class Items(Form):
             other = Items.of(self.label, value)
         except NoForm:
             return None
-        if self.kind is None:
-            return self if other.kind is None else other
-        return self if other.kind in (None, self.kind) else None
+        if self.common is None or other.common is None:
+            return self if other.common is None else other
+        common = self.common.joined_with(other.common)
+        return self if common is self.common else None if common is None else Items(self.label, common)
 
     def _leaves(self, values: Sequence[tuple[Any, Any]], instead: Sequence[Any], again: Again) -> list[Any]:
-        if self.kind is None or not values:
+        if self.common is None or not values:
             return [*instead]
-        vectors = [(self._vector(value), cond) for value, cond in values]
-        if len(vectors) == 1:
-            return [vectors[0][0]]
-        return list(as_arrays([OneOf(self.label, "", "", vectors, again)]))
+        columns = zip(*(self._vectors(value, again) for value, _ in values))
+        if len(values) == 1:
+            return [vector for (vector,) in columns]
+        conds = [cond for _, cond in values]
+        return [*as_arrays([OneOf(self.label, "", "", [*zip(vectors, conds)], again) for vectors in columns])]
 
-    def _vector(self, value: GrowingList) -> Tensor:
-        assert self.kind is not None
-        return value.whole() if value.parts() else empty((0,), self.kind[1].numpy)
+    def _vectors(self, value: GrowingList, again: Again) -> list[Tensor]:
+        assert self.common is not None
+        return value.vectors(self.common, self.label, again)
 
     def made(self, leaves: Iterator[Any], again: Again) -> Any:
         made = GrowingList()
-        if self.kind is not None:
-            vector = next(leaves)
-            if isinstance(vector, Undefined):
-                return vector
-            made.add(Stack(vector, self.kind[0]))
+        if self.common is not None:
+            vectors = [next(leaves) for _ in range(self.size)]
+            undefined = next((vector for vector in vectors if isinstance(vector, Undefined)), None)
+            if undefined is not None:
+                return undefined
+            made.add(numbers_in(self.common, vectors, self.label, again))
         return made
 
 

@@ -27,7 +27,8 @@ from ...tensor.tensor import Tensor
 from ...trace.symint import symint
 from ...trace.undefined import Undefined
 from ..choice import Choice, PerhapsOfOthers
-from ..growing_lists import Appending, ByItems, stack_for
+from ..growing_lists import Appending, stack_for
+from ..list_errors import ByItems
 from ..mixed_numbers import MixedNumber, kinds_of
 from ..one_of import OneOf
 from ..resized import as_arrays, is_one_array
