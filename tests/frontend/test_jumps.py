@@ -633,6 +633,87 @@ def test_jumps_out_of_loops_of_each_kind(loop: str):
             np.testing.assert_array_equal(compiled, plain)
 
 
+def keeps_its_counter(x, n):
+    i = 5
+    for i in range(n):
+        if x[i] > 2:
+            break
+    return i
+
+
+def keeps_an_element(x, n):
+    v = 7.5
+    for v in x[x > 2][:n]:
+        if v > 3:
+            break
+    return v
+
+
+def leaves_loops_that_may_not_run(x, n):
+    v = 7.5
+    for k in range(n):
+        for v in x[:k]:
+            if v > 3:
+                break
+        x[k] += v
+    return x, v
+
+
+def returns_its_counter(x, n):
+    i = 5
+    for i in range(n):
+        if x[i] > 2:
+            return i
+    return -i
+
+
+def changes_its_counter(x, n):
+    for i in range(n):
+        i = i * 2
+        if i > 3:
+            break
+    return i
+
+
+def finds_in_rows(x, n):
+    for i in range(n):
+        for j in range(i, n):
+            if x[j] > 3:
+                break
+        x[i] = j
+    return x, i, j
+
+
+def breaks_at_once(x, n):
+    for i in range(n):
+        for j in range(i):  # noqa: B007
+            break
+        x[0] = j
+    return x
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        keeps_its_counter, keeps_an_element, leaves_loops_that_may_not_run, returns_its_counter, changes_its_counter,
+        finds_in_rows, breaks_at_once,
+    ],
+)  # fmt: skip
+def test_the_counter_behind_a_loop_that_is_left_or_does_not_run(f: Callable[..., Any]):
+    jitted = txc.jit(f)
+    for first, n in ((0.0, 2), (2.0, 0), (1.0, 0), (0.0, 4), (-7.0, 4)):
+        x, y = np.arange(4.0) + first, np.arange(4.0) + first
+        with interpreted():
+            try:
+                want = f(x, n)
+            except UnboundLocalError:
+                with pytest.raises(UnboundLocalError):
+                    jitted(y, n)
+            else:
+                assert repr(jitted(y, n)) == repr(want)
+        np.testing.assert_array_equal(x, y)
+
+
 def leaves_an_inner_loop(x, n):
     pair = [0.0, 1.0]
     for i in range(3):

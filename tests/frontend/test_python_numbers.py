@@ -392,3 +392,17 @@ def test_the_third_power_of_a_size():
     with pytest.raises(OverflowError, match="does not fit i64"):
         jitted(many.astype(float))
     assert not txc.jit(lambda x: x.mean()).graph(np.zeros((2, 3, 4))).table.guards  # the size of one array
+
+
+def behind_a_complex_number(x):
+    a, b = x[0], x.astype(np.float32)[0]
+    made = (1j * a, 1j + a, 1j - a, 1j / a, a * 1j, 1j * b, complex(x[1], 1) * a, a * complex(x[1], 1))
+    return made, (1j * a) * np.ones(2, np.float32), np.exp(1j * a) * np.ones(2, np.complex64)
+
+
+def test_what_a_complex_number_takes_for_a_float():
+    """``complex.__mul__`` knows a np.float64, a float, and so is asked first: the result is Python's."""
+    x = np.array([2.0, 3.0])
+    assert repr(txc.jit(behind_a_complex_number)(x)) == repr(behind_a_complex_number(x))
+    with pytest.raises(ZeroDivisionError):
+        txc.jit(lambda x: 1j / x[0])(np.zeros(2))

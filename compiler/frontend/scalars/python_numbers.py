@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ....dialects.registry import OPS, RAISE, Map, OpError
 from ....dialects.types import DTYPES, tensor_type
 from ...diagnostics import located
@@ -88,7 +90,11 @@ def as_int(x: Tensor) -> Tensor:
 
 def of_python(name: str, *operands: Any) -> Any:
     """An operator, by the name of NumPy's op; None where the operands are not all Python's numbers."""
-    if current() is None or not are_pythons(*operands):
+    if current() is None:
+        return None
+    if len(operands) == 2:
+        operands = operands[0], _as_complex_sees(*operands)
+    if not are_pythons(*operands):
         return None
     with located():
         if len(operands) == 1:
@@ -97,6 +103,16 @@ def of_python(name: str, *operands: Any) -> Any:
             return power(*operands)
         op = OPS[name]
         return (compare if issubclass(op, Map) and op.compares else binary)(name, *operands)
+
+
+def _as_complex_sees(x: Any, y: Any) -> Any:
+    """`y`; behind a Python complex number a ``np.float64`` is the float that it also is, of which Python asks first."""
+    weak = x.weak == "complex" if isinstance(x, Tensor) else type(x) is complex
+    if not weak:
+        return y
+    if isinstance(y, Tensor) and y.element is F64 and not (y.weak or y.ndim or y.boxed):
+        return Tensor(y.value, weak="float")
+    return float(y) if isinstance(y, np.float64) else y
 
 
 def binary(name: str, x: Any, y: Any) -> Any:

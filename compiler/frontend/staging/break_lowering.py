@@ -306,13 +306,12 @@ class _Rewriter:
                 )
             if returns and not place.flagged:
                 before.append(self.set(node, f"{GENERATED_PREFIX}returned", False))
-        if stop is not None and (name := _counter(node)) is not None and self.read_later(name, node):
+        counts = node.counts if isinstance(node, ast.While) else None  # type: ignore[attr-defined]
+        if stop is not None and counts is not None and self.read_later(counts.name, node):
             # Where a loop was left says its counter, which no closed form gives.
             last = self.fresh("last")
-            node.body.insert(0, self.set(node, last, ast.Name(name, ast.Load())))
-            after.append(self.set(node, name, ast.Name(last, ast.Load())))
-            if isinstance(node, ast.While):
-                after = [self.if_(node, stop, after)]
+            node.body.insert(0, self.set(node, last, ast.Name(counts.name, ast.Load())))
+            after.append(self.if_(node, stop, [self.set(node, counts.name, ast.Name(last, ast.Load()))]))
         node.body = self.some(node, node.body, _Place(stop, flagged=True))
         if returns:
             leave = self.kept(node)
@@ -337,10 +336,3 @@ class _Rewriter:
             return any(map(reads, children(node)))
 
         return any(map(reads, self.function.body))
-
-
-def _counter(node: ast.For | ast.While) -> str | None:
-    """The variable that a loop counts with."""
-    if isinstance(node, ast.While):
-        return node.counts.name if node.counts is not None else None  # type: ignore[attr-defined]
-    return node.target.id if isinstance(node.target, ast.Name) else None

@@ -54,7 +54,7 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
     def reflected(self: Any, other: Any) -> Any:
         if multiplies and _repeats(self, other):
             return _repeated(other, self)
-        if self.weak and (made := self.functions.of_python(name, other, self)) is not None:
+        if (self.weak or type(other) is complex) and (made := self.functions.of_python(name, other, self)) is not None:
             return made
         return self.functions.undefined(name, other, self) if _foreign(other) else self.apply(name, other, self)
 
@@ -175,7 +175,7 @@ class Operators:
         return self.functions.raised(self, other)
 
     def __rpow__(self: Any, other: Any) -> Any:
-        if self.weak and (made := self.functions.of_python("pow", other, self)) is not None:
+        if (self.weak or type(other) is complex) and (made := self.functions.of_python("pow", other, self)) is not None:
             return made
         return self.functions.raised(other, self)
 

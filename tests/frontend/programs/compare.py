@@ -227,13 +227,13 @@ def _is_large(a: Any) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two results are one value: numbers of any type, arrays of one dtype and shape."""
-    if _is_number(a) and _is_number(b):
-        if isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer)):
-            return int(a) == int(b)
-        return bool(np.isclose(a, b, 1e-5, 1e-5, equal_nan=True))
+    """Whether two results are one value: numbers of one type, arrays of one dtype and shape."""
     if type(a) is not type(b):
         return False
+    if _is_number(a):
+        if isinstance(a, (bool, int, np.integer)):
+            return a == b
+        return bool(np.isclose(a, b, 1e-5, 1e-5, equal_nan=True))
     if isinstance(a, (types.FunctionType, types.BuiltinFunctionType)):
         return True
     if isinstance(a, (tuple, list)):
