@@ -107,13 +107,6 @@ def _text_by(plain: Any) -> Callable[..., Any]:
     return made
 
 
-def _sorted(values: Any, *, key: Any = None, reverse: Any = False) -> Any:
-    """By the values themselves, which compiled code knows only when it runs, or by what `key` makes of them."""
-    if key is None:
-        return _of_values(sorted)(values, reverse=reverse)
-    return sorted(values, key=key, reverse=reverse)
-
-
 def _pow(base: Any, exponent: Any, modulus: Any = None) -> Any:
     if modulus is None:
         return pow(base, exponent)
@@ -237,7 +230,6 @@ REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     repr: _text_by(repr),
     format: _text_by(format),
     ascii: _text_by(ascii),
-    sorted: _sorted,
     pow: _pow,
     **{f: _of_values(f) for f in (set, frozenset, bytes, bytearray, memoryview, hash, id)},
     len: _len,

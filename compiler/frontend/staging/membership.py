@@ -7,6 +7,7 @@ from typing import Any
 
 from ..state.growing_lists import GrowingList
 from ..state.mixed_numbers import MixedNumber, kinds_of
+from ..state.searched_lists import is_in
 from ..state.staged_dicts import StagedDict
 from ..tensor.apply import apply
 from ..tensor.operators import refuse_as_key
@@ -28,6 +29,8 @@ def conditions_of_membership(item: Any, container: Any) -> Sequence[Any] | None:
     """
     if isinstance(container, (range, StagedRange)):
         return [_is_in_range(item, container)] if isinstance(item, (Tensor, SymInt)) and _is_asked(item) else None
+    if isinstance(container, GrowingList) and container.stacked and container.commons() is not None and kinds_of(item):
+        return [is_in(item, container)]
     if not isinstance(container, (tuple, list, set, frozenset, dict, KeysView, ValuesView)) or _is_unknown(container):
         return None
     items = [*container]

@@ -50,6 +50,7 @@ from .comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, 
 from .control.control_flow import ControlFlow
 from .functional import FUNCTIONAL
 from .iterables import StagedRange
+from .list_methods import method_of_list, sorted_
 from .membership import conditions_of_membership
 from .no_source import note_traced_plainly
 from .source_cache import factory_of, global_names
@@ -485,10 +486,14 @@ class StagedRuntime(ControlFlow):
         if isinstance(called, (Tensor, SymInt)):
             raise TypeError(f"'{type_name(called)}' object is not callable")
         if _hashable(called):
+            if called is sorted:
+                return functools.partial(sorted_, self)
             if (by_item := BY_ITEM.get(called)) is not None:
                 return functools.partial(by_item, self)
             if (found := REPLACED.get(called)) is not None:
                 return with_kept_items(found) if makes_iterator(called) else found
+        if (method := method_of_list(self, called)) is not None:
+            return method
         if called is getattr:
             return self._getattr
         if called is vars:

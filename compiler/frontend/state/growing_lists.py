@@ -481,6 +481,11 @@ class GrowingList(list[Any]):
         text = always or f"of a list without items NumPy makes float64 of rank 1, this code {here}: ask for its len()"
         return apply("require", whole, some, text=text)
 
+    @property
+    def are_records(self) -> bool:
+        """Whether all items are tuples or lists of numbers."""
+        return self.appending is None and all(_is_of_tuples(part) or is_record(part) for part in self.parts())
+
     def records(self) -> tuple[Any, list[GrowingList]] | None:
         """Where items are tuples or lists of numbers: such an item, and lists of their first parts, second parts, …"""
         parts = self.parts()
@@ -552,19 +557,20 @@ class GrowingList(list[Any]):
             form, columns = found
             return made_like(form, [c.at(i) for c in columns])
         if self.commons() is not None:
-            return self._numbers().at(i)
+            return self.numbers().at(i)
         if len({_element(part) for part in parts}) > 1:
             self._refuse_several()
         return self.whole()[i]
 
     def __getitem__(self, key: Any) -> Any:
         if not self.stacked:
-            return super().__getitem__(key)
+            places = isinstance(key, Tensor) and not key.ndim and len(self) > 1 and self.commons() is not None
+            return self.numbers().at(key) if places else super().__getitem__(key)
         if is_integer(key) or isinstance(key, Tensor):
             return self.at(key)
-        if isinstance(key, slice) and self.appending is None and len(parts := self.parts()) == 1:
-            made = GrowingList()
-            made.add(parts[0].part(key))
+        if isinstance(key, slice) and self.appending is None:
+            parts, made = self.parts(), GrowingList()
+            made.add((parts[0] if len(parts) == 1 else self.all_items()).part(key))
             return made
         return self._unknown()
 
@@ -594,9 +600,15 @@ class GrowingList(list[Any]):
         made.set_parts([*self.parts(), *(other.parts() if isinstance(other, GrowingList) else other)])
         return made
 
-    def _numbers(self) -> Stack:
+    def numbers(self) -> Stack:
         """All items, which are numbers, as one stack."""
         if not self.parts() or self.commons() is None:
+            self._unknown()
+        return self.all_items()
+
+    def all_items(self) -> Stack:
+        """All items, numbers or tuples of numbers, as one stack."""
+        if self.appending is not None:
             self._unknown()
         found = together(self.parts())
         if found is None:
@@ -609,7 +621,7 @@ class GrowingList(list[Any]):
         vectors = numbers_in(common, [empty((0,), common.element.numpy), empty((0,), np.uint8)], label, fork)
         if not self.parts():
             return [leaf.room for leaf in vectors.leaves]
-        both = alike([Item.of(vectors), Item.of(self._numbers())])
+        both = alike([Item.of(vectors), Item.of(self.numbers())])
         assert both is not None
         return [Tensor(leaf.array.value) for leaf in both[1].leaves]
 
@@ -617,7 +629,7 @@ class GrowingList(list[Any]):
         if not self.stacked and not isinstance(key, Tensor):
             super().__setitem__(key, value)
             return
-        numbers = self._numbers()
+        numbers = self.numbers()
         if isinstance(key, slice) or not is_record((value,)):
             self._unknown()
         both = alike([Item.of(numbers), Item.of(value)])
@@ -632,18 +644,35 @@ class GrowingList(list[Any]):
     def pop(self, at: Any = -1) -> Any:
         if not self.stacked and not isinstance(at, Tensor):
             return super().pop(at)
-        numbers = self._numbers()
-        if at != -1:
+        numbers = self.numbers()
+        if not isinstance(at, int):
             self._unknown()
-        last = numbers.at(-1)
-        self.set_parts([numbers.part(slice(None, -1))])
-        return last
+        item = numbers.at(at)
+        self.set_parts([numbers.part(slice(None, at)), *([] if at == -1 else [numbers.part(slice(at + 1, None))])])
+        return item
+
+    def insert(self, at: Any, item: Any) -> None:
+        if not self.stacked and not isinstance(at, Tensor):
+            super().insert(at, item)
+            return
+        numbers = self.numbers()
+        if not isinstance(at, int):
+            self._unknown()
+        self.set_parts([numbers.part(slice(None, at)), item, numbers.part(slice(at, None))])
+
+    def __delitem__(self, key: Any) -> None:
+        if not self.stacked and not isinstance(key, Tensor):
+            super().__delitem__(key)
+        elif isinstance(key, slice):
+            self._unknown()
+        else:
+            self.pop(key)
 
     def reverse(self) -> None:
         if not self.stacked:
             super().reverse()
             return
-        self.set_parts([self._numbers().part(slice(None, None, -1))])
+        self.set_parts([self.numbers().part(slice(None, None, -1))])
 
     def extend(self, items: Any) -> None:
         if not self.stacked and not getattr(items, "stacked", False):
@@ -680,7 +709,7 @@ class FixedList(GrowingList):
             text = "a list that is an item of one that a compiled loop appends to changes"
             raise OpError(text, "make it complete in the loop, or store into an array", "TX0315")
 
-    append = insert = _fixed
+    append = insert = _fixed  # pyright: ignore[reportAssignmentType]
 
     def extend(self, items: Any) -> None:
         self._fixed()
@@ -734,14 +763,16 @@ def _of_items(name: str) -> Callable[..., Any]:
     plain = getattr(list, name)
 
     def method(self: GrowingList, *args: Any, **kwargs: Any) -> Any:
-        return self._unknown() if self.stacked else plain(self, *args, **kwargs)
+        made = self._unknown() if self.stacked else plain(self, *args, **kwargs)
+        return GrowingList(made) if type(made) is list else made
 
+    method.__name__ = name
     return method
 
 
 for _name in (
-    "__contains__", "__delitem__", "__eq__", "__ge__", "__gt__", "__imul__", "__le__", "__lt__", "__mul__", "__ne__",
-    "__reversed__", "__rmul__", "count", "index", "insert", "remove", "sort",
+    "__contains__", "__eq__", "__ge__", "__gt__", "__imul__", "__le__", "__lt__", "__mul__", "__ne__",
+    "__reversed__", "__rmul__", "count", "index", "remove", "sort",
 ):  # fmt: skip
     setattr(GrowingList, _name, _of_items(_name))
 for _name in ("__delitem__", "__iadd__", "__imul__", "__setitem__", "clear", "pop", "remove", "reverse", "sort"):

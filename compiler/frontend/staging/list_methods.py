@@ -1,0 +1,90 @@
+"""``sorted`` and the methods of lists that look at all items, of items that only the compiled function knows."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..state.growing_lists import GrowingList
+from ..state.mixed_numbers import MixedNumber
+from ..state.searched_lists import count_in, index_in, put_in_order, without
+from ..tensor.tensor import Tensor
+from .builtins import staging_error
+from .comprehensions import Comprehension, listed
+from .iterables import as_staged
+
+if TYPE_CHECKING:
+    from .staging import StagedRuntime
+
+__all__ = ["method_of_list", "sorted_"]
+
+
+def _is_computed(items: Any) -> bool:
+    """Whether the order of some items is known only when the compiled function runs."""
+    if isinstance(items, GrowingList) and items.stacked:
+        return True
+    return isinstance(items, (tuple, list)) and any(
+        isinstance(v, (Tensor, MixedNumber)) or (isinstance(v, (tuple, list)) and _is_computed(v)) for v in items
+    )
+
+
+def sorted_(runtime: StagedRuntime, items: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
+    """``sorted``: by the values themselves, or by what `key` makes of them."""
+    made = Comprehension.of(runtime, items)
+    found = items if made is None else listed(made)
+    keys = found if key is None else _keys(runtime, found, key)
+    if not _is_computed(keys):
+        return sorted(found, key=key, reverse=reverse)
+    ordered = GrowingList()
+    ordered.set_parts(found.parts() if isinstance(found, GrowingList) else found)
+    _put_in_order(ordered, keys, reverse)
+    return ordered
+
+
+def _keys(runtime: StagedRuntime, items: Any, key: Callable[[Any], Any]) -> Any:
+    """What a function makes of each item."""
+    of = runtime.fn(key)
+    if as_staged(items) is None:
+        return [of(item) for item in items]
+    item = types.CellType()
+
+    def bind(value: Any) -> None:
+        item.cell_contents = value
+
+    return listed(Comprehension(runtime, items, [(None, bind, None, ())], lambda: of(item.cell_contents)))
+
+
+def _put_in_order(items: GrowingList, keys: Any, reverse: bool) -> None:
+    by = GrowingList()
+    by.set_parts(keys.parts() if isinstance(keys, GrowingList) else keys)
+    if not by.are_records and by.commons() is None:
+        text = "a list is put in the order of items that are no numbers, which only the compiled function knows"
+        raise staging_error(text, "sort by numbers: sorted(…, key=…)", "TX0315")
+    size = None if items.stacked else len(items)
+    ordered = put_in_order(items.all_items(), by.all_items(), bool(reverse))
+    items.set_parts([ordered] if size is None else [ordered.at(i) for i in range(size)])
+
+
+def method_of_list(runtime: StagedRuntime, called: Any) -> Callable[..., Any] | None:
+    """What to call instead of a method of a list whose items are computed; None where that is the method itself."""
+    items, name = getattr(called, "__self__", None), getattr(called, "__name__", "")
+    if not isinstance(items, GrowingList) or name not in ("count", "index", "remove", "sort"):
+        return None
+
+    def sort(*, key: Any = None, reverse: bool = False) -> None:
+        keys = items if key is None else _keys(runtime, items, key)
+        if _is_computed(keys):
+            _put_in_order(items, keys, reverse)
+        else:
+            called(key=key, reverse=reverse)
+
+    def search(value: Any, *rest: Any) -> Any:
+        if rest or items.commons() is None or not (items.stacked or _is_computed([value, *items])):
+            return called(value, *rest)
+        if name == "remove":
+            left, size = without(value, items), None if items.stacked else len(items) - 1
+            return items.set_parts([left] if size is None else [left.at(i) for i in range(size)])
+        return (count_in if name == "count" else index_in)(value, items)
+
+    return sort if name == "sort" else search
