@@ -570,13 +570,6 @@ def uses_what_is_deleted(x, limit):
     return y  # noqa: F821  # pyright: ignore[reportUnboundVariable]
 
 
-def matches(x, limit):
-    match x[0]:
-        case 0:
-            x = x + limit
-    return x
-
-
 ERRORS: list[tuple[Callable[..., Any], str, str]] = [
     (breaks_out_of_a_try, "a jump out of try is not staged", "move break, continue and return out of it"),
     (tries, "try is not staged", "use np.where"),
@@ -584,7 +577,6 @@ ERRORS: list[tuple[Callable[..., Any], str, str]] = [
     (enters, "with _Lock is not staged", "enter it around the call"),
     (opens, "open has no compiled form", "read before the call"),
     (deletes_an_element, "del of an element is not staged", "make a new value without it"),
-    (matches, "match depends on a tensor", "use np.where"),
 ]
 
 

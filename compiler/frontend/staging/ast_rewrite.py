@@ -30,6 +30,7 @@ from ..state.liveness import annotate, live_after, live_at_head, live_in_body
 from ..state.unbound import may_be_unbound, note_unbound
 from .break_lowering import NotStaged, rebuild_result, stop_of
 from .induction import counting_of
+from .match_lowering import RuntimeCall, without_matches
 from .nodes import children, walk
 
 __all__ = ["RUNTIME", "bound_names", "returns", "rewrite"]
@@ -133,6 +134,7 @@ class _Stager(ast.NodeTransformer):
         node.returns = None
         for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
             arg.annotation = None
+        node.body = without_matches(node.body)
         body = rebuild_result(node)
         declared = [n for s in body for n in _nonlocals(s)]
         parameters = _parameters(node.args)
@@ -231,11 +233,8 @@ class _Stager(ast.NodeTransformer):
         node.body = self.block(node.body)
         return node
 
-    def visit_Match(self, node: ast.Match) -> Any:
-        node.subject = self.call("python_bool", node.subject, self.visit(node.subject), ast.Constant("match"))
-        for case in node.cases:
-            case.body = self.block(case.body)
-        return node
+    def visit_RuntimeCall(self, node: RuntimeCall) -> Any:
+        return self.call(node.method, node, *map(self.visit, node.args))
 
     def visit_Try(self, node: ast.Try | ast.TryStar) -> Any:
         hint = "catch errors outside the compiled function; for values use np.where"

@@ -53,6 +53,7 @@ from .iterables import StagedRange
 from .list_methods import method_of_list, sorted_
 from .membership import conditions_of_membership
 from .no_source import note_traced_plainly
+from .pattern_tests import class_parts, mapping_parts, sequence_parts
 from .source_cache import factory_of, global_names
 
 __all__ = [
@@ -390,6 +391,22 @@ class StagedRuntime(ControlFlow):
             known = any(cond is True for cond in conds)
             return known or self._as_condition(any_of([cond for cond in conds if isinstance(cond, Tensor)]))
         return container.has(item) if isinstance(container, StagedDict) else item in container
+
+    # Patterns
+
+    def is_instance(self, value: Any, kind: Any) -> Any:
+        return self.fn(isinstance)(value, kind)
+
+    def sequence_parts(self, value: Any, number: int, star: int | None) -> Any:
+        return sequence_parts(value, number, star)
+
+    def mapping_parts(self, value: Any, keys: Sequence[Any]) -> Any:
+        return mapping_parts(value, keys)
+
+    def class_parts(self, value: Any, kind: Any, number: int, names: Sequence[str]) -> Any:
+        if isinstance(value, OneOf):
+            return value.each(lambda v: self.class_parts(v, kind, number, names))
+        return class_parts(value, kind, number, names, self.attribute, TYPE_TESTS[hasattr])
 
     # Comprehensions
 

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from ..staging.break_lowering import GENERATED_PREFIX
+from ..staging.match_lowering import MATCH_PREFIX
 from ..staging.nodes import children, walk
 
 __all__ = ["may_be_unbound", "note_unbound"]
@@ -106,7 +107,7 @@ class _Unbound:
         """Note at the names in an expression whether they may be unbound; `context` is that of targets to be read."""
         if isinstance(node, ast.Name):
             unsure = node.id in self.variables and (node.id not in sure or node.id in self.deleted)
-            unsure = unsure and not node.id.startswith(GENERATED_PREFIX)
+            unsure = unsure and not node.id.startswith((GENERATED_PREFIX, MATCH_PREFIX))
             node.may_be_unbound = unsure and isinstance(node.ctx, (ast.Load, context))  # type: ignore[attr-defined]
             return
         if isinstance(node, _FUNCTIONS):

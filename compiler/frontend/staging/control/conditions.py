@@ -17,7 +17,6 @@ from ...tensor.composite_views import in_scope
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.symint import SymInt
-from ..builtins import staging_error
 from ..regions.fork import not_one_bool
 from .forks import Forks
 
@@ -26,17 +25,6 @@ __all__ = ["Conditions"]
 
 class Conditions(Forks):
     """What `if`, `while`, `and`, `or` and `not` ask."""
-
-    def python_bool(self, value: Any, what: str) -> Any:
-        """A condition that has to be known while staging."""
-        value = self.truth(value)
-        if isinstance(value, Tensor):
-            raise staging_error(
-                f"{what} depends on a tensor, whose value is not known while the function is staged",
-                "use np.where, or move it out of the compiled function",
-                "TX0311",
-            )
-        return value
 
     def truth(self, value: Any, what: str = "if") -> Any:
         """The truth of a value: Python's, or a bool tensor of rank 0 where only the compiled function knows it."""
