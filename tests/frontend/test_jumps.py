@@ -21,6 +21,8 @@ from txc.compiler.frontend.staging.break_lowering import rebuild_result, stop_of
 from .control import every_stage, same
 from .programs.interpreted import interpreted
 
+# pyright: reportPossiblyUnboundVariable=false
+
 V = np.arange(12.0) - 3
 M = V.reshape(3, 4)
 

@@ -406,3 +406,14 @@ def test_what_a_complex_number_takes_for_a_float():
     assert repr(txc.jit(behind_a_complex_number)(x)) == repr(behind_a_complex_number(x))
     with pytest.raises(ZeroDivisionError):
         txc.jit(lambda x: 1j / x[0])(np.zeros(2))
+
+
+def test_item_of_a_place_and_of_one_element():
+    def f(x):
+        a = x.reshape(2, 2)
+        return x.item(0), a.item(3), a.item(1, 0), a.item((0, 1)), x[:1].item(), x[1].item(), x.item(-1)
+
+    x = np.arange(4.0)
+    assert repr(txc.jit(f)(x)) == repr(f(x))
+    with pytest.raises(IndexError):
+        txc.jit(lambda x: x.item(7))(x)

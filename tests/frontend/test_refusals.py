@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 import types
 from typing import Any
 
@@ -312,3 +313,15 @@ def test_a_list_beside_an_array_is_one() -> None:
     x = np.array([1.5, 2.5, 0.5])
     for want, got in zip(lists_beside_arrays(x), txc.jit(lists_beside_arrays)(x), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+def test_what_to_write_for_an_extreme_by_a_key() -> None:
+    with pytest.raises(TxcError, match=r"max\(\) by a key") as caught:
+        txc.jit(lambda x: max(x, key=lambda v: -v))(np.arange(3.0))
+    assert caught.value.code == "TX0317" and "write sorted(…, key=…, reverse=True)[0]" in str(caught.value)
+
+
+def test_functions_of_elements_that_raise() -> None:
+    with pytest.raises(TxcError, match="raises an error for some numbers") as caught:
+        txc.jit(lambda x: np.vectorize(math.sqrt)(x))(np.arange(3.0))
+    assert "np.sqrt for math.sqrt" in str(caught.value)

@@ -22,7 +22,7 @@ from ..tensor.apply import apply, as_tensor, broadcast_to, broadcast_together, c
 from ..tensor.tensor import Tensor
 from ..trace.emit import emit
 from ..trace.graph import Node, Value
-from .scalar_trace import traced
+from .scalar_trace import cannot_use, traced
 
 __all__ = ["EXPRESSIONS", "elementwise"]
 
@@ -78,9 +78,7 @@ class _Replay:
         elif not node.operands and not node.regions:
             self.known[node.results[0]] = Tensor(emit(node.op, (), node.attrs)[0])
         else:
-            raise OpError(
-                f"the function of an expression cannot use {node.op.name}", "use operations on scalars", "TX0732"
-            )
+            raise cannot_use(node)
 
     def _branch(self, node: Node, condition: Tensor) -> None:
         """Both branches, and for each element the result of its own."""

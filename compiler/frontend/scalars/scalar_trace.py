@@ -34,6 +34,15 @@ I64 = DTYPES["i64"]
 _OF_INTEGERS = {"//": "floor_divide", "%": "remainder", "min": "cwise_min_propagate", "max": "cwise_max_propagate"}
 
 
+def cannot_use(node: Node) -> OpError:
+    """For an op that a function of scalars has no step for."""
+    assert node.op is not None
+    if node.op is OPS["require"]:
+        text = "the function of an expression raises an error for some numbers"
+        return OpError(text, "write NumPy's function, as np.sqrt for math.sqrt, which gives NaN there", "TX0732")
+    return OpError(f"the function of an expression cannot use {node.op.name}", "use operations on scalars", "TX0732")
+
+
 @dataclass
 class ScalarFunction:
     """A traced function: its block of scalars, what it gives, and which tensors stand for values from outside."""
@@ -138,7 +147,7 @@ class _Writer:
             operands = tuple(self.number(v) for v in node.operands)
             yield Step(name, operands, (self.define(node.results[0]),), tuple(node.attrs[p] for p in node.op.params))
         else:
-            raise OpError(f"the function of an expression cannot use {name}", "use operations on scalars", "TX0732")
+            raise cannot_use(node)
 
     def _size(self, node: Node) -> Iterator[Step]:
         """An integer: the counter of a loop, a number, or a size of the program around."""

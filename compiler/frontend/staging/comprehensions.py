@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...diagnostics import located
+from ...diagnostics import TxcError, located
 from ..state.growing_lists import GrowingList
 from ..state.iterators import KeptIterator
 from ..state.mixed_numbers import MixedNumber
@@ -315,7 +315,7 @@ def _extreme(plain: Any) -> Callable[..., Any]:
         if made is None:
             items = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
             if named or len(items) < 2 or not any(isinstance(v, (Tensor, MixedNumber)) for v in items):
-                return REPLACED[plain](*values, **named)
+                return _by_python(plain, values, named)
             with located():
                 return functools.reduce(lambda kept, other: better(runtime, kept, other), items)
         best = types.CellType()
@@ -331,6 +331,18 @@ def _extreme(plain: Any) -> Callable[..., Any]:
         return made.tried(loop, lambda: REPLACED[plain]([*made]))
 
     return pick
+
+
+def _by_python(plain: Any, values: Sequence[Any], named: dict[str, Any]) -> Any:
+    """`max` or `min` of what Python compares."""
+    try:
+        return REPLACED[plain](*values, **named)
+    except TxcError as error:
+        if error.code != "TX0230" or named.get("key") is None:
+            raise
+        text = f"{plain.__name__}() by a key whose values are known only when the function runs"
+        turned = ", reverse=True" if plain is max else ""
+        raise staging_error(text, f"write sorted(…, key=…{turned})[0]", "TX0317") from None
 
 
 def _of_each(function: Callable[..., Any]) -> Callable[..., Any]:

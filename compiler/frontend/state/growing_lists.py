@@ -209,6 +209,8 @@ class Item(NamedTuple):
                 return None
             return Item(value.whole(), stacks[0].weak, 1 + stacks[0].depth)
         array = as_tensor(value)
+        if array.boxed and not array.ndim:  # which is no number to NumPy, and the rows of an array are none such
+            return None
         return Item(array, array.weak if not array.ndim else "", 1)
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import TxcError, user_loc
+from ..tensor.tensor import Tensor
 from .one_of import OneOf
 
 __all__ = ["ByItems", "SeveralDtypes", "instead_of_item", "unknown_length"]
@@ -31,6 +32,8 @@ def instead_of_item(value: Any, otherwise: str) -> str:
         return "append a number that stands for the text, and look the texts up outside of the compiled function"
     if isinstance(value, OneOf) and any(isinstance(option, (tuple, list)) for option in options):
         return "append tuples of as many numbers each"
+    if isinstance(value, Tensor) and value.boxed and not value.ndim:
+        return "append the number in the array: …[()]"
     if isinstance(value, OneOf):
         return "make one type of both before, as float(…), np.float64(…) or x.astype(…) do"
     return otherwise

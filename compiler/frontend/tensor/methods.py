@@ -497,8 +497,14 @@ def diagonal_view(x: Tensor, axis1: int, axis2: int, offset: int = 0) -> Tensor:
     return apply("diagonal", moveaxis(x, (axis1, axis2), (0, 1)), offset=offset)
 
 
-def item(x: Tensor) -> Any:
-    """The element of an array that has one, as a number of Python's."""
+def item(x: Tensor, *at: Any) -> Any:
+    """The element of an array that has one, or the one at a place, as a number of Python's.
+
+    The place is an index for each dim, a tuple of such, or the number of the element in row-major order.
+    """
+    if at:
+        place = at[0] if len(at) == 1 else at
+        return item(x[place] if isinstance(place, tuple) else ravel(x)[place])
     trace = current()
     if not x.ndim:
         if trace is None or x.weak:
@@ -512,7 +518,9 @@ def item(x: Tensor) -> Any:
         one = data_dependent_sizes().stored(
             ravel(x), (dim(1),), "can only convert an array of size 1 to a Python scalar", ones=False
         )
-        return _reshaped(one, ())
+        return item(_reshaped(one, ()))
+    if all(table().decide(d, "==", 1, "item() of one element") for d in x.dims):
+        return item(_reshaped(x, ()))
     raise OpError(f"item() takes a tensor of one element, not {x.user_type}", code="TX0242")
 
 
