@@ -124,9 +124,11 @@ def _call(
     sides = (expected, given, theirs.GLOBAL), (got, copied, ours.GLOBAL)
     if any(_is_large(x) for x in sides[0]):
         return Outcome("large")
-    if _same(sides[1], sides[0]):
+    # Lazy tensors and `.tx` have no numbers of Python's.
+    typed = way == "jit"
+    if _same(sides[1], sides[0], typed):
         return Outcome("same")
-    return Outcome("different", "", _difference(sides[0], sides[1]))
+    return Outcome("different", "", _difference(sides[0], sides[1], typed))
 
 
 def _run(f: Callable[..., Any], arguments: list[Any]) -> tuple[str, Any]:
@@ -226,29 +228,30 @@ def _is_large(a: Any) -> bool:
     return False
 
 
-def _same(a: Any, b: Any) -> bool:
-    """Whether two results are one value: numbers of one type, arrays of one dtype and shape."""
+def _same(a: Any, b: Any, typed: bool) -> bool:
+    """Whether two results are one value: numbers, of one type where they are `typed`, arrays of one dtype and shape."""
+    if _is_number(a) and _is_number(b) and (type(a) is type(b) or not typed):
+        if isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer)):
+            return int(a) == int(b)
+        return bool(np.isclose(a, b, 1e-5, 1e-5, equal_nan=True))
     if type(a) is not type(b):
         return False
-    if _is_number(a):
-        if isinstance(a, (bool, int, np.integer)):
-            return a == b
-        return bool(np.isclose(a, b, 1e-5, 1e-5, equal_nan=True))
     if isinstance(a, (types.FunctionType, types.BuiltinFunctionType)):
         return True
     if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(map(_same, a, b))
+        return len(a) == len(b) and all(_same(x, y, typed) for x, y in zip(a, b))
     if isinstance(a, dict):
-        return list(a) == list(b) and all(_same(a[k], b[k]) for k in a)
+        return list(a) == list(b) and all(_same(a[k], b[k], typed) for k in a)
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, 1e-5, 1e-5, equal_nan=True)
     return bool(a == b)
 
 
-def _difference(expected: Any, got: Any, at: str = "") -> str:
+def _difference(expected: Any, got: Any, typed: bool, at: str = "") -> str:
     """The parts that differ, Python's first."""
     if isinstance(expected, (tuple, list)) and isinstance(got, type(expected)) and len(expected) == len(got):
-        parts = [_difference(a, b, f"{at}[{i}]") for i, (a, b) in enumerate(zip(expected, got)) if not _same(a, b)]
+        pairs = enumerate(zip(expected, got))
+        parts = [_difference(a, b, typed, f"{at}[{i}]") for i, (a, b) in pairs if not _same(a, b, typed)]
         return "\n".join(parts)
     return f"{at}: Python {_shown(expected)}, txc {_shown(got)}"
 
