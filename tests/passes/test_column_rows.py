@@ -36,3 +36,9 @@ def test_a_row_has_two_places_outside():
     x = np.random.default_rng(5).standard_normal((5, 70, 40)).astype("f4")
     f = txc.jit(softmax, passes=AS_COUNTED)
     assert f(x.transpose(0, 2, 1)).tobytes() == f(x.transpose(0, 2, 1).copy()).tobytes()
+
+
+def test_a_reduction_of_what_is_read_from_no_array():
+    columns = txc.arange(8, dtype=np.float64).reshape(2, 4).T
+    made = np.isfinite(columns.max(axis=0, keepdims=True))
+    assert np.asarray(made).tolist() == [[True, True]]

@@ -13,7 +13,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, Sym, maximum, minimum, packed_strides
+from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product
 from ...cost.work import point_time, point_work
 from ..body import ScheduleContext, accesses, body_cost, buffer_info, materialize_dim
@@ -183,6 +183,8 @@ def _beyond(context: ScheduleContext, nest: kernel.GenericOp, cache: float, jam:
     Of an order with lanes, so many of them together, each has some rows, so that what they come to is little beside
     what is read.
     """
+    if not nest.ins:
+        return dim(-1)  # its elements follow from where they are
     costs, element = context.costs, max(buffer_info(v).dtype.bytes for v in nest.ins)
     # Windows of an operand overlap: it is no larger than it is.
     held = reduce(maximum, (product(buffer_info(v).dims) for v in nest.ins))
