@@ -147,3 +147,14 @@ def test_extremes_of_no_elements_are_eigens_identities(dtype: str):
     low, high = (-np.inf, np.inf) if x.dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     for found in (numbers(txc.asarray(x)), txc.jit(numbers)(x)):
         assert [np.asarray(r).tolist() for r in found] == [[low] * 2, [high] * 2, low]
+
+
+def of_no_rows(x: Any) -> Any:
+    return x[:0].sum(0), x[:0].astype(np.int64).sum(0), x[:, :0] @ x[:0]
+
+
+def test_sums_across_rows_of_which_a_program_says_that_there_are_none():
+    x = np.ones((5, 5))
+    for found, expected in zip(txc.jit(of_no_rows)(x), of_no_rows(x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype

@@ -116,7 +116,7 @@ class Loops:
         """
         text = self.text
         if trips == 0:
-            return lower, list(inits)
+            return lower, [v.spelled() for v in inits]
         strip = strip if trips is None or trips > strip else 0
         stop = first_stop = self._strip_end(lower, upper, step, strip) if strip else upper
         before, first = text.block, list(inits)
