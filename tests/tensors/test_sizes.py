@@ -7,6 +7,8 @@ import pytest
 
 import txc
 from txc.compiler.driver import compile_cache
+from txc.compiler.frontend.lazy import symbolic_shapes
+from txc.compiler.frontend.lazy.evaluate import lazy_graph
 
 EXPRESSIONS = {
     "map": (lambda x, y: (x + y * 2).exp(), lambda x, y: np.exp(x + y * 2)),
@@ -20,6 +22,8 @@ EXPRESSIONS = {
     "flat contract": (lambda x, y: np.vdot(x, y), lambda x, y: np.vdot(x, y)),
     "outer": (lambda x, y: x[:, 0][:, None] + y[0][None], lambda x, y: x[:, :1] + y[:1]),
     "concatenate": (lambda x, y: np.concatenate([x, y], 1), lambda x, y: np.concatenate([x, y], 1)),
+    "spread": (lambda x, y: np.std(x + y * 1j, 1, ddof=1), lambda x, y: np.std(x + y * 1j, 1, ddof=1)),
+    "complex mean": (lambda x, y: np.mean(x + y * 1j, 0), lambda x, y: np.mean(x + y * 1j, 0)),
     "pad": (lambda x, y: x.pad([(1, 0), (0, 2)]) * 2, lambda x, y: np.pad(x, [(1, 0), (0, 2)]) * 2),
 }
 
@@ -49,6 +53,13 @@ def test_a_loop_over_shapes_compiles_once(name, layout, monkeypatch):
         got = lazily(txc.asarray(x, layout=layout), txc.asarray(y, layout=layout))
         np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-12, atol=1e-12)
     assert len(made) <= 1, "\n".join(made)
+
+
+def test_what_transforms_are_divided_by_follows_from_their_sizes(monkeypatch):
+    monkeypatch.setattr(symbolic_shapes, "FEW", 0)
+    for transform, norm in [(np.fft.ifft, "backward"), (np.fft.fft2, "ortho"), (np.fft.irfft, "ortho")]:
+        made = [transform(txc.asarray(np.ones((n, n + 1), "c8")), norm=norm) for n in (6, 10)]
+        assert len({str(lazy_graph([v.value])) for v in made}) == 1
 
 
 POSITIONS = {

@@ -127,19 +127,51 @@ class _Generic:
             self.table.fix(size, "the loops are much shorter for one size")
 
     def _count(self, total: Value, divisor: Value) -> None:
-        """The number that a mean divides its sum by is that of the summed elements, for other shapes too."""
-        expanded = divisor.node.op is OPS["expand"]
-        literal = divisor.node.operands[0].node if expanded else divisor.node
-        if total.node.op is not OPS["sum"] or literal.op is not OPS["constant"]:
+        """The number that a mean divides its sum by is that of the summed elements, for other shapes too.
+
+        So is what a transform is divided by, and what follows from such a number: its root, or one less.
+        """
+        count = self._counted(total.node)
+        if count is None:
             return
-        dims = self.type(self.value(total.node.operands[0])).dims
-        count = product([dims[i] for i in total.node.attrs["dims"]])
-        if self.table.hint(count) == literal.attrs["value"]:
-            attrs = {"expr": count, "dtype": literal.attrs["dtype"]}
-            made = Node(OPS["dim"], (), attrs, [r.type for r in literal.results]).results[0]
-            (self.expands if expanded else self.known)[divisor] = made
-            if expanded:
-                self.known.pop(divisor, None)
+        expanded = divisor.node.op is OPS["expand"]
+        made = self._of_count(divisor.node.operands[0] if expanded else divisor, count)
+        if made is None:
+            return
+        (self.expands if expanded else self.known)[divisor] = made
+        if expanded:
+            self.known.pop(divisor, None)
+
+    def _counted(self, node: Node) -> Dim | None:
+        """How many elements each element of a sum, or of a part of a Fourier transform, comes of."""
+        if node.op in (OPS["real"], OPS["imag"]):
+            node = node.operands[0].node
+            axes = [node.attrs["axis"]] if node.op is OPS["dft"] else None
+        else:
+            axes = node.attrs["dims"] if node.op is OPS["sum"] else None
+        if axes is None:
+            return None
+        dims = self.type(self.value(node.operands[0])).dims
+        return product([dims[i] for i in axes])
+
+    def _of_count(self, old: Value, count: Dim) -> Value | None:
+        """A number that was computed from a count, computed from the dim; None where it has nothing to do with it."""
+        node, types = old.node, [r.type for r in old.node.results]
+        if node.op is OPS["constant"]:
+            fewer = (self.table.hint(count) or 0) - node.attrs["value"]
+            if fewer not in (0, 1):
+                return None
+            element = node.attrs["dtype"]
+            attrs = {"expr": count - int(fewer.real), "dtype": element.part}
+            made = Node(OPS["dim"], (), attrs, OPS["dim"].infer([], attrs)).results[0]
+            return Node(OPS["cast"], (made,), {"dtype": element}, types).results[0] if element.is_complex else made
+        if old.type.rank or node.op is None or not issubclass(node.op, Map):
+            return None
+        found = [self._of_count(v, count) for v in node.operands]
+        if all(v is None for v in found):
+            return None
+        operands = [self.value(v) if new is None else new for v, new in zip(node.operands, found)]
+        return Node(node.op, operands, node.attrs, types, node.loc).results[0]
 
     def _broadcast(self, operands: Sequence[Value]) -> list[Value]:
         """The operands of an op that demands equal dims; those that are expanded get the dims of the others."""
