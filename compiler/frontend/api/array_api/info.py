@@ -28,8 +28,8 @@ class Info:
     def default_device(self) -> str:
         return "cpu"
 
-    def devices(self) -> tuple[str, ...]:
-        return ("cpu",)
+    def devices(self) -> list[str]:
+        return ["cpu"]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype[Any]]:
         return {
