@@ -150,7 +150,7 @@ def test_extremes_of_no_elements_are_eigens_identities(dtype: str):
 
 
 def of_no_rows(x: Any) -> Any:
-    return x[:0].sum(0), x[:0].astype(np.int64).sum(0), x[:, :0] @ x[:0]
+    return x[:0].sum(0), x[:0].astype(np.int64).sum(0)
 
 
 def test_sums_across_rows_of_which_a_program_says_that_there_are_none():
