@@ -259,3 +259,12 @@ def test_python_objects_of_the_elements():
     assert t.tobytes() == np.array([[0.5, 1], [1.5, 2]]).tobytes()
     with pytest.raises(txc.TxcError, match="tolist"):
         txc.jit(lambda x: x.tolist())(np.ones(3))
+
+
+def test_whether_tensors_share_memory():
+    x = txc.Tensor("f64", (3, 4))
+    assert np.shares_memory(np.asarray(x), x[1:]) and np.may_share_memory(x.T, x[2])
+    assert not np.shares_memory(x[0], x[1:])
+    lazy = x + 1
+    assert not np.may_share_memory(x, lazy)  # which lies nowhere yet
+    assert np.may_share_memory(np.asarray(lazy), lazy)

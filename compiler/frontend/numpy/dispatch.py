@@ -18,6 +18,7 @@ from ..refusals import instead
 from ..tensor.apply import apply, as_tensor, cast, strong
 from ..tensor.apply import call as apply_op
 from ..tensor.methods import checked_cast, element_named, expand_dims, reduce, scan
+from ..tensor.storage import place
 from ..tensor.tensor import Tensor
 from ..tensor.view_or_copy import as_numpy_gives
 from ..trace.context import current
@@ -226,10 +227,14 @@ _OF_ELEMENTS = frozenset(
 )
 
 
+#: Functions that ask where elements lie: of lazy tensors NumPy's own, of what is in memory.
+_OF_MEMORY = frozenset({np.may_share_memory, np.shares_memory})
+
+
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other NumPy function."""
-    if f in _OF_ELEMENTS and current() is None:
-        return f(*map(_elements, args), **{name: _elements(value) for name, value in kwargs.items()})
+    if current() is None and (of := _elements if f in _OF_ELEMENTS else _memory if f in _OF_MEMORY else None):
+        return f(*map(of, args), **{name: of(value) for name, value in kwargs.items()})
     if _handler(f) is None:
         name = find_op_for(f)
         if name is None:
@@ -245,6 +250,14 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _elements(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, Tensor) else value
+
+
+def _memory(value: Any) -> Any:
+    """Where the elements of a tensor lie; of one that is not in memory nowhere, which no array shares."""
+    if not isinstance(value, Tensor):
+        return value
+    found = place(value)
+    return np.empty(0) if found is None else found
 
 
 def _spelled(f: Any) -> str:
