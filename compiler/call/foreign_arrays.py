@@ -17,7 +17,7 @@ from .signature import is_named
 if TYPE_CHECKING:
     from ..cache.captured_value import Captured
 
-__all__ = ["InChunks", "LeftToPython", "foreign", "is_dask_array", "refuse_container", "refuse_foreign"]
+__all__ = ["InChunks", "LeftToPython", "foreign", "is_dask_array", "is_xarrays", "refuse_container", "refuse_foreign"]
 
 #: Subclasses that compute as plain arrays do.
 _PLAIN_ARRAYS = (np.ndarray, np.memmap)
@@ -73,6 +73,11 @@ def is_dask_array(value: Any) -> bool:
     module = sys.modules.get("dask.array.core")
     kind = getattr(module, "Array", None)  # another thread may be importing it now
     return kind is not None and isinstance(value, kind)
+
+
+def is_xarrays(value: Any) -> bool:
+    """Whether it is one of xarray's arrays or tables, which are known by their names."""
+    return type(value).__module__.partition(".")[0] == "xarray"
 
 
 def refuse_container(name: str, value: Any) -> None:

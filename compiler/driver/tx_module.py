@@ -13,7 +13,7 @@ import numpy as np
 from ...dialects.registry import OpError
 from ...runtime.gpu.device_array import OnDevice, is_device_array
 from ..call.facts import as_dense_strided, resolve_aliasing, stride_fact
-from ..call.foreign_arrays import refuse_foreign
+from ..call.foreign_arrays import is_xarrays, refuse_foreign
 from ..call.results import Results
 from ..diagnostics import TxcError
 from ..frontend.indexing.runtime_checks import with_runtime_checks
@@ -156,6 +156,13 @@ class CompiledTx:
             return number.astype(p.type.dtype.numpy)
         if isinstance(value, np.ndarray):
             refuse_foreign(f"{p.name} of {self.__name__}", value)
+        elif is_xarrays(value):
+            raise TxcError(
+                f"{self.__name__} takes {p.name}: {p.type}, got a {type(value).__name__}, whose dims and coordinates "
+                "the result would not have",
+                hint=f"call xr.apply_ufunc({self.__name__}, …), or pass {p.name}.values",
+                code="TX0551",
+            )
         array = self._there(p, value) if is_device_array(value) else as_dense_strided(np.asarray(value))
         if array.dtype != p.type.dtype.numpy or array.ndim != len(p.type.dims):
             shape = "×".join(map(str, array.shape)) or "rank 0"

@@ -49,6 +49,24 @@ def test_a_call_with_a_labelled_array_is_pythons():
     assert_is(made, FIELD * 2 + 1)
 
 
+def test_a_typed_function_refuses_what_it_would_take_the_coordinates_of():
+    f = txc.compile_source("def f(x: f64[n, m]):\n    return x * 2\n").f
+    with pytest.raises(txc.TxcError, match=r"x: f64\[n, m\], got a DataArray(.|\n)*xr.apply_ufunc\(f, …\)"):
+        f(FIELD)
+    assert_is(xr.apply_ufunc(f, FIELD), FIELD * 2)
+
+
+def test_tensors_beside_labelled_arrays_and_in_them():
+    x = txc.asarray(X)
+    for made in (x * FIELD, FIELD * x, np.multiply(x, FIELD)):
+        assert_is(made.as_numpy(), FIELD * X)
+    assert_is((x < FIELD + 1).as_numpy(), FIELD + 1 > X)
+    held = FIELD.copy(data=x)
+    for made, expected in ((held.mean("x"), FIELD.mean("x")), (held.sel(t=20) + 1, FIELD.sel(t=20) + 1)):
+        assert isinstance(made.data, txc.Tensor)
+        assert_is(made.as_numpy(), expected)
+
+
 @pytest.mark.parametrize("dask", ["parallelized", "allowed"])
 def test_arrays_in_chunks(dask):
     pytest.importorskip("dask.array", reason="Dask is not installed")

@@ -13,7 +13,7 @@ from ...diagnostics import located
 from ..trace.context import current
 from ..trace.undefined import Unusable
 
-__all__ = ["Operators", "refuse_as_key"]
+__all__ = ["Operators", "computes_itself", "refuse_as_key"]
 
 
 #: What a product with an integer repeats.
@@ -49,6 +49,8 @@ def _operator(name: str) -> tuple[Any, Any, Any]:
                 return made
         elif _foreign(other):
             return self.functions.undefined(name, self, other)
+        elif computes_itself(other):
+            return NotImplemented
         return self.apply(name, self, other)
 
     def reflected(self: Any, other: Any) -> Any:
@@ -74,7 +76,9 @@ def _comparison(name: str) -> Any:
             return NotImplemented
         if self.weak and (made := self.functions.of_python(name, self, other)) is not None:
             return made
-        return self.functions.undefined(name, self, other) if _foreign(other) else self.apply(name, self, other)
+        if _foreign(other):
+            return self.functions.undefined(name, self, other)
+        return NotImplemented if computes_itself(other) else self.apply(name, self, other)
 
     return compare
 
@@ -157,7 +161,7 @@ class Operators:
     def __matmul__(self: Any, other: Any) -> Any:
         if isinstance(other, Unusable):
             return NotImplemented
-        return self.functions.matmul(self, other)
+        return NotImplemented if computes_itself(other) else self.functions.matmul(self, other)
 
     def __rmatmul__(self: Any, other: Any) -> Any:
         return self.functions.matmul(other, self)
@@ -172,7 +176,7 @@ class Operators:
             return NotImplemented
         if self.weak and (made := self.functions.of_python("pow", self, other)) is not None:
             return made
-        return self.functions.raised(self, other)
+        return NotImplemented if computes_itself(other) else self.functions.raised(self, other)
 
     def __rpow__(self: Any, other: Any) -> Any:
         if (self.weak or type(other) is complex) and (made := self.functions.of_python("pow", other, self)) is not None:
@@ -193,6 +197,17 @@ class Operators:
 
 def _foreign(x: Any) -> bool:
     return isinstance(x, (str, bytes, type(None), dict, set))
+
+
+def computes_itself(x: Any) -> bool:
+    """Whether an operand, as an `xarray.DataArray`, is of a class that NumPy lets compute with arrays by its own rules.
+
+    A lazy tensor does so too; a compiled function leaves its whole call to Python.
+    """
+    kind = type(x)
+    if isinstance(x, (int, float, complex, np.ndarray, np.generic, Operators)) or current() is not None:
+        return False
+    return getattr(kind, "__array_ufunc__", None) is not None and not hasattr(kind, "__txc_array__")
 
 
 def _in_place(target: Any, result: Any) -> Any:

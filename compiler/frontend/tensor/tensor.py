@@ -31,7 +31,7 @@ from .allocation import allocated
 from .column_major import reverse_dims
 from .host_protocols import Elements
 from .leaves import leaf
-from .operators import Operators
+from .operators import Operators, computes_itself
 from .storage import update
 from .strides import held_strides
 from .tensor_format import text
@@ -437,6 +437,8 @@ class Tensor(Operators, Elements):
         return self
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any(computes_itself(x) for x in inputs):  # with arrays of NumPy's: xarray takes `dims` for names
+            return getattr(ufunc, method)(*(np.asarray(x) if isinstance(x, Tensor) else x for x in inputs), **kwargs)
         with located():
             return self.functions.ufunc(ufunc, method, inputs, kwargs)
 
