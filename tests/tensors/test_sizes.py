@@ -102,6 +102,19 @@ def test_a_loop_over_positions_stores_with_one_compilation(monkeypatch):
     assert len(made) <= 3, "\n".join(made)
 
 
+def test_a_loop_that_stores_into_copies_compiles_a_round_of_it(monkeypatch):
+    made = compilations(monkeypatch)
+    plain, t = np.zeros(5), txc.asarray(np.zeros(5))
+    for i in range(5):
+        x = np.arange(3.0) + i
+        plain[i] = (x * x).sum()
+        t = txc.asarray(t, copy=True)
+        y = txc.asarray(x)
+        t[i] = (y * y).sum()
+    assert np.asarray(t).tolist() == plain.tolist()
+    assert sum(text.count("sum") for text in made) == 1, "\n".join(made)
+
+
 def test_a_loop_over_elements_computes_an_expression_once(monkeypatch):
     made = compilations(monkeypatch)
     plain = np.random.default_rng(0).standard_normal((6, 5))

@@ -14,6 +14,7 @@ from .apply import as_tensor, is_traced, tensor_of_array
 from .memory_tensors import TensorMap
 from .methods import astype, element_named
 from .methods import copy as copied
+from .storage import give_memory
 from .tensor import Tensor
 
 __all__ = ["asarray"]
@@ -41,7 +42,12 @@ def asarray(
                 raise OpError(
                     f"a tensor of {element} made of {a.user_type} is a copy", "leave copy=False out", "TX0240"
                 )
-            return copied(made) if copy and made is a else made
+            if not copy or made is not a:
+                return made
+            mine = copied(a)
+            if current() is None and mine is not a:
+                give_memory(mine)  # stores into it then run one by one, and not all that led to it with the last
+            return mine
         if isinstance(a, (list, tuple)) and is_traced(a):
             made = as_tensor(_computed(a) if current() is None and _is_of_elements(a) else a)
             return made if element is None else astype(made, element)
