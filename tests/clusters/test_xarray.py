@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -58,7 +60,8 @@ def test_a_typed_function_refuses_what_it_would_take_the_coordinates_of():
 
 def test_tensors_beside_labelled_arrays_and_in_them():
     x = txc.asarray(X)
-    for made in (x * FIELD, FIELD * x, np.multiply(x, FIELD)):
+    multiply: Any = np.multiply
+    for made in (x * FIELD, FIELD * x, multiply(x, FIELD)):
         assert_is(made.as_numpy(), FIELD * X)
     assert_is((x < FIELD + 1).as_numpy(), FIELD + 1 > X)
     held = FIELD.copy(data=x)
