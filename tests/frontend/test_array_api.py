@@ -268,3 +268,16 @@ def test_the_namespace_lists_what_it_has():
         assert getattr(xp, name) is not None or name == "newaxis"
     with pytest.raises(AttributeError, match="module 'txc' has no attribute 'nothing'"):
         xp.nothing  # noqa: B018
+
+
+def test_results_that_are_new_arrays_take_stores():
+    def made(x):
+        results = [xp.tile(x, (2, 1)), xp.tile(x, (1,)), xp.repeat(x, 1), xp.roll(x, 0), xp.concat([x]), xp.stack([x])]
+        for result in results:
+            result[...] = 7
+        return results
+
+    x = xp.asarray([1.0, 2.0])
+    assert all((np.asarray(result) == 7).all() for result in made(x)) and np.asarray(x).tolist() == [1, 2]
+    given = np.array([1.0, 2.0])
+    assert all((result == 7).all() for result in xp.jit(made)(given)) and given.tolist() == [1, 2]

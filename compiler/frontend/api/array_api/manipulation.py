@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .....dialects.registry import OpError
 from ....diagnostics import located
 from ...numpy.functions.shaping import joining, manipulation
@@ -11,6 +13,7 @@ from ...tensor import methods
 from ...tensor.apply import as_tensor
 from ...tensor.apply import broadcast_together as _together
 from ...tensor.tensor import Tensor
+from ...tensor.view_or_copy import as_numpy_gives
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims",
@@ -71,7 +74,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
     with located():
         if isinstance(repeats, Tensor):
             repeats = [int(n) for n in repeats] if repeats.ndim else int(repeats)
-        return manipulation.repeat(x, repeats, axis)
+        return as_numpy_gives(np.repeat, manipulation.repeat(x, repeats, axis), (x,))
 
 
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
@@ -85,7 +88,7 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
 
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
     with located():
-        return manipulation.roll(x, shift, axis)
+        return as_numpy_gives(np.roll, manipulation.roll(x, shift, axis), (x,))
 
 
 def squeeze(x: Any, /, axis: Any = None) -> Tensor:
@@ -100,7 +103,7 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Tensor:
 
 def tile(x: Any, repetitions: Any, /) -> Tensor:
     with located():
-        return manipulation.tile(x, tuple(repetitions))
+        return as_numpy_gives(np.tile, manipulation.tile(x, tuple(repetitions)), (x,))
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
