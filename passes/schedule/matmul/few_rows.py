@@ -111,7 +111,7 @@ class FewRows(PackedOperands):
         first, body = self.context.new_iv(), LoopBuilder(self.context, Block(), has_fma=True)
         info = BufferInfo(scalar_dtype(self.accumulator), (dim(SUMS),), (dim(1),))
         chains, sums = (self.context.allocate(body.block, info, "thread") for _ in range(2))
-        piece = _Piece(first, body.materialize_dim(minimum(self.n - first, longest)), chains, sums)
+        piece = _Piece(first, body.materialize_dim(minimum(self.n - first, longest)), chains)
         self._fill(body, piece, sums)
         with body.for_(0, self._blocks) as (b, number):
             self._fill(b, piece, chains)
@@ -165,9 +165,8 @@ class FewRows(PackedOperands):
 
 @dataclass(frozen=True)
 class _Piece:
-    """Columns from a first one on; the chains and sums of all rows for these, row by row."""
+    """Columns from a first one on; the chains of all rows for these, row by row."""
 
     first: Dim
     columns: Dim
     chains: SSAValue
-    sums: SSAValue
