@@ -145,9 +145,18 @@ def test_elements_of_an_array_that_an_expression_refers_to_are_not_compiled(monk
     made = compilations(monkeypatch)
     x = txc.asarray(np.arange(6.0)).reshape(2, 3)
     assert [float(x[i, 2]) for i in range(2)] == [2, 5] and not made
-    taken = np.asarray(x[1])
-    taken[...] = 0
-    assert np.asarray(x)[1].tolist() == [3, 4, 5]
+
+
+def test_what_is_stored_into_the_array_of_a_view_is_in_its_owner():
+    """Also where the owner was not computed before, as an expression is not."""
+    plain = np.arange(6.0)
+    for make in (lambda: txc.asarray(plain).reshape(2, 3), lambda: txc.asarray(plain.reshape(2, 3)) * 1):
+        x = make()
+        later = x + 1
+        np.asarray(x[1])[...] = 0
+        np.negative(x[0], out=np.asarray(x.T[:, 0]))
+        np.testing.assert_array_equal(x, [[0, -1, -2], [0, 0, 0]])
+        assert later.shape == (2, 3) and plain.tolist() == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("shape", [(0, 0, 0), (0, 0, 2), (2, 0, 3)])

@@ -42,14 +42,14 @@ class Elements:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         with located():
-            return np.array(self._array("np.asarray").view(), dtype, copy=copy)
+            return np.array(self._shared("np.asarray").view(), dtype, copy=copy)
 
     @property
     def __array_struct__(self) -> Any:
         # What NumPy asks for first.  The struct keeps the array that it is of.
         if current() is not None:
             raise AttributeError("a tensor of a function that is being compiled has no array struct")
-        array = self._elements()
+        array = self._shared("__array_struct__")
         if array.dtype.kind == "V":  # bfloat16, which the struct cannot name
             raise AttributeError(f"the array struct has no {array.dtype}")
         return array.__array_struct__
@@ -85,6 +85,19 @@ class Elements:
         here = _tensor(self)
         found = storage.give_memory(here)
         return found.T if here.layout == "col" else found
+
+    def _shared(self, what: str) -> np.ndarray:
+        """The elements, where they lie: stores into the array reach all that share them, the owner of a view too.
+
+        A view of padding, or of several tensors, lies nowhere: its array is one of its own, as NumPy's is.
+        """
+        here = _tensor(self)
+        if not here.is_view or storage.place(here) is not None:
+            return self._array(what)
+        try:
+            return self._memory(what)
+        except OpError:
+            return self._elements()
 
     def _array(self, what: str) -> np.ndarray:
         self._not_traced(what)
