@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ....dialects import kernel, loop
@@ -27,7 +28,9 @@ __all__ = [
     "combine_partials",
     "contiguous",
     "element_accesses",
+    "few_elements",
     "order_of",
+    "reduce_few",
     "reduce_loop",
     "reduce_segment_block",
     "reduce_segments",
@@ -40,6 +43,10 @@ __all__ = [
 
 #: Scalar ops of a reduction that is fully unrolled.
 LONGEST_STEPS = 128
+#: Elements of rows that are combined across rows though their order has lanes; and what combines them: of these alone
+#: the identity, which lanes without elements have, changes no value, NaN included.
+FEW_ELEMENTS = 8
+NEUTRAL = (arith.AddfOp, arith.MulfOp, arith.MaximumfOp, arith.MinimumfOp)
 #: Elements of a reduction in free order that are copied at a time.
 BLOCK = 1024
 
@@ -154,6 +161,36 @@ def unrolled_reduce(
         else:
             accumulators = context.combine(nest, [*accumulators, *element], block)
     return accumulators
+
+
+def few_elements(nest: kernel.GenericOp) -> int:
+    """The elements of a reduction that has one, at most, in each lane of its order; 0 of others, and of long ones."""
+    extent, order = nest.extents.data[-1].const or 0, order_of(nest)
+    *combining, _ = nest.combiner.block.ops
+    if order.kind != "tree" or not 1 < extent <= min(order.lanes, FEW_ELEMENTS):
+        return 0
+    is_short = extent * body_cost(nest) <= LONGEST_STEPS
+    return extent if is_short and all(isinstance(op, NEUTRAL) for op in combining) else 0
+
+
+def reduce_few(
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, point: Point, count: int
+) -> list[SSAValue]:
+    """The `few_elements` of a result, each the only one of its lane, combined by halves as lanes are.
+
+    Lanes without elements have the identity, which changes nothing.
+    """
+    identity = context.identity(nest, block)
+    lanes = [unrolled_reduce(context, nest, block, point, dim(k), 1, identity) for k in range(count)]
+    half = 1 << (count - 1).bit_length() - 1
+    while half:
+        beyond = [*lanes[half:], *([None] * half)]
+        lanes = [
+            lane if other is None else context.combine(nest, [*lane, *other], block)
+            for lane, other in zip(lanes[:half], beyond)
+        ]
+        half //= 2
+    return lanes[0]
 
 
 def combine_partials(

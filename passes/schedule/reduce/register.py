@@ -24,7 +24,9 @@ from .core import (
     accumulator_types,
     contiguous,
     element_accesses,
+    few_elements,
     order_of,
+    reduce_few,
     reduce_loop,
     reduce_segments,
     segments_of,
@@ -68,6 +70,8 @@ class RegisterReduction:
         jam = 1
         if self.across and not self.most and (count := unroll_length(nest)):
             accumulators = unrolled_reduce(context, nest, body, point, dim(0), count, context.identity(nest, body))
+        elif self.across and not self.most and (count := few_elements(nest)):
+            accumulators = reduce_few(context, nest, body, point, count)
         elif not self.across and (self.groups or self.done) and (runs := segments_of(nest, self.lanes)):
             accumulators = reduce_segments(context, nest, body, point, runs, self.lanes)
         else:

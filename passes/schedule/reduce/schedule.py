@@ -29,6 +29,7 @@ from .core import (
     combine_partials,
     contiguous,
     element_accesses,
+    few_elements,
     order_of,
     reduce_loop,
     reduce_segment_block,
@@ -56,7 +57,8 @@ def schedule_reduction(
     if not groups and not serial and not done and _is_long(context, nest):
         _two_stage(context, nest, block, lanes, access_list)
         return
-    across = bool(groups) and _across(nest, access_list, Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1])
+    k = Sym(f"d{nest.n_parallel}")
+    across = bool(groups) and (few_elements(nest) > 0 or _across(nest, access_list, k, groups[-1].symbols[-1]))
     reduction = RegisterReduction(context, nest, lanes, access_list, groups, done, across, serial)
     if across and not serial and not done and profits_from_tiling(context, nest):
         context.if_positive(block, prefers_tiling(context, nest), ColumnReduction(reduction).write, reduction.write)
