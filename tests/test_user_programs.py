@@ -40,7 +40,6 @@ REFUSED = {
     "rk45_trajectory": "TX0315",
     "bootstrap_seeded": "TX0321",
     "kmer_dict": "TX0202",
-    "viterbi": "TX0315",
     "summary": "TX0317",
 }  # fmt: skip
 

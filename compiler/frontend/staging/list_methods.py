@@ -32,10 +32,16 @@ def _is_computed(items: Any) -> bool:
 def sorted_(runtime: StagedRuntime, items: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
     """``sorted``: by the values themselves, or by what `key` makes of them."""
     made = Comprehension.of(runtime, items)
-    found = items if made is None else listed(made)
+    if made is not None:
+        found = listed(made)
+    else:
+        found = items if as_staged(items) is not None else [*items]
     keys = found if key is None else _keys(runtime, found, key)
     if not _is_computed(keys):
-        return sorted(found, key=key, reverse=reverse)
+        if key is None:
+            return sorted(found, reverse=reverse)
+        # By the keys that there are: Python asks for the key of an item once.
+        return [found[i] for i in sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)]
     ordered = GrowingList()
     ordered.set_parts(found.parts() if isinstance(found, GrowingList) else found)
     _put_in_order(ordered, keys, reverse)
@@ -76,8 +82,10 @@ def method_of_list(runtime: StagedRuntime, called: Any) -> Callable[..., Any] | 
         keys = items if key is None else _keys(runtime, items, key)
         if _is_computed(keys):
             _put_in_order(items, keys, reverse)
+        elif key is None:
+            called(reverse=reverse)
         else:
-            called(key=key, reverse=reverse)
+            items[:] = [items[i] for i in sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)]
 
     def search(value: Any, *rest: Any) -> Any:
         if rest or items.commons() is None or not (items.stacked or _is_computed([value, *items])):
