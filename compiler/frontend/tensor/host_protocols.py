@@ -96,7 +96,9 @@ class Elements:
             return self._array(what)
         try:
             return self._memory(what)
-        except OpError:
+        except OpError as error:
+            if error.code != "TX0709":
+                raise
             return self._elements()
 
     def _array(self, what: str) -> np.ndarray:
