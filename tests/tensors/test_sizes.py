@@ -159,6 +159,19 @@ def test_what_is_stored_into_the_array_of_a_view_is_in_its_owner():
         assert later.shape == (2, 3) and plain.tolist() == [0, 1, 2, 3, 4, 5]
 
 
+def test_the_array_of_a_view_that_cannot_be_stored_into_is_read_only():
+    x = txc.asarray(np.arange(6.0).reshape(2, 3)) * 1
+    for view, expected in (
+        (np.broadcast_to(x[0], (2, 3)), [[0, 1, 2], [0, 1, 2]]),
+        (np.diagonal(x), [0, 4]),
+        (np.diagonal(x)[1:], [4]),
+    ):
+        array = np.asarray(view)
+        assert array.tolist() == expected
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 7
+
+
 @pytest.mark.parametrize("shape", [(0, 0, 0), (0, 0, 2), (2, 0, 3)])
 def test_views_of_nothing(shape):
     x = txc.Tensor("f64", shape)

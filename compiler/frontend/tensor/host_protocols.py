@@ -89,9 +89,14 @@ class Elements:
     def _shared(self, what: str) -> np.ndarray:
         """The elements, where they lie: stores into the array reach all that share them, the owner of a view too.
 
-        A view of padding, or of several tensors, lies nowhere: its array is one of its own, as NumPy's is.
+        A view of padding, or of several tensors, lies nowhere: its array is one of its own, as NumPy's is.  That of a
+        view that cannot be stored into is read-only, as that of `np.broadcast_to` is.
         """
         here = _tensor(self)
+        if here.reads_only:
+            array = self._array(what).view()
+            array.flags.writeable = False
+            return array
         if not here.is_view or storage.place(here) is not None:
             return self._array(what)
         try:
