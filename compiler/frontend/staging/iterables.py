@@ -7,6 +7,7 @@ Python iterates over itself stays as it is.
 from __future__ import annotations
 
 import itertools
+import types
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -33,6 +34,10 @@ class StagedIterable(ABC):
     @abstractmethod
     def at(self, i: Any) -> Any:
         """Item number `i`, an int or a run-time one."""
+
+    def arrays(self) -> Iterator[types.CellType]:
+        """Variables of the loop's own that hold the arrays it goes through, which the program may store into."""
+        return iter(())
 
     def known(self) -> Sequence[Any] | None:
         """The items where their number is known while staging, each as it is when the loop gets there."""
@@ -96,14 +101,17 @@ class Elements(StagedIterable):
     """The rows of a tensor, each a view."""
 
     def __init__(self, tensor: Tensor):
-        self.tensor = tensor
+        self._tensor = types.CellType(tensor)
 
     @property
     def length(self) -> Any:
-        return self.tensor.shape[0]
+        return self._tensor.cell_contents.shape[0]
 
     def at(self, i: Any) -> Any:
-        return self.tensor[i]
+        return self._tensor.cell_contents[i]
+
+    def arrays(self) -> Iterator[types.CellType]:
+        yield self._tensor
 
 
 class Some(StagedIterable):
@@ -119,6 +127,9 @@ class Some(StagedIterable):
     def at(self, i: Any) -> Any:
         return self.items.at(self.first + i)
 
+    def arrays(self) -> Iterator[types.CellType]:
+        return self.items.arrays()
+
 
 class _Numbered(StagedIterable):
     def __init__(self, items: StagedIterable, start: Any):
@@ -130,6 +141,9 @@ class _Numbered(StagedIterable):
 
     def at(self, i: Any) -> Any:
         return self.start + i, self.items.at(i)
+
+    def arrays(self) -> Iterator[types.CellType]:
+        return self.items.arrays()
 
 
 class _Zipped(StagedIterable):
@@ -146,6 +160,9 @@ class _Zipped(StagedIterable):
     def at(self, i: Any) -> Any:
         return tuple(part.at(i) for part in self.parts)
 
+    def arrays(self) -> Iterator[types.CellType]:
+        return itertools.chain.from_iterable(part.arrays() for part in self.parts)
+
 
 class _Backwards(StagedIterable):
     def __init__(self, items: StagedIterable):
@@ -157,6 +174,9 @@ class _Backwards(StagedIterable):
 
     def at(self, i: Any) -> Any:
         return self.items.at(self.items.length - 1 - i)
+
+    def arrays(self) -> Iterator[types.CellType]:
+        return self.items.arrays()
 
 
 class _Items(StagedIterable):

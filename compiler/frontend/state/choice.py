@@ -68,8 +68,10 @@ class Choice(Derived):
 
     def replace(self, after: Value, before: Value, through: Tensor) -> None:
         new = Tensor(after, layout=self.layout)
-        if any(array.reads_only for array, _ in self.options):
-            raise OpError("a store into one of several arrays, of which one is read-only", "copy() it first", "TX0220")
+        frozen = [array.reads_only for array, _ in self.options]
+        if any(frozen):  # Python raises this error only where the array is one of those
+            code = "TX0220" if all(frozen) else "TX0291"
+            raise OpError("a store into one of several arrays, of which one is read-only", "copy() it first", code)
         for array, _ in self.options:
             if isinstance(array, PerhapsOfOthers):
                 raise array.unknown()

@@ -13,7 +13,8 @@ import functools
 import inspect
 import random
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
@@ -121,7 +122,7 @@ def _replaced(value: Any, capture: Callable[[np.ndarray], Tensor]) -> Any:
 
 
 class Frame:
-    """The variables of a function that runs, which holds it."""
+    """The variables of a function that runs, or what a loop goes through; what runs holds it."""
 
     def __init__(self, roots: Roots):
         self.roots = roots
@@ -136,7 +137,7 @@ class Captures:
         self._with_arrays: dict[int, Any] = {}
         #: Variables that hold nothing, where compiled code decides whether they do: what reading them says.
         self.unset: dict[str, Undefined] = {}
-        #: The variables of the functions that run, for as long as they do.
+        #: The variables of the functions and loops that run, for as long as they do.
         self.frames: WeakSet[Frame] = WeakSet()
         #: The loops whose iterations are staged now, the innermost last (`loop_state.LoopState`).
         self.loops: list[Any] = []
@@ -145,12 +146,21 @@ class Captures:
         #: Whether what loops let refer to arrays from before them is kept apart from a copy of these (`references`).
         self.refers = False
 
+    @contextmanager
+    def running(self, frame: Frame) -> Iterator[None]:
+        """What holds references while a part of the program is staged, and not longer."""
+        self.frames.add(frame)
+        try:
+            yield
+        finally:
+            self.frames.discard(frame)
+
     def is_outside(self, value: Any) -> bool:
         """Whether an object is not the function's own, so that it cannot change."""
         return id(value) in self._outside
 
     def everything(self) -> State:
-        """What all variables of the functions that run hold now, and what hangs on them."""
+        """What all variables of the functions and loops that run hold now, and what hangs on them."""
         roots = {f"{i}.{name}": cell for i, frame in enumerate(self.frames) for name, cell in frame.roots.items()}
         return State(roots, self.is_outside)
 

@@ -64,12 +64,14 @@ def compare(program: Program, way: str = "jit", *, by_code: bool = True) -> Outc
     try:
         code = compile(text, name, "exec")
         outcome = _compared(program, code, name, way) if by_code else None
-        if outcome is not None and outcome.verdict != "different":
+        if outcome is not None and outcome.verdict not in ("different", "raised"):
             return outcome
         with interpreted() as seen:
             outcome_of_interpreter = _compared(program, code, name, way)
         outcome = outcome or outcome_of_interpreter
-        return Outcome("large") if seen.saturated and outcome.verdict == "different" else outcome
+        # NumPy raises where it stores such a float, or an int that was made of one, into an array of integers.
+        python_raised = outcome.verdict == "raised" and outcome.detail.startswith("Python: OverflowError")
+        return Outcome("large") if seen.saturated and (python_raised or outcome.verdict == "different") else outcome
     finally:
         del linecache.cache[name]
 

@@ -25,6 +25,7 @@ from ...state.one_of import OneOf
 from ...state.state import UNSET, Location, Roots, assign
 from ...tensor.apply import as_tensor
 from ...tensor.tensor import Tensor
+from ...trace.captures import Frame
 from ...trace.context import require
 from ...trace.demands import end_by
 from ...trace.graph import next_serial
@@ -47,6 +48,10 @@ MOST_ADDED = 512
 #: How often a loop whose length is known is tried as a loop of compiled code, while loops around it are staged again
 #: and again: each level of loops would multiply the tries of what is in it.
 TRIES = 3
+
+
+#: How messages call what a loop goes through, which stays what it is where the body gives its name to something else.
+GONE_THROUGH = "array of the loop"
 
 
 class _Measured(Exception):
@@ -78,6 +83,15 @@ class ForLoops(WhileLoops):
         if isinstance(iterable, StagedRange) and iterable.of_tensors:
             self._for_of_tensors(iterable, body, stop, carries, roots)
             return
+        arrays = iterable.arrays() if isinstance(iterable, StagedIterable) else ()
+        own = {f"{GONE_THROUGH} {i}": cell for i, cell in enumerate(arrays)}
+        with self.captures.running(Frame(own)):
+            self._for_items(iterable, body, stop, carries, {**roots, **own})
+
+    def _for_items(
+        self, iterable: Any, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]],
+        roots: Roots,
+    ) -> None:  # fmt: skip
         known = iterable.known() if isinstance(iterable, StagedIterable) else iterable
         if known is None:
             self._for(iterable, body, stop, Carries(*carries), roots)
