@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .loader.code_cache import load_cached
+from .loader.code_cache import RuntimeCode
 
 __all__ = ["fma", "round_to_odd"]
 
@@ -69,7 +69,7 @@ def _walked(array: Array, shape: tuple[int, ...]) -> tuple[Array, int]:
 @cache
 def _native() -> dict[np.dtype[Any], Callable[..., None]]:
     names = [f"fma_{name}" for _, name in _KINDS.values()]
-    addresses = load_cached("fma", _source, names, _of_the_c_library())
+    addresses = RuntimeCode("fma", _source).load(names, _of_the_c_library())
     operands = [ctypes.c_void_p, ctypes.c_int64] * 3
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p, *operands)
     return {dtype: prototype(addresses[f"fma_{name}"]) for dtype, (_, name) in _KINDS.items()}

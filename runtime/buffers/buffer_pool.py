@@ -12,7 +12,7 @@ import functools
 import math
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,12 @@ from ..environment import variable
 from ..loader.loader import can_load, library_symbols
 from .buffer_pool_ir import STATE_BYTES
 
+if TYPE_CHECKING:
+    from ..loader.code_cache import RuntimeCode
+
 __all__ = [
-    "DEFAULT_MB", "HUGE_PAGES_VARIABLE", "RECYCLED_ELEMENTS", "SIZE_VARIABLE", "BufferHandler", "current_handler",
-    "empties", "empty", "huge_pages_wanted", "kept_bytes", "limit", "use_setting",
+    "DEFAULT_MB", "HUGE_PAGES_VARIABLE", "RECYCLED_ELEMENTS", "SIZE_VARIABLE", "BufferHandler", "code",
+    "current_handler", "empties", "empty", "huge_pages_wanted", "kept_bytes", "limit", "use_setting",
 ]  # fmt: skip
 
 SIZE_VARIABLE, DEFAULT_MB = "TXC_BUFFER_CACHE_MB", 256
@@ -69,15 +72,21 @@ class _Handler(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char * 127), ("version", ctypes.c_uint8), ("allocator", _Allocator)]
 
 
+@functools.cache
+def code() -> RuntimeCode:
+    """The handler's functions."""
+    from ..loader.code_cache import RuntimeCode
+
+    return RuntimeCode("txc_buffers", _source)
+
+
 class BufferHandler:
     """The handler: `address` of NumPy's struct, `capsule` that NumPy takes.  It lives as long as the process."""
 
     def __init__(self) -> None:
-        from ..loader.code_cache import load_cached
-
         names = (*(f"txc_buffer_{name}" for name in _FUNCTIONS), "txc_buffers")
         needed = library_symbols(("aligned_alloc", "free", "madvise", "memcpy", "memset"))
-        addresses = load_cached("txc_buffers", _source, names, needed)
+        addresses = code().load(names, needed)
         self._state = addresses["txc_buffers"]
         functions = [addresses[name] for name in names[:-1]]
         self._struct = _Handler(b"txc", 1, _Allocator(self._state, *functions))

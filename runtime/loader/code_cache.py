@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -9,22 +10,38 @@ from ..file_store import open_store
 from ..fingerprint import digest, environment
 from .loader import LoadedObject, can_load
 
-__all__ = ["load_cached"]
+__all__ = ["RuntimeCode"]
 
 
-def load_cached(
-    name: str, source: Callable[[], str], names: Iterable[str], symbols: Mapping[str, int], **facts: str
-) -> Mapping[str, int]:
-    """Addresses of `names` in the machine code of `source()`, linked to `symbols`; a new copy with each call.
+class RuntimeCode:
+    """LLVM IR of the runtime's own, and its machine code, made or read once in a process.
 
-    It is never unmapped: threads may run it, and objects refer to it, while the interpreter takes its objects apart.
-    The text follows from the `facts` and this version of txc.
+    The text that `source` gives follows from the `facts` and this version of txc.
     """
-    if not can_load(b"\x7fELF"):
-        return _load_by_llvm(source(), names, symbols)
-    loaded = LoadedObject(_kept_object(name, source, **facts), names, symbols)
-    loaded.keep_forever()
-    return loaded.addresses
+
+    def __init__(self, name: str, source: Callable[[], str], **facts: str):
+        self._name, self._source, self._facts = name, source, facts
+        self._made: bytes | None = None
+        self._lock = allocate_lock()
+
+    def machine_code(self) -> bytes:
+        """The object file."""
+        with self._lock:
+            if self._made is None:
+                self._made = _kept_object(self._name, self._source, **self._facts)
+            return self._made
+
+    def load(self, names: Iterable[str], symbols: Mapping[str, int]) -> Mapping[str, int]:
+        """Addresses of `names` in the machine code, linked to `symbols`; a new copy with each call.
+
+        It is never unmapped: threads may run it, and objects refer to it, while the interpreter takes its objects
+        apart.
+        """
+        if not can_load(b"\x7fELF"):
+            return _load_by_llvm(self._source(), names, symbols)
+        loaded = LoadedObject(self.machine_code(), names, symbols)
+        loaded.keep_forever()
+        return loaded.addresses
 
 
 def _load_by_llvm(text: str, names: Iterable[str], symbols: Mapping[str, int]) -> dict[str, int]:
@@ -47,7 +64,7 @@ def _load_by_llvm(text: str, names: Iterable[str], symbols: Mapping[str, int]) -
 
 
 def _kept_object(name: str, source: Callable[[], str], **facts: str) -> bytes:
-    """The object file of `source()`."""
+    """The object file of `source()`, from the persistent cache where it has that."""
     try:
         key = {"kind": "runtime", "function": name, **facts, **environment()}
         store = open_store()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from functools import cache
 
-from ..loader.code_cache import load_cached
+from ..loader.code_cache import RuntimeCode
 from .futex import waiting_symbols
 
-__all__ = ["native_half"]
+__all__ = ["code_of", "native_half"]
 
 _FUNCTIONS = ("txc_parallel", "txc_worker", "txc_pool_stop")
 _MEMORY = "txc_pool"
@@ -16,8 +17,13 @@ _MEMORY = "txc_pool"
 
 def native_half(futex: bool) -> Mapping[str, int]:
     """Addresses of the symbols of `ir.py`; a new copy, memory included, with each call, which is never unmapped."""
-    symbols = waiting_symbols(futex)
-    return load_cached("txc_parallel", lambda: _source(futex), (*_FUNCTIONS, _MEMORY), symbols, futex=str(futex))
+    return code_of(futex).load((*_FUNCTIONS, _MEMORY), waiting_symbols(futex))
+
+
+@cache
+def code_of(futex: bool) -> RuntimeCode:
+    """The code for systems with futexes, or without."""
+    return RuntimeCode("txc_parallel", lambda: _source(futex), futex=str(futex))
 
 
 def _source(futex: bool) -> str:

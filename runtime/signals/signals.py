@@ -13,11 +13,11 @@ from _thread import get_ident
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..loader.code_cache import load_cached
+from ..loader.code_cache import RuntimeCode
 from ..loader.loader import library_symbols
 from .layout import EXPORTED, NEEDED, NEVER, UNKNOWN_WORK
 
-__all__ = ["UNKNOWN_WORK", "Guard", "guard", "signal_symbols"]
+__all__ = ["CODE", "UNKNOWN_WORK", "Guard", "guard", "signal_symbols"]
 
 
 class Guard(NamedTuple):
@@ -38,7 +38,7 @@ def signal_symbols() -> Mapping[str, int]:
     python, system = NEEDED
     needed = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in python}
     needed |= library_symbols() | library_symbols(system) | {"txc_never": ctypes.addressof(NEVER)}
-    found = load_cached("txc_signals", _source, EXPORTED, needed)
+    found = CODE.load(EXPORTED, needed)
     forked: Any = ctypes.CFUNCTYPE(None, ctypes.c_int64)(found["txc_signals_forked"])
     forked(_main_thread())
     os.register_at_fork(after_in_child=lambda: forked(get_ident()))
@@ -55,6 +55,9 @@ def _source() -> str:
     from .ir import source
 
     return source()
+
+
+CODE = RuntimeCode("txc_signals", _source)
 
 
 @functools.lru_cache(maxsize=1)

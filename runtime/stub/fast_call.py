@@ -81,10 +81,10 @@ def light_call(code: int, symbols: int, runtime: int, keep: Any) -> Callable[...
 @functools.lru_cache(maxsize=1)
 def _builtin() -> tuple[Any, _Method]:
     """What makes builtin functions, and the description of ours."""
-    from ..loader.code_cache import load_cached
+    from ..loader.code_cache import RuntimeCode
 
     python = ctypes.pythonapi
     needed = {"PyLong_FromLong": ctypes.cast(python.PyLong_FromLong, ctypes.c_void_p).value or 0}
-    address = load_cached("txc_light_call", lambda: _CODE, ("txc_light_call",), needed)["txc_light_call"]
+    address = RuntimeCode("txc_light_call", lambda: _CODE).load(("txc_light_call",), needed)["txc_light_call"]
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
     return make(("PyCFunction_NewEx", python)), _Method(b"light_call", address, _FASTCALL, None)

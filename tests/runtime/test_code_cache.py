@@ -26,8 +26,9 @@ def test_each_loader_links_functions_and_variables(monkeypatch, ours):
     if ours and not can_load(b"\x7fELF"):
         pytest.skip("our loader is for ELF on processors it knows")
     monkeypatch.setattr(code_cache, "can_load", lambda _: ours)
+    code = code_cache.RuntimeCode("test", lambda: SOURCE)
     symbols = {"outside": ctypes.cast(TWICE, ctypes.c_void_p).value or 0}
-    found = [code_cache.load_cached("test", lambda: SOURCE, ("next", "counter"), symbols) for _ in range(2)]
+    found = [code.load(("next", "counter"), symbols) for _ in range(2)]
     for addresses in found:  # each copy has memory of its own
         assert ctypes.CFUNCTYPE(ctypes.c_int64)(addresses["next"])() == 82
         assert ctypes.c_int64.from_address(addresses["counter"]).value == 41
