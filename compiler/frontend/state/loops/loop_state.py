@@ -148,7 +148,6 @@ class LoopState(LoopLearning):
         """The state behind the loop, of what is carried."""
         found, own = [*found], found
         shared_again(self.ends, found, [p.label for p in self.locations], "copy() one of the two in the loop")
-        self._mark_shared(found)
         for i, value in enumerate(own):
             if found[i] is not value and not isinstance(found[i], PerhapsOfOthers) and (ran := self.ran()) is not True:
                 # Where no iteration ran it is what it was.
@@ -156,6 +155,7 @@ class LoopState(LoopLearning):
                 resized = self.locations[i] in self.resizable
                 perhaps = self._perhaps_of_others(i, value, others) if resized else None
                 found[i] = perhaps or Choice.where(ran, found[i], value, value)
+        self._mark_shared(found)
         values = [(p, self._behind(i, found[i], found)) for i, p in enumerate(self.locations)]
         copies = self._behind_copies(found, values)
         values += [(p, self._of_last_type(p, self._formed(p, copies))) for p in self.forms]
