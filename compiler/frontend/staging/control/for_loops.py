@@ -29,7 +29,7 @@ from ...trace.captures import Frame
 from ...trace.context import require
 from ...trace.demands import end_by
 from ...trace.graph import next_serial
-from ...trace.symint import SymInt, as_dim, is_integer
+from ...trace.symint import SymInt, as_dim, is_integer, sym_max
 from ..break_lowering import GENERATED_PREFIX
 from ..builtins import staging_error
 from ..iterables import Elements, Some, StagedIterable, StagedRange, as_staged
@@ -301,8 +301,8 @@ class ForLoops(WhileLoops):
         learnt = learnt_of(self.captures, carries)
         plan = LoopState(
             roots, self.captures, carries, self.unset, runs=lambda: surely or _runs(items.length), follows=whole,
-            own=own, count=(lambda: items.length) if whole else None, ran=lambda: surely or _ran(items.length),
-            learnt=learnt, refers=refers, peels=peels, again=self.fork_value,
+            own=own, count=(lambda: sym_max(0, items.length)) if whole else None,
+            ran=lambda: surely or _ran(items.length), learnt=learnt, refers=refers, peels=peels, again=self.fork_value,
         )  # fmt: skip
 
         def loop(initial: list[Any], names: list[str]) -> Sequence[Any]:
