@@ -148,7 +148,7 @@ class _Stager(ast.NodeTransformer):
         made = [ast.Name(n, ast.Store()) for n in own if n not in parameters]
         if made:
             head.append(ast.If(ast.Constant(False), [ast.Assign([*made], ast.Constant(None))], []))
-        if any(isinstance(w, (ast.For, ast.While)) for s in body for w in walk(s)):
+        if own or parameters:  # which loops ask for, in functions that this one calls too
             every = ast.Tuple([_load(n) for n in sorted({*own, *parameters})], ast.Load())
             frame = self.call("frame", node, _lambda(every))
             head.append(ast.Assign([ast.Name("__txc_frame", ast.Store())], frame))

@@ -181,6 +181,8 @@ class Generator(KeptIterator):
     def __init__(self, comprehension: Comprehension):
         super().__init__(comprehension)
         self.comprehension = comprehension
+        #: For who looks for what refers to it.
+        self.first = comprehension.first
 
     def __next__(self) -> Any:
         if self.place == _ALL:

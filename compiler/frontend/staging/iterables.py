@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..state.growing_lists import GrowingList
-from ..state.iterators import KeptIterator
+from ..state.iterators import GoneThrough, KeptIterator
 from ..tensor.tensor import Tensor
 from ..trace.symint import is_integer, sym_max, sym_min
 
@@ -23,7 +23,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class StagedIterable(ABC):
+class StagedIterable(GoneThrough, ABC):
     """A sequence whose items exist when the compiled function runs."""
 
     @property

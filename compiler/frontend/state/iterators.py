@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-__all__ = ["KeptIterator", "makes_iterator", "with_kept_items"]
+__all__ = ["GoneThrough", "KeptIterator", "makes_iterator", "with_kept_items"]
+
+
+class GoneThrough:
+    """What loops go through: it holds arrays and lists, as a list does."""
 
 
 class _Taken:

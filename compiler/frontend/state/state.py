@@ -12,6 +12,7 @@ parts say what they did.  What is outside the function (`captures`) cannot chang
 
 from __future__ import annotations
 
+import functools
 import types
 from array import array
 from collections import deque
@@ -22,10 +23,11 @@ import numpy as np
 
 from ..tensor.composite_views import roots as array_roots
 from ..tensor.tensor import Tensor
+from ..tensor.view_or_copy import Flat
 from ..trace.symint import SymInt
 from ..trace.undefined import UNSET
 from .growing_lists import GrowingList
-from .iterators import KeptIterator
+from .iterators import GoneThrough, KeptIterator
 from .one_of import OneOf
 from .staged_dicts import StagedDict
 
@@ -60,7 +62,10 @@ def is_number(value: Any) -> bool:
 
 
 def arrays_of(value: Any) -> Iterator[Tensor]:
-    """The arrays that a value is, is a part of, or has as an item of a tuple: stores into these may change it."""
+    """The arrays that a value is, is a part of, or has for good: stores into these may change it.
+
+    It has those of a tuple's items, of a method's object, of a function's defaults and of the arguments of a `partial`.
+    """
     if isinstance(value, Tensor):
         yield from array_roots(value)
     elif isinstance(value, OneOf):
@@ -69,6 +74,12 @@ def arrays_of(value: Any) -> Iterator[Tensor]:
     elif isinstance(value, tuple):
         for part in value:
             yield from arrays_of(part)
+    elif isinstance(value, types.MethodType):
+        yield from arrays_of(value.__self__)
+    elif isinstance(value, types.FunctionType):
+        yield from arrays_of((*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()))
+    elif isinstance(value, functools.partial):
+        yield from arrays_of((value.func, *value.args, *value.keywords.values()))
 
 
 class Location(NamedTuple):
@@ -105,11 +116,27 @@ def held(holder: Any) -> dict[Any, Any] | None:
         return dict(dict.items(holder))
     if isinstance(holder, set):
         return dict.fromkeys(holder, True)
-    if isinstance(holder, (*_ATOMS, tuple, types.FunctionType, types.MethodType, OneOf)) or not hasattr(
-        holder, "__dict__"
-    ):
+    if isinstance(holder, (*_ATOMS, tuple, types.FunctionType, types.MethodType, OneOf)):
         return None
-    return dict(vars(holder))
+    slots = _slots(type(holder))
+    if not slots and not hasattr(holder, "__dict__"):
+        return None
+    return {
+        **getattr(holder, "__dict__", {}),
+        **{name: getattr(holder, name) for name in slots if hasattr(holder, name)},
+    }
+
+
+@functools.lru_cache(maxsize=256)
+def _slots(kind: type) -> tuple[str, ...]:
+    """The attributes that a class's objects have outside their dicts (`__slots__`)."""
+    found: list[str] = []
+    for owner in kind.__mro__:
+        given = owner.__dict__.get("__slots__", ())
+        for name in (given,) if isinstance(given, str) else tuple(given):
+            private = name.startswith("__") and not name.endswith("__")
+            found.append(f"_{owner.__name__.lstrip('_')}{name}" if private else name)
+    return tuple(name for name in found if name not in ("__dict__", "__weakref__"))
 
 
 def put_back(holder: Any, contents: Mapping[Any, Any]) -> None:
@@ -131,10 +158,24 @@ def put_back(holder: Any, contents: Mapping[Any, Any]) -> None:
     elif isinstance(holder, set):
         holder.clear()
         holder.update(contents)
+    elif isinstance(holder, dict):
+        dict.clear(holder)
+        dict.update(holder, contents)
     else:
-        inside = holder if isinstance(holder, dict) else vars(holder)
-        inside.clear()
-        dict.update(inside, contents)
+        _put_attributes(holder, contents)
+
+
+def _put_attributes(holder: Any, contents: Mapping[str, Any]) -> None:
+    """Make an object have just these attributes; those in slots as the class itself sets them, frozen or not."""
+    slots = _slots(type(holder))
+    for name in slots:
+        if name in contents:
+            object.__setattr__(holder, name, contents[name])
+        elif hasattr(holder, name):
+            object.__delattr__(holder, name)
+    if hasattr(holder, "__dict__"):
+        vars(holder).clear()
+        vars(holder).update((name, value) for name, value in contents.items() if name not in slots)
 
 
 def kind_of(holder: Any) -> str:
@@ -214,7 +255,9 @@ class State:
 def is_ours(value: Any) -> bool:
     """Whether an object is a part of txc, which no program sees change."""
     module = type(value).__module__
-    return module.startswith("txc.") and not isinstance(value, (GrowingList, KeptIterator, Names, OneOf, StagedDict))
+    return module.startswith("txc.") and not isinstance(
+        value, (Flat, GoneThrough, GrowingList, KeptIterator, Names, OneOf, StagedDict)
+    )
 
 
 def assign(location: Location, value: Any) -> None:

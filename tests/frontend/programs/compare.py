@@ -69,9 +69,8 @@ def compare(program: Program, way: str = "jit", *, by_code: bool = True) -> Outc
         with interpreted() as seen:
             outcome_of_interpreter = _compared(program, code, name, way)
         outcome = outcome or outcome_of_interpreter
-        # NumPy raises where it stores such a float, or an int that was made of one, into an array of integers.
-        python_raised = outcome.verdict == "raised" and outcome.detail.startswith("Python: OverflowError")
-        return Outcome("large") if seen.saturated and (python_raised or outcome.verdict == "different") else outcome
+        # What is stored then differs, and NumPy raises where an int made of such a float does not fit.
+        return Outcome("large") if seen.saturated and outcome.verdict in ("different", "raised") else outcome
     finally:
         del linecache.cache[name]
 
