@@ -2,7 +2,7 @@
 
 All that Dask has to be told follows from the graph of the function (`axes.py`): no chunk is computed to find it out.
 An output is one `blockwise` layer of its own program; a reduction along axes that are cut is another one, whose partial
-results a tree of NumPy's ufunc combines.
+results a tree of NumPy's ufunc combines, or, with ``exact=True``, the order of arithmetic (`block_order.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import numpy as np
+from dask.array.core import unify_chunks
 from dask.delayed import delayed
 
 from ...dialects.dims.dims import Dim, Sym
@@ -22,6 +23,7 @@ from ..call.signature import BoxedOutput, Literal, NumberOutput, is_named, like
 from ..diagnostics import TxcError, head_of
 from ..frontend.trace.graph import Input, Node, Value
 from .axes import NeedsWholeAxis, mentioned_by
+from .block_order import BlockOrder, CombineBlocks, ReduceBlocks, block_order
 from .program import ChunkedCall, ChunkProgram, Form
 
 if TYPE_CHECKING:
@@ -94,6 +96,8 @@ class _Result:
         #: What was made of outputs and totals, by their numbers.
         self._made: dict[int, Any] = {}
         self._totals: dict[int, Any] = {}
+        #: With `exact`: in which blocks totals are reduced, where bits depend on that.
+        self._blocks: dict[int, BlockOrder | None] = {}
 
     def _array(self, given: Input, arrays: Sequence[Any]) -> Any:
         if given.layout != "row":
@@ -193,10 +197,15 @@ class _Result:
 
     def _total(self, number: int) -> Any:
         """A reduction across chunks: partial results, and the tree that combines them."""
-        if number not in self._totals:
+        if number in self._totals:
+            return self._totals[number]
+        blocks = self._block_order(number)
+        if blocks is not None:
+            self._totals[number] = self._total_in_order(number, blocks)
+        else:
             totals = self.call.totals(self.cut)
             kinds = [(total.symbols, self._cut_axes(v)) for v, total in totals.items()]
-            alike = [n for n, kind in enumerate(kinds) if kind == kinds[number]]
+            alike = [n for n, kind in enumerate(kinds) if kind == kinds[number] and self._block_order(n) is None]
             program = ChunkProgram(self.call, self.cut, "totals", alike)
             for n, partial, total, kind in zip(alike, self._layer(program), program.totals, program.types):
                 combine, axes = _Combine(total.combine), tuple(range(len(total.symbols)))
@@ -205,6 +214,32 @@ class _Result:
                     dtype=partial.dtype, meta=_meta(kind),
                 )  # fmt: skip
         return self._totals[number]
+
+    def _block_order(self, number: int) -> BlockOrder | None:
+        """In which blocks a total is reduced; None where chunks may be combined in any way."""
+        if not self.call.function.compile_options.exact:
+            return None
+        if number not in self._blocks:
+            self._blocks[number] = block_order(self.call, self.cut, number, self.graph.table.hints)
+        return self._blocks[number]
+
+    def _total_in_order(self, number: int, blocks: BlockOrder) -> Any:
+        """A reduction across chunks with the bits of one array: of chunks of whole blocks, combined by their order."""
+        program, axis = ReduceBlocks(self.call, self.cut, number, blocks), str(blocks.symbol)
+        operands = self._operands(program.inputs)
+        chunks, arrays = unify_chunks(*operands)
+        lengths = blocks.aligned(chunks[axis])
+        starts = da.from_array(np.cumsum((0, *lengths[:-1])), chunks=(1,))  # pyright: ignore[reportArgumentType]
+        aligned: list[Any] = [starts, [axis]]
+        for array, index in zip(arrays, operands[1::2], strict=True):
+            aligned += [array.rechunk({index.index(axis): lengths}) if axis in index else array, index]
+        kind = program.value.type
+        partial = self._blockwise(program, kind, [axis], aligned, align_arrays=False)
+        combine, finish = (CombineBlocks(blocks.order, blocks.by, finish) for finish in (False, True))
+        return da.reduction(
+            partial, chunk=_unchanged, combine=combine, aggregate=finish, axis=(0,), concatenate=False,
+            dtype=partial.dtype, meta=_meta(kind),
+        )  # fmt: skip
 
     def _arrays_in(self, structure: Any) -> list[int]:
         """The outputs that a structure has as arrays, each once."""
@@ -220,11 +255,7 @@ class _Result:
 
     def _layer(self, program: ChunkProgram) -> list[Any]:
         """The arrays that a program makes: one layer, and for each of several one that takes it out."""
-        operands: list[Any] = []
-        for given in program.inputs:
-            assert given.value is not None
-            index = [self._index(d, f"{given.name}/{axis}") for axis, d in enumerate(given.value.type.dims)]
-            operands += [self._operand(given), index]
+        operands = self._operands(program.inputs)
         if not operands:
             return self._of_nothing(program)
         front = [str(s) for s in program.reduced]
@@ -239,13 +270,25 @@ class _Result:
             self._blockwise(_Item(n), kind, front, [together, places]) for n, kind in enumerate(program.types)
         ]  # fmt: skip
 
-    def _blockwise(self, program: Any, kind: TensorType, front: Sequence[str], operands: Sequence[Any]) -> Any:
+    def _operands(self, inputs: Sequence[Input]) -> list[Any]:
+        """The arrays for inputs of a program, each with the names of its axes behind it."""
+        operands: list[Any] = []
+        for given in inputs:
+            assert given.value is not None
+            index = [self._index(d, f"{given.name}/{axis}") for axis, d in enumerate(given.value.type.dims)]
+            operands += [self._operand(given), index]
+        return operands
+
+    def _blockwise(
+        self, program: Any, kind: TensorType, front: Sequence[str], operands: Sequence[Any], align_arrays: bool = True
+    ) -> Any:
         """An array that a program makes chunk by chunk; `front` are the axes of partial results, of size 1 each."""
         sizes = {f"+{i}": self._size(d) for i, d in enumerate(kind.dims) if d.symbol not in self.cut}
         places = (*front, *(self._index(d, f"+{i}") for i, d in enumerate(kind.dims)))
         return da.blockwise(
             program, places, *operands, token=self.name, dtype=kind.dtype.numpy, new_axes=sizes,
             meta=np.empty((0,) * len(places), kind.dtype.numpy), adjust_chunks=dict.fromkeys(front, 1),
+            align_arrays=align_arrays,
         )  # fmt: skip
 
     def _of_nothing(self, program: ChunkProgram) -> list[Any]:

@@ -138,24 +138,26 @@ def _filled(value: Any, forms: dict[int, Form]) -> Any:
     return value
 
 
-Kind: TypeAlias = Literal["arrays", "numbers", "totals"]
+Kind: TypeAlias = Literal["arrays", "numbers", "totals", "operands"]
 
 
 class ChunkProgram:
     """What computes a chunk of outputs of a call, or of totals, from chunks of the arrays that are its `inputs`.
 
     What it makes are outputs that are ``arrays`` or ``numbers``, or ``totals``: those of the `numbers`, which have the
-    same cut axes.  With arrays goes what the call checks beside them.  The totals that outputs need are inputs.  A
-    partial result of a total has a dim of size 1 in front for each axis that is reduced, or of size 0 where the chunk
-    has nothing to reduce and that has no value.
+    same cut axes; or the first ``operands`` of such totals.  With arrays goes what the call checks beside them.  The
+    totals that outputs need are inputs.  A partial result of a total has a dim of size 1 in front for each axis that is
+    reduced, or of size 0 where the chunk has nothing to reduce and that has no value.
     """
 
     def __init__(self, call: ChunkedCall, cut: frozenset[Sym], kind: Kind, numbers: Sequence[int]):
         self.call, self.cut, self.kind, self.numbers = call, cut, kind, tuple(numbers)
         totals = call.totals(cut)
-        values = [*totals] if kind == "totals" else call.graph.outputs
+        before_totals = kind in ("totals", "operands")
+        values = [*totals] if before_totals else call.graph.outputs
         values = [values[number] for number in numbers]
-        given = {} if kind == "totals" else {f"total{n}": v for n, v in enumerate(totals)}
+        values = [v.node.operands[0] for v in values] if kind == "operands" else values
+        given = {} if before_totals else {f"total{n}": v for n, v in enumerate(totals)}
         self._graph = part_of(call.graph, values, call.demands if kind == "arrays" else (), given, cut)
         self.totals = [totals[v] for v in values] if kind == "totals" else []
         self.types = [v.type for v in values]
@@ -188,8 +190,8 @@ class ChunkProgram:
 
         A chunk along axes that are not cut may come in lists of one.
         """
-        arrays = [_plain(i.name, chunk) for i, chunk in zip(self.inputs, chunks, strict=True)]
-        sizes = self._sizes(arrays)
+        arrays = self.plain(chunks)
+        sizes = self.sizes(arrays)
         front = [sizes[s] for s in self.reduced]
         has_values = all(total.has_value for total in self.totals) or 0 not in front
         shapes = [[int(d.evaluate(sizes)) for d in kind.dims] for kind in self.types]
@@ -208,7 +210,14 @@ class ChunkProgram:
             return made.reshape([1] * len(front) + [*made.shape])
         return np.empty([min(n, 1) for n in front] + [*made.shape], made.dtype)
 
-    def _sizes(self, arrays: Sequence[np.ndarray]) -> dict[Sym, int]:
+    def plain(self, chunks: Sequence[Any]) -> list[np.ndarray]:
+        """Chunks of the inputs as compiled code takes them; with `exact` as those of row-major arrays."""
+        arrays = [_plain(i.name, chunk) for i, chunk in zip(self.inputs, chunks, strict=True)]
+        if not self.call.function.compile_options.exact:
+            return arrays
+        return [np.asarray(array, order="C") for array in arrays]
+
+    def sizes(self, arrays: Sequence[np.ndarray]) -> dict[Sym, int]:
         """The symbols that chunks and the ints of the call show."""
         return {**self._integers, **{symbol: arrays[n].shape[axis] for n, axis, symbol in self._shown}}
 

@@ -21,7 +21,8 @@ class Options(NamedTuple):
     each index with the size of its buffer, which finds mistakes of the compiler
     (`compiler/codegen/emit/memory/bounds_check.py`).  `donate` names parameters (`donation.py`).  A call that needs
     more than `max_temp_bytes` of temporaries is an error (None: there is no limit). With `autotune` code is made for
-    the constants of the cost model by which the first call was fastest (`tools/autotune.py`).
+    the constants of the cost model by which the first call was fastest (`tools/autotune.py`).  With `exact` sums across
+    chunks of Dask's arrays have the bits of one array (`chunks/block_order.py`).
     """
 
     threads: int = 0
@@ -33,6 +34,7 @@ class Options(NamedTuple):
     device: str = CPU.name
     autotune: bool = False
     check_bounds: bool = False
+    exact: bool = False
 
     @staticmethod
     def of(base: Options | None = None, **given: Any) -> Options:
@@ -56,7 +58,7 @@ class Options(NamedTuple):
             given["threads"] = _threads(given["threads"])
         if "fastmath" in given:
             given["fastmath"] = _fastmath(given["fastmath"])
-        for flag in ("debug", "autotune", "check_bounds"):
+        for flag in ("debug", "autotune", "check_bounds", "exact"):
             if flag in given and not isinstance(given[flag], bool):
                 raise OptionError(f"{flag} must be True or False, not {given[flag]!r}")
         if "donate" in given:
@@ -78,7 +80,7 @@ class Options(NamedTuple):
 
     @property
     def compiled(self) -> tuple[Any, ...]:
-        """The part that compiled code depends on; the number of threads is not in it."""
+        """The part that compiled code depends on; the number of threads is not in it, nor what chunks are."""
         known = self.debug, self.check_bounds
         return self.fastmath, self.passes, known, self.donate, self.max_temp_bytes, self.device, self.autotune
 
