@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .frontend.trace.graph import Loc
 
 __all__ = [
-    "TxcError", "at", "error_loc", "head_of", "is_pythons", "located", "name_counter", "spelled", "user_loc",
+    "TxcError", "at", "error_loc", "file_text", "head_of", "is_pythons", "located", "name_counter", "spelled",
+    "user_loc",
 ]  # fmt: skip
 
 _HIDDEN = ("txc.", "numpy.")
@@ -85,7 +86,7 @@ class TxcError(OpError):
         lines = [f"{self.message} [{self.code}]"]
         if self.loc is not None:
             where = f", in {self.loc.function}" if self.loc.function else ""
-            lines.append(f"  --> {self.loc.filename}:{self.loc.line}{where}")
+            lines.append(f"  --> {file_text(self.loc.filename)}:{self.loc.line}{where}")
             source = linecache.getline(self.loc.filename, self.loc.line).rstrip()
             if source:
                 start = self.loc.column
@@ -94,6 +95,18 @@ class TxcError(OpError):
         if self.hint:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython and notebooks show: of the calls those that are the user's, and the error."""
+        from traceback import walk_tb
+
+        calls = ["Traceback of your calls, without txc's own:"]
+        for frame, line in walk_tb(self.__traceback__):
+            name, file = frame.f_globals.get("__name__") or "", frame.f_code.co_filename
+            if not _is_hidden(name) and not name.startswith("IPython."):
+                calls.append(f"  {file_text(file)}:{line}, in {_function_of(frame.f_code)}")
+                calls.append(f"    {linecache.getline(file, line).strip()}")
+        return [*calls, f"{type(self).__name__}: {self}"]
 
 
 class TxcIndexError(TxcError, IndexError):
@@ -106,6 +119,13 @@ class TxcOverflowError(TxcError, OverflowError):
 
 class TxcTypeError(TxcError, TypeError):
     """Of an operation on types that have none: what Python and NumPy raise `TypeError` for."""
+
+
+def file_text(filename: str) -> str:
+    """A file as messages name it: a cell of a notebook as IPython does, ``Cell In[3]``."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    name = None if shell is None else shell.compile.format_code_name(filename)
+    return filename if name is None else " ".join(name)
 
 
 #: The errors that are more than a ValueError, by code.
@@ -197,8 +217,12 @@ def head_of(function: Callable[..., object]) -> Loc:
 
 def _new_code(code: CodeType, module: str) -> tuple[CodeType, dict[int, Loc] | None]:
     """What is known of a module's code that nobody asked for before."""
-    hidden = module.startswith(_HIDDEN) or module in ("txc", "numpy", "contextlib")
-    return _places.setdefault(id(code), (code, None if hidden else {}))
+    return _places.setdefault(id(code), (code, None if _is_hidden(module) else {}))
+
+
+def _is_hidden(module: str) -> bool:
+    """Whether a module's code is txc's or NumPy's, or runs these."""
+    return module.startswith(_HIDDEN) or module in ("txc", "numpy", "contextlib")
 
 
 def _new_place(code: CodeType, instruction: int, places: dict[int, Loc]) -> Loc:

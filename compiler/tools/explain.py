@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ...passes.cost.remarks import Remark
+from ..diagnostics import file_text
 from ..frontend.trace.graph import Graph
 
 __all__ = ["Explanation", "Section", "explain", "figures"]
@@ -79,7 +80,7 @@ def explain(
             f"decisions, with estimated costs of the alternatives by {model} (sizes that are not facts: 512)",
             [*map(str, remarks)],
             ("decision", "of", "chosen", "because", "costs", "at"),
-            [(said.kind, said.subject, said.chosen, said.why, said.costs, said.place) for said in remarks],
+            [(said.kind, said.subject, said.chosen, said.why, said.costs, _short(said.place)) for said in remarks],
         ),
         Section("kernels", _kernels(stages.text("fused"))),
         Section("launches", str(plan).splitlines() if plan is not None else []),
@@ -92,6 +93,12 @@ def explain(
     ]
     unsaid = {"captured": not captured, "launches": plan is None, "stages": False}
     return Explanation(head, [s for s in sections if not unsaid.get(s.title.split()[0], False)])
+
+
+def _short(place: str) -> str:
+    """A place ``file:line:column`` with the file's last name, or the notebook's cell."""
+    file, *numbers = place.rsplit(":", 2)
+    return ":".join([file_text(file).rpartition("/")[2], *numbers])
 
 
 def _kernels(text: str) -> list[str]:

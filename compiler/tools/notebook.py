@@ -28,10 +28,15 @@ def sections_as_html(head: str, sections: Sequence[Section]) -> str:
     """A heading, and below it each section, to be folded away."""
     parts = []
     for section in sections:
-        lines = escape("\n".join(section.lines) or "none")
-        shown = _table(section.columns, section.rows) if section.rows else f"<pre>{lines}</pre>"
+        shown = _table(section.columns, section.rows) if section.rows else _lines(section.lines)
         parts.append(f"<details open><summary>{escape(section.title)}</summary>{shown}</details>")
     return f"<div><code>{escape(head)}</code>{''.join(parts)}</div>"
+
+
+def _lines(lines: Sequence[str]) -> str:
+    # In a notebook's own font lines do not show what stands below what.
+    text = escape("\n".join(lines) or "none")
+    return f'<pre style="font-family: monospace">{text}</pre>'
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -41,4 +46,5 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _row(tag: str, cells: Sequence[str]) -> str:
     texts = (escape(cell).replace("\n", "<br>") for cell in cells)
-    return f"<tr>{''.join(f'<{tag}>{text}</{tag}>' for text in texts)}</tr>"
+    start, end = f'<{tag} style="text-align: left">', f"</{tag}>"  # notebooks have text in tables at the right
+    return f"<tr>{''.join(start + text + end for text in texts)}</tr>"

@@ -36,7 +36,8 @@ def as_text(t: Tensor) -> str:
 def as_html(t: Tensor) -> str:
     """Its type, whether it is computed, and its elements."""
     array, reason = _elements(t)
-    elements = "" if array is None else f"<pre>{escape(str(array))}</pre>"
+    # Notebooks show `pre` in their text's font, in which columns do not stand below each other.
+    elements = "" if array is None else f'<pre style="font-family: monospace">{escape(str(array))}</pre>'
     return f"<div><code>{escape(_head(t))}</code>{reason and f', {escape(reason)}'}{elements}</div>"
 
 
