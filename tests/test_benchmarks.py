@@ -160,3 +160,13 @@ def test_operations_of_a_map_are_those_of_its_loop_of_whole_vectors():
 def test_operations_of_a_map_of_this_machine():
     code = txc.jit(lambda x: (x + 1.0) * x - 2.0).lower(np.ones(10_000)).as_text("asm")
     assert map_operations(str(code)) == 6.0
+
+
+def test_functions_over_dask_arrays_are_compared_and_timed():
+    pytest.importorskip("dask.array", reason="Dask is not installed")
+    command = [sys.executable, "-m", "benchmarks.dask_chunks", "column-sum", "--quick", "--threads", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    head, row = done.stdout.splitlines()[2::2]
+    assert head.startswith("| | txc | txc in map_blocks | Numba in map_blocks | NumPy in map_blocks |")
+    assert row.startswith("| column-sum 100×1024 f4, 4 chunks | ") and row.count("|") == head.count("|")
