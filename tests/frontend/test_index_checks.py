@@ -14,6 +14,9 @@ from txc.runtime.check_errors import CHECKS, LEAST, MOST, packed, unpacked
 
 from .control import every_stage, same
 
+#: Which elements machine code touches is asked here.
+pytestmark = pytest.mark.vectors
+
 X = np.arange(30.0).reshape(5, 6)
 
 

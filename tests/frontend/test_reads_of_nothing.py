@@ -13,6 +13,9 @@ from txc.compiler.frontend.tensor.apply import apply
 
 from .control import every_stage
 
+#: Which elements machine code touches is asked here.
+pytestmark = pytest.mark.vectors
+
 
 def at_an_element(x, i):
     return x[i[0]]

@@ -16,6 +16,9 @@ import pytest
 import txc
 from txc.compiler.frontend.trace.graph import Graph
 
+#: Which elements machine code touches is asked here.
+pytestmark = pytest.mark.vectors
+
 CAPTURED = np.arange(4.0)
 IN_A_LIST = [np.arange(3.0), np.arange(4.0)]
 
