@@ -168,6 +168,8 @@ class ChunkProgram:
         integers = [(i.symbol.symbol, call.integer(i, rooms)) for i in self._graph.inputs if i.symbol is not None]
         self._integers = {symbol: value for symbol, value in integers if symbol is not None}
         self._executables: dict[tuple[StrideClass, ...], Executable] = {}
+        #: What the shapes and strides of chunks that have been computed imply.
+        self._prepared: dict[_Form, tuple[Executable, Prepared]] = {}
         self._lock = allocate_lock()
 
     def __reduce__(self) -> Any:
@@ -191,17 +193,26 @@ class ChunkProgram:
         A chunk along axes that are not cut may come in lists of one.
         """
         arrays = self.plain(chunks)
+        known = self._prepared.get(_form(arrays))
+        if known is not None:
+            executable, prepared = known
+            made = self._results(executable.run(prepared, self._arrays(arrays), self._threads))
+            front = [1] * len(self.reduced)
+        else:
+            made, front = self._run_first(arrays)
+        if front:
+            made = [self._partial(*given, front) for given in zip(made, self.totals)]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def _run_first(self, arrays: Sequence[np.ndarray]) -> tuple[list[Any], list[int]]:
+        """What chunks of a new form make, and the sizes of the axes that are reduced."""
         sizes = self.sizes(arrays)
         front = [sizes[s] for s in self.reduced]
         has_values = all(total.has_value for total in self.totals) or 0 not in front
         shapes = [[int(d.evaluate(sizes)) for d in kind.dims] for kind in self.types]
         if has_values and (self._graph.demands or not all(0 in shape for shape in shapes)):
-            made = self._run(arrays)
-        else:
-            made = [np.zeros(shape, kind.dtype.numpy) for shape, kind in zip(shapes, self.types)]
-        if front:
-            made = [self._partial(*given, front) for given in zip(made, self.totals)]
-        return made[0] if len(made) == 1 else tuple(made)
+            return self._run(arrays), front
+        return [np.zeros(shape, kind.dtype.numpy) for shape, kind in zip(shapes, self.types)], front
 
     def _partial(self, made: Any, total: Total, front: Sequence[int]) -> np.ndarray:
         """The partial result of a total as part of an array of them, of axes of the sizes `front`."""
@@ -223,17 +234,25 @@ class ChunkProgram:
 
     def _run(self, arrays: Sequence[np.ndarray]) -> list[Any]:
         executable = self._executable(tuple(map(stride_fact, arrays)))
-        options = self.call.function.compile_options
         given = self._arrays(arrays)
 
         def attempt() -> list[np.ndarray]:
             integers = [self.call.integer(i, executable.rooms) for i in self._graph.inputs if i.kind == "int"]
             prepared = executable.prepared(given, integers)
             self._check_temporaries(executable, prepared)
-            return executable.run(prepared, given, options.threads or 1)
+            if not executable.rooms:
+                self._prepared[_form(arrays)] = executable, prepared
+            return executable.run(prepared, given, self._threads)
 
-        made = executable.with_room(attempt)[: len(self.types)]
-        return [array if array.ndim else array[()] for array in made]
+        return self._results(executable.with_room(attempt))
+
+    @property
+    def _threads(self) -> int:
+        return self.call.function.compile_options.threads or 1
+
+    def _results(self, made: Sequence[np.ndarray]) -> list[Any]:
+        """What a run made that is asked for: arrays, and numbers as NumPy's scalars."""
+        return [array if array.ndim else array[()] for array in made[: len(self.types)]]
 
     def _check_temporaries(self, executable: Executable, prepared: Prepared) -> None:
         """TxcError where a chunk needs more memory for temporaries than `max_temp_bytes`."""
@@ -264,6 +283,13 @@ class ChunkProgram:
                 every = [next(rest) if i.kind == "tensor" else ("packed",) for i in graph.inputs if i.kind != "int"]
                 self._executables[facts] = compiled(graph, every, self.call.function.compile_options)
             return self._executables[facts]
+
+
+_Form: TypeAlias = tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+
+
+def _form(arrays: Sequence[np.ndarray]) -> _Form:
+    return tuple([(a.shape, a.strides) for a in arrays])
 
 
 def _dims(given: Input) -> tuple[Dim, ...]:
