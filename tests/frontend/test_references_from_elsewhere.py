@@ -156,6 +156,65 @@ def test_who_else_has_the_array_sees_the_stores(f):
     same(f, (np.arange(6.0), 5), (np.arange(6.0), 0), (np.arange(6.0), 1))
 
 
+def read_before_a_call(y, n):
+    """What an expression has read of a variable is there when a call in it gives that another array."""
+    y = y + 0
+
+    def g():
+        nonlocal y
+        for _ in range(n):
+            y *= 2
+            y = y + 1
+        return 1.0
+
+    w = y + 0 * g()
+    first, _, last = (y, g(), y)
+    t = np.add(y, g()).sum() + g() + [y[1:], g()][0].sum()
+    return w, first, last, t, y
+
+
+def added_to_what_was_read(y, n):
+    y = y + 0
+
+    def g():
+        nonlocal y
+        for _ in range(n):
+            y *= 2
+            y = y + 1
+        return 1.0
+
+    before = y
+    y += g()
+    y[0] += g()
+    return before, y
+
+
+def read_by_functions_in_each_other(y, n):
+    y = y + 0
+
+    def g():
+        nonlocal y
+
+        def inner():
+            nonlocal y
+            for _ in range(n):
+                if y[1] > 4:
+                    y *= 2
+                    y = y + 1
+                else:
+                    y += 1
+            return 2.0
+
+        return y.sum() * inner() + (y * inner()).sum()
+
+    return y * g(), y
+
+
+@pytest.mark.parametrize("f", [read_before_a_call, added_to_what_was_read, read_by_functions_in_each_other])
+def test_what_a_statement_has_read_is_a_reference(f):
+    same(f, (np.arange(6.0), 3), (np.arange(6.0), 0), (np.arange(6.0), 1))
+
+
 def swapped_and_left(x, y, n):
     z = x * 1
     for _ in range(3):

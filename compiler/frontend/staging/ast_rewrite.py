@@ -36,6 +36,8 @@ from .nodes import children, walk
 __all__ = ["RUNTIME", "bound_names", "returns", "rewrite"]
 
 RUNTIME = "__txc"
+#: What knows the variables of the function that runs.
+FRAME = "__txc_frame"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -112,6 +114,10 @@ def _nonlocals(node: ast.AST) -> Iterator[str]:
             yield from _nonlocals(child)
 
 
+def _has_calls(statement: ast.stmt) -> bool:
+    return any(isinstance(n, ast.Call) for n in ast.walk(statement))
+
+
 def _parameters(args: ast.arguments) -> set[str]:
     every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
     return {a.arg for a in every if a is not None}
@@ -120,12 +126,16 @@ def _parameters(args: ast.arguments) -> set[str]:
 class _Stager(ast.NodeTransformer):
     def __init__(self, free: set[str]):
         self.free = free
+        #: The variables that functions in others give values, and those that a statement with calls reads of them.
+        self.given_inside: set[str] = set()
+        self.read: set[str] | None = None
         self.count = 0
         #: The names that are their own of the scopes around, the innermost last.
         self.bound: list[set[str]] = []
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.decorator_list = []
+        self.given_inside = {name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names}
         self.scope(node)
         return node
 
@@ -151,14 +161,20 @@ class _Stager(ast.NodeTransformer):
         if own or parameters:  # which loops ask for, in functions that this one calls too
             every = ast.Tuple([_load(n) for n in sorted({*own, *parameters})], ast.Load())
             frame = self.call("frame", node, _lambda(every))
-            head.append(ast.Assign([ast.Name("__txc_frame", ast.Store())], frame))
+            head.append(ast.Assign([ast.Name(FRAME, ast.Store())], frame))
         node.body = [ast.copy_location(s, node) for s in head] + rewritten
 
     def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         done: list[ast.stmt] = []
+        around = self.read
         for statement in body:
+            self.read = set() if self.given_inside and _has_calls(statement) else None
             result = self.visit(statement)
+            if self.read:
+                begin = ast.Expr(self.call("begins", statement, _load(FRAME)))
+                done.append(ast.copy_location(begin, statement))
             done += result if isinstance(result, list) else [result]
+        self.read = around
         return done or [ast.Pass()]
 
     # Statements
@@ -445,7 +461,13 @@ class _Stager(ast.NodeTransformer):
         outside = node.id in self.free and not any(node.id in names for names in self.bound)
         if isinstance(node.ctx, ast.Load) and outside:
             return self.call("captured", node, ast.Constant(node.id), node)
-        return self.bound_name(node, node.id) if may_be_unbound(node) and isinstance(node.ctx, ast.Load) else node
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        found = self.bound_name(node, node.id) if may_be_unbound(node) else node
+        if self.read is None or node.id not in self.given_inside:
+            return found
+        self.read.add(node.id)
+        return self.call("reads", node, _load(FRAME), found)
 
     def bound_name(self, at: ast.AST, name: str) -> ast.expr:
         """A variable that may hold nothing: reading it is a check."""
@@ -453,11 +475,15 @@ class _Stager(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         made = self.generic_visit(node)
-        if not isinstance(node.target, ast.Name) or not may_be_unbound(node.target):
+        if not isinstance(node.target, ast.Name):
             return made
-        name = node.target.id
-        first = ast.Assign([ast.Name(name, ast.Store())], self.bound_name(node, name))
-        return [ast.copy_location(first, node), made]
+        name, before = node.target.id, list[ast.stmt]()
+        if may_be_unbound(node.target):
+            before.append(ast.Assign([ast.Name(name, ast.Store())], self.bound_name(node, name)))
+        if self.read is not None and name in self.given_inside:
+            self.read.add(name)
+            before.append(ast.Expr(self.call("reads", node, _load(FRAME), _load(name))))
+        return [*(ast.copy_location(s, node) for s in before), made]
 
     def visit_Delete(self, node: ast.Delete) -> Any:
         made = self.generic_visit(node)

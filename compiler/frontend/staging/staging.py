@@ -291,6 +291,16 @@ class StagedRuntime(ControlFlow):
         self.captures.frames.add(made)
         return made
 
+    def begins(self, frame: Frame) -> None:
+        """A statement begins that reads variables which what it calls may give other values."""
+        frame.read.clear()
+
+    def reads(self, frame: Frame, value: Any) -> Any:
+        """The value of such a variable, which the statement has until it ends."""
+        if isinstance(value, Tensor):
+            frame.read.append(types.CellType(value))
+        return value
+
     def bind(self, variable: Callable[[], Any], value: Any) -> Any:
         """``variable := value``, of a variable that the function `variable` reads."""
         for cell in variable.__closure__ or ():

@@ -126,6 +126,8 @@ class Frame:
 
     def __init__(self, roots: Roots):
         self.roots = roots
+        #: What a statement has read of variables that functions in this one may give other values meanwhile.
+        self.read: list[types.CellType] = []
 
 
 class Captures:
@@ -161,7 +163,10 @@ class Captures:
 
     def everything(self) -> State:
         """What all variables of the functions and loops that run hold now, and what hangs on them."""
-        roots = {f"{i}.{name}": cell for i, frame in enumerate(self.frames) for name, cell in frame.roots.items()}
+        roots: dict[str, Any] = {}
+        for i, frame in enumerate(self.frames):
+            roots |= {f"{i}.{name}": cell for name, cell in frame.roots.items()}
+            roots |= {f"{i}.read {n}": cell for n, cell in enumerate(frame.read)}
         return State(roots, self.is_outside)
 
     def of_caller(self, value: Any, name: str) -> Any:
