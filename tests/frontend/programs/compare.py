@@ -234,7 +234,7 @@ def _same(a: Any, b: Any, typed: bool) -> bool:
     if _is_number(a) and _is_number(b) and (type(a) is type(b) or not typed):
         if isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer)):
             return int(a) == int(b)
-        return bool(np.isclose(a, b, 1e-5, 1e-5, equal_nan=True))
+        return bool(a == b) or bool(np.isclose(a, b, 1e-5, 1e-5, equal_nan=True))
     if type(a) is not type(b):
         return False
     if isinstance(a, (types.FunctionType, types.BuiltinFunctionType)):
@@ -244,7 +244,9 @@ def _same(a: Any, b: Any, typed: bool) -> bool:
     if isinstance(a, dict):
         return list(a) == list(b) and all(_same(a[k], b[k], typed) for k in a)
     if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and a.shape == b.shape and np.allclose(a, b, 1e-5, 1e-5, equal_nan=True)
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        return np.array_equal(a, b) or np.allclose(a, b, 1e-5, 1e-5, equal_nan=True)
     return bool(a == b)
 
 
