@@ -198,12 +198,13 @@ class Tensor(Operators, Elements):
     @property
     def dims(self) -> tuple[Dim, ...]:
         """Its dims as the user counts them."""
-        dims = self.type.dims
+        dims = table().resolve_all(_typed(self).dims)
         return dims[::-1] if self.layout == "col" else dims
 
     @property
     def user_type(self) -> TensorType:
-        return self.type.with_dims(self.dims)
+        known = self.type
+        return known.with_dims(known.dims[::-1]) if self.layout == "col" else known
 
     @property
     def element(self) -> DType:

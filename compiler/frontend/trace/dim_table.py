@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ....dialects.dims.analysis import bounds_over, linear_in
@@ -45,6 +46,11 @@ class Guard:
 
     def holds(self, env: Mapping[Sym, int]) -> bool:
         return _TESTS[self.relation](self.lhs.evaluate(env), self.rhs.evaluate(env))
+
+    @cached_property
+    def slack(self) -> Dim:
+        """What is not negative where the inequality (``<`` or ``<=``) holds."""
+        return self.rhs - self.lhs - int(self.relation == "<")
 
     def __str__(self) -> str:
         return f"{self.lhs} {self.relation} {self.rhs}" + (f"  ({self.why})" if self.why else "")
@@ -387,11 +393,7 @@ class DimTable:
         """Whether ``d >= 0`` follows from its form or from one guard."""
         if d.nonneg:
             return True
-        return any(
-            (d - self.resolve(g.rhs - g.lhs - int(g.relation == "<"))).nonneg
-            for g in self.guards
-            if g.relation in ("<", "<=")
-        )
+        return any((d - self.resolve(g.slack)).nonneg for g in self.guards if g.relation in ("<", "<="))
 
     def _positive(self, d: Dim) -> bool:
         return self._nonneg(d - 1)
@@ -403,7 +405,7 @@ class DimTable:
                 return
             # What the new fact implies is no longer worth checking.
             for old in [g for g in self.guards if g.relation in ("<", "<=")]:
-                if (old.rhs - old.lhs - int(old.relation == "<") - fact).nonneg:
+                if (old.slack - fact).nonneg:
                     self.guards.remove(old)
         if not any(g.lhs is a and g.relation == relation and g.rhs is b for g in self.guards):
             self.guards.append(Guard(a, relation, b, why))
