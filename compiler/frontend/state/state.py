@@ -205,7 +205,7 @@ class State:
             waiting.extend(self._enter(label, value, is_outside))
 
     def _enter(self, label: str, value: Any, is_outside: Callable[[Any], bool]) -> list[tuple[str, Any]]:
-        """What hangs on a value, and may itself hold something."""
+        """What hangs on a value, and may itself hold something: most parts are atoms, whose labels nobody needs."""
         if isinstance(value, types.FunctionType):
             return list(roots_of(value).items())
         if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
@@ -213,14 +213,14 @@ class State:
         if isinstance(value, OneOf):
             return [(label, option) for option, _ in value.options]
         if isinstance(value, tuple):
-            return [(f"{label}[{i}]", part) for i, part in enumerate(value)]
+            return [(f"{label}[{i}]", part) for i, part in enumerate(value) if not isinstance(part, _ATOMS)]
         if is_outside(value):
             return []
         contents = held(value)
         if contents is None:
             return []
         self.holders[id(value)] = value, label, contents
-        return [(label_of(value, label, key), part) for key, part in contents.items()]
+        return [(label_of(value, label, key), part) for key, part in contents.items() if not isinstance(part, _ATOMS)]
 
     def __contains__(self, holder: Any) -> bool:
         return id(holder) in self.holders

@@ -164,7 +164,8 @@ def references_to(*states: State) -> Counter[int]:
     """By identity, how often what locations hold refers to a list or dict; later states are of later times."""
     held: dict[tuple[int, Any], Any] = {}
     for state in states:
-        held.update({(id(p.holder), p.key): value for p, value in state.locations()})
+        for holder, _, contents in state.holders.values():
+            held.update({(id(holder), key): value for key, value in contents.items()})
     return Counter(id(x) for value in held.values() for x in lists_in(value, deeply=False))
 
 
