@@ -46,31 +46,33 @@ def bound_names(body: Sequence[ast.AST]) -> list[str]:
     """The names that statements bind in the scope they stand in, each once, in order."""
     found: dict[str, None] = {}
     for node in body:
-        for name in _bindings(node):
-            found[name] = None
+        _bind(node, found)
     return list(found)
 
 
-def _bindings(node: ast.AST) -> Iterator[str]:
+def _bind(node: ast.AST, found: dict[str, None]) -> None:
+    """Add the names that a node, or one below it, binds."""
     match node:
+        case ast.Name():  # most nodes, with nothing below
+            if not isinstance(node.ctx, ast.Load):
+                found[node.id] = None
+            return
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
+            found[name] = None
             return
         case ast.Lambda():
             return
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            yield name
         case ast.alias(name=name, asname=asname):
-            yield asname or name.partition(".")[0]
+            found[asname or name.partition(".")[0]] = None
         case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.ExceptHandler(name=str(name)):
-            yield name
+            found[name] = None
         case ast.MatchMapping(rest=str(name)):
-            yield name
+            found[name] = None
     below = children(node)
     if isinstance(node, _COMPREHENSIONS):  # its targets are its own; what := binds in it is not
         below = (n for n in walk(node) if isinstance(n, ast.NamedExpr))
     for child in below:
-        yield from _bindings(child)
+        _bind(child, found)
 
 
 def returns(body: Sequence[ast.stmt]) -> bool:
