@@ -41,7 +41,7 @@ HEAD = """\
 
 Written by `docs/generate.py`, which calls the function below in a fresh process, watches which functions of txc run
 (`docs/pages/observed.py`) and keeps the text of every stage; do not edit. A test compares. It is compiled for an x86-64
-processor with AVX2 and FMA (`TXC_TARGET=x86-64-v3`), the argument being a matrix of f32.
+processor with AVX2 and FMA (`TXC_TARGET=x86-64-v3`), in a process of one thread, the argument being a matrix of f32.
 
 ```
 {function}```
@@ -159,7 +159,8 @@ STEPS = (
         ("compiler/driver/jit.py: Jitted._install", "runtime/stub/native_call.py: install"),
         """
         A version that is called again gets its entry linked, beside the code that all entries share and the pool of
-        threads: a process that calls once is done sooner. From now on a call with such arguments is machine code
+        threads: a process that calls once is done sooner. In a process of several threads one of them has made that
+        code while the first call compiled (`runtime/ahead.py`). From now on a call with such arguments is machine code
         from the interpreter's call on ([The call path](call-path.md)).
         """,
     ),
@@ -192,7 +193,7 @@ def _observed() -> tuple[dict[str, dict[str, list[str]]], dict[str, str]]:
         program = folder / "program.py"
         program.write_text(PROGRAM, encoding="utf-8")
         environment = {k: v for k, v in os.environ.items() if not k.startswith("TXC_")} | {
-            "TXC_CACHE_DIR": "0", "TXC_TARGET": "x86-64-v3", "TXC_DUMP_IR": str(folder / "ir"),
+            "TXC_CACHE_DIR": "0", "TXC_TARGET": "x86-64-v3", "TXC_NUM_THREADS": "1", "TXC_DUMP_IR": str(folder / "ir"),
             "PYTHONPATH": str(ROOT / "src"),
         }  # fmt: skip
         run = [sys.executable, str(Path(__file__).with_name("observed.py")), str(ROOT), str(program)]
