@@ -68,9 +68,10 @@ def _loaded_or_made(
         if key is not None:
             publish_code(key, code, native.ptx.encode(), native.plan)
         return code, native, key
-    from ...runtime import ahead
+    if parameters is not None:
+        from ...runtime import ahead
 
-    ahead.begin()
+        ahead.begin()
     from ..call.parameters import CallSignature
     from ..pipeline import compile_graph
     from .gc_throttle import gc_throttled
