@@ -26,7 +26,7 @@ from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.symint import SymInt, is_integer, sym_max, sym_min
 from ..trace.undefined import Unusable
-from .iterables import StagedRange, staged_enumerate, staged_reversed, staged_zip
+from .iteration.iterables import StagedRange, staged_enumerate, staged_reversed, staged_zip
 
 __all__ = ["REPLACED", "as_text", "staging_error"]
 

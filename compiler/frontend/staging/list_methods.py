@@ -11,8 +11,8 @@ from ..state.mixed_numbers import MixedNumber
 from ..state.searched_lists import count_in, index_in, put_in_order, without
 from ..tensor.tensor import Tensor
 from .builtins import staging_error
-from .comprehensions import Comprehension, listed
-from .iterables import as_staged
+from .iteration.comprehensions import Comprehension, listed
+from .iteration.iterables import as_staged
 
 if TYPE_CHECKING:
     from .staging import StagedRuntime

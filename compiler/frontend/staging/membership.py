@@ -14,7 +14,7 @@ from ..tensor.operators import refuse_as_key
 from ..tensor.tensor import Tensor
 from ..trace.context import require
 from ..trace.symint import SymInt
-from .iterables import StagedRange
+from .iteration.iterables import StagedRange
 
 __all__ = ["conditions_of_membership"]
 

@@ -46,10 +46,10 @@ from ..trace.trace import Trace
 from ..trace.undefined import Undefined, unset_name
 from .ast_rewrite import RUNTIME
 from .builtins import REPLACED, as_text, staging_error
-from .comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of
 from .control.control_flow import ControlFlow
 from .functional import FUNCTIONAL
-from .iterables import StagedRange
+from .iteration.comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of
+from .iteration.iterables import StagedRange
 from .list_methods import method_of_list, sorted_
 from .membership import conditions_of_membership
 from .no_source import note_traced_plainly

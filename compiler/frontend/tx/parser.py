@@ -25,7 +25,7 @@ from ..numpy.dispatch import has_handler
 from ..staging.ast_rewrite import bound_names, returns
 from ..staging.break_lowering import NotStaged, rebuild_result, stop_of
 from ..staging.induction import Counting, counting_of
-from ..staging.iterables import StagedIterable
+from ..staging.iteration.iterables import StagedIterable
 from ..staging.staging import StagedRuntime
 from ..state.liveness import annotate, live_after, live_at_head, live_in_body
 from ..state.state import Location, Names, Roots

@@ -32,7 +32,7 @@ from ...trace.graph import next_serial
 from ...trace.symint import SymInt, as_dim, is_integer, sym_max
 from ..break_lowering import GENERATED_PREFIX
 from ..builtins import staging_error
-from ..iterables import Elements, Some, StagedIterable, StagedRange, as_staged
+from ..iteration.iterables import Elements, Some, StagedIterable, StagedRange, as_staged
 from ..regions import loops
 from ..unroll import LIMIT, REFUSALS, WRITTEN_OUT, NotALoop, computing, endless, worth_a_loop
 from .parts import NO_CARRIES

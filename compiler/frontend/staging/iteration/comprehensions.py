@@ -11,28 +11,28 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...diagnostics import TxcError, located
-from ..state.growing_lists import GrowingList
-from ..state.iterators import KeptIterator
-from ..state.mixed_numbers import MixedNumber
-from ..state.one_of import OneOf
-from ..state.staged_dicts import StagedDict
-from ..state.state import Roots
-from ..tensor.apply import as_tensor, truth
-from ..tensor.operators import refuse_as_key
-from ..tensor.tensor import Tensor
-from ..trace.context import require
-from ..trace.demands import demand
-from ..trace.graph import next_serial
-from ..trace.symint import SymInt
-from .break_lowering import GENERATED_PREFIX
-from .builtins import REPLACED, staging_error
+from ....diagnostics import TxcError, located
+from ...state.growing_lists import GrowingList
+from ...state.iterators import KeptIterator
+from ...state.mixed_numbers import MixedNumber
+from ...state.one_of import OneOf
+from ...state.staged_dicts import StagedDict
+from ...state.state import Roots
+from ...tensor.apply import as_tensor, truth
+from ...tensor.operators import refuse_as_key
+from ...tensor.tensor import Tensor
+from ...trace.context import require
+from ...trace.demands import demand
+from ...trace.graph import next_serial
+from ...trace.symint import SymInt
+from ..break_lowering import GENERATED_PREFIX
+from ..builtins import REPLACED, staging_error
+from ..regions.fork import not_one_bool
+from ..unroll import WRITTEN_OUT, endless
 from .iterables import Some, StagedIterable, as_staged
-from .regions.fork import not_one_bool
-from .unroll import WRITTEN_OUT, endless
 
 if TYPE_CHECKING:
-    from .control.control_flow import ControlFlow
+    from ..control.control_flow import ControlFlow
 
 __all__ = ["BY_ITEM", "Comprehension", "Generator", "dict_of", "listed", "set_of"]
 

@@ -12,10 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..state.growing_lists import GrowingList
-from ..state.iterators import GoneThrough, KeptIterator
-from ..tensor.tensor import Tensor
-from ..trace.symint import is_integer, sym_max, sym_min
+from ...state.growing_lists import GrowingList
+from ...state.iterators import GoneThrough, KeptIterator
+from ...tensor.tensor import Tensor
+from ...trace.symint import is_integer, sym_max, sym_min
 
 __all__ = [
     "Elements", "Some", "StagedIterable", "StagedRange", "as_staged", "staged_enumerate", "staged_reversed",
