@@ -318,7 +318,7 @@ def emptied_by_the_first_iteration(x):
 
 @pytest.mark.parametrize("f", [moves_in_a_loop, emptied_by_the_first_iteration])
 def test_an_iterator_that_a_compiled_loop_moves(f: Callable[..., Any]):
-    with pytest.raises(TxcError, match="a KeptIterator changes in a loop of compiled code"):
+    with pytest.raises(TxcError, match="an iterator changes in a loop of compiled code"):
         txc.jit(f)(V)
 
 

@@ -305,3 +305,75 @@ def counted(x):
 @pytest.mark.parametrize("f", [stored_by_a_branch, made_by_branches, stored_by_iterations, counted])
 def test_attributes_in_slots_are_state(f):
     same(f, (np.arange(4.0),), (np.ones(4) * 1.01,))
+
+
+def by_a_default(x):
+    def kept(q, times=[0], *, seen={}):  # noqa: B006
+        times[0] += 1
+        seen["last"] = q
+        return times[0]
+
+    if x[0] > 2:
+        kept(1.0)
+    else:
+        kept(2.0)
+        kept(3.0)
+    return kept(4.0), kept.__kwdefaults__["seen"]["last"]
+
+
+def by_an_attribute_of_a_function(x):
+    def g(q):
+        g.calls += 1
+        return q
+
+    g.calls = 0
+    if x[0] > 2:
+        g(1)
+    return g.calls
+
+
+def by_what_a_partial_holds(x):
+    def put(held, q):
+        held[0] = q
+        return q
+
+    h = partial(put, [1.0], q=7.0)
+    if x[0] > 2:
+        h()
+    return h.args[0]
+
+
+def by_a_class_of_the_function(x):
+    class Hits:
+        most = 0.0
+
+        def shown(self):
+            return self.most
+
+    o = Hits()
+    if x[0] > 2:
+        Hits.most = 3.0
+    return o.shown(), Hits.most
+
+
+def by_a_memoryview(x):
+    seen = memoryview(bytearray(b"abc"))
+    if x[0] > 2:
+        seen[0] = 5
+    return [*seen]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        by_a_default, by_an_attribute_of_a_function, by_what_a_partial_holds, by_a_class_of_the_function,
+    ],
+)  # fmt: skip
+def test_what_functions_and_classes_hold_is_state(f):
+    same(f, (np.arange(4.0),), (np.arange(4.0) + 5,))
+
+
+def test_a_memoryview_is_state_or_refused():
+    """Its items are numbers of Python's own, which compiled code cannot choose from."""
+    with pytest.raises(txc.TxcError):
+        txc.jit(by_a_memoryview)(np.arange(4.0))

@@ -294,7 +294,7 @@ def test_stores_before_an_error_stay(f: Callable[..., Any]):
 
 
 def test_an_iterator_in_a_condition_is_refused():
-    with pytest.raises(TxcError, match="a KeptIterator changes in a loop of compiled code"):
+    with pytest.raises(TxcError, match="an iterator changes in a loop of compiled code"):
         txc.jit(takes_from_an_iterator)(X)
 
 

@@ -26,7 +26,7 @@ from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.symint import SymInt, is_integer, sym_max, sym_min
 from ..trace.undefined import Unusable
-from .iteration.iterables import StagedRange, staged_enumerate, staged_reversed, staged_zip
+from .iteration.iterables import StagedRange
 
 __all__ = ["REPLACED", "as_text", "staging_error"]
 
@@ -222,9 +222,6 @@ REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     np.vstack: _joining(np.vstack, _as_rows),
     np.hstack: _joining(np.hstack, _side_by_side),
     np.column_stack: _joining(np.column_stack, _as_columns),
-    enumerate: staged_enumerate,
-    zip: staged_zip,
-    reversed: staged_reversed,
     print: _print,
     str: _text_by(str),
     repr: _text_by(repr),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..state.growing_lists import GrowingList
+from ..state.iterators import PlacedIterator
 from ..state.mixed_numbers import MixedNumber
 from ..state.searched_lists import count_in, index_in, put_in_order, without
 from ..tensor.tensor import Tensor
@@ -34,6 +35,8 @@ def sorted_(runtime: StagedRuntime, items: Any, /, *, key: Any = None, reverse: 
     made = Comprehension.of(runtime, items)
     if made is not None:
         found = listed(made)
+        if isinstance(items, PlacedIterator):
+            items.end()
     else:
         found = items if as_staged(items) is not None else [*items]
     keys = found if key is None else _keys(runtime, found, key)

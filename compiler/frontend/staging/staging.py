@@ -30,7 +30,7 @@ from ..numpy.functions.creation.index_tricks import INDEXED
 from ..scalars.type_tests import TYPE_TESTS, python_type, type_name
 from ..state.growing_lists import GrowingList
 from ..state.identity import is_same
-from ..state.iterators import makes_iterator, with_kept_items
+from ..state.iterators import PlacedIterator
 from ..state.list_errors import SeveralDtypes
 from ..state.mixed_numbers import MixedNumber
 from ..state.one_of import OneOf, any_of, one_of_in
@@ -50,6 +50,7 @@ from .control.control_flow import ControlFlow
 from .functional import FUNCTIONAL
 from .iteration.comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of
 from .iteration.iterables import StagedRange
+from .iteration.iterators import ITERATORS, begun, makes_iterator, remembering
 from .list_methods import method_of_list, sorted_
 from .membership import conditions_of_membership
 from .no_source import note_traced_plainly
@@ -434,7 +435,10 @@ class StagedRuntime(ControlFlow):
         if isinstance(first, OneOf):
             roots = Comprehension(self, first, *parts).roots
             return first.each(lambda items: self._of_each(make, items, *parts), *roots.values())
-        return make(Comprehension(self, first, *parts))
+        made = make(Comprehension(self, begun(first), *parts))
+        if isinstance(first, PlacedIterator):
+            first.end()
+        return made
 
     def generator(self, *parts: Any) -> Generator:
         return Generator(Comprehension(self, *parts))
@@ -518,7 +522,7 @@ class StagedRuntime(ControlFlow):
             if (by_item := BY_ITEM.get(called)) is not None:
                 return functools.partial(by_item, self)
             if (found := REPLACED.get(called)) is not None:
-                return with_kept_items(found) if makes_iterator(called) else found
+                return found
         if (method := method_of_list(self, called)) is not None:
             return method
         if called is getattr:
@@ -530,12 +534,12 @@ class StagedRuntime(ControlFlow):
         if isinstance(called, operator.attrgetter):
             return self._getter(called)
         if _hashable(called) and (called in FUNCTIONAL or called in _TAKE_FUNCTIONS):
-            taking = with_kept_items(called) if makes_iterator(called) else called
+            taking = ITERATORS.get(called) or (remembering(called) if makes_iterator(called) else called)
             return lambda *given, **named: taking(
                 *map(self._staged, given), **{name: self._staged(value) for name, value in named.items()}
             )
-        if _hashable(called) and makes_iterator(called):
-            return with_kept_items(called)
+        if _hashable(called) and (called in ITERATORS or makes_iterator(called)):
+            return ITERATORS.get(called) or remembering(called)
         self.captures.refuse_call(called)
         if isinstance(getattr(called, "__self__", None), str):
             return lambda *given, **named: called(

@@ -1,63 +1,73 @@
-"""Python's iterators in a staged function: how far they are is part of its state, so that it can be put back.
+"""Iterators in a staged function: how far one is is part of the function's state, so that it can be put back.
 
-A part of a statement runs several times while it is staged, and what it takes from an iterator has to be there again.
-So what it takes is kept; where it stands is an attribute (`state.held`), and a text, as no compiled code can carry it:
-a loop that moves an iterator is none of compiled code.
+A part of a statement runs several times while it is staged, and takes from an iterator each time what Python would take
+there: what is stored meanwhile is seen.  So an iterator has a place, a text, as no compiled code can carry it: a loop
+that moves an iterator is none of compiled code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from abc import ABC, abstractmethod
 from typing import Any
 
-__all__ = ["GoneThrough", "KeptIterator", "makes_iterator", "with_kept_items"]
+from ...diagnostics import TxcError, user_loc
+
+__all__ = ["GoneThrough", "PlacedIterator"]
+
+#: The place of an iterator that has no more items.
+_ENDED = "ended"
+#: Of one that a loop of compiled code, or another iterator, goes through.
+_TAKEN = "taken"
 
 
 class GoneThrough:
     """What loops go through: it holds arrays and lists, as a list does."""
 
 
-class _Taken:
-    """What was taken from an iterator so far; never put back."""
+class PlacedIterator(ABC):
+    """An iterator that can be put back: its attributes are state."""
 
-    def __init__(self, source: Iterator[Any]):
-        self.source, self.items = source, []
-
-    def at(self, number: int) -> Any:
-        while len(self.items) <= number:
-            self.items.append(next(self.source))
-        return self.items[number]
-
-
-class KeptIterator:
-    """An iterator whose place is a text, and whose items are kept."""
-
-    def __init__(self, source: Iterable[Any]):
-        self._taken = _Taken(iter(source))
+    def __init__(self) -> None:
         self.place = "0"
 
-    def __iter__(self) -> Iterator[Any]:
+    @abstractmethod
+    def runs(self) -> list[Any]:
+        """What of the program's runs when an item is taken: functions, and iterators of its own classes."""
+
+    @abstractmethod
+    def item(self, number: int) -> Any:
+        """The item of a number, which follows the one before; StopIteration behind the last one."""
+
+    def __iter__(self) -> PlacedIterator:
         return self
 
     def __next__(self) -> Any:
-        number = int(self.place)
-        item = self._taken.at(number)
+        number = self.number()
+        try:
+            item = self.item(number)
+        except StopIteration:
+            self.end()
+            raise
         self.place = str(number + 1)
         return item
 
+    def number(self) -> int:
+        """The number of the next item; StopIteration where there is none."""
+        if self.place == _ENDED:
+            raise StopIteration
+        if self.place == _TAKEN:
+            raise TxcError(
+                "how far a loop of compiled code has gone through an iterator is not known",
+                user_loc(),
+                "make a new iterator, or a list of its items first",
+                "TX0315",
+            )
+        return int(self.place)
 
-def makes_iterator(called: Any) -> bool:
-    """Whether a call gives an iterator of Python's: `iter`, `zip`, `map`, what is in `itertools`."""
-    owner = getattr(called, "__self__", None)
-    return called is iter or any(isinstance(c, type) and hasattr(c, "__next__") for c in (called, owner))
+    def end(self) -> None:
+        """Leave no items."""
+        self.place = _ENDED
 
-
-def with_kept_items(make: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that gives iterators, giving such whose place can be put back."""
-
-    def made(*args: Any, **kwargs: Any) -> Any:
-        found = make(*args, **kwargs)
-        keeps = isinstance(found, KeptIterator) or not isinstance(found, Iterator)
-        return found if keeps else KeptIterator(found)
-
-    return made
+    def taken(self) -> None:
+        """Let nobody but who goes through it ask for items."""
+        self.place = _TAKEN

@@ -42,7 +42,7 @@ from .mixed_numbers import Common, Kind, MixedNumber, common_value, is_of, kinds
 from .one_of import MOST_OPTIONS, Method, OneOf
 from .sharing import NOWHERE, dims_in, is_array, shared_again
 from .staged_dicts import StagedDict, in_one_order
-from .state import UNSET, Location, State, held, is_number, is_ours, kind_of, label_of, put_back
+from .state import UNSET, Location, State, a_kind, held, is_number, is_ours, kind_of, label_of, put_back
 
 __all__ = ["UNNAMED", "Merge", "described", "is_known_view", "same_value"]
 
@@ -841,7 +841,7 @@ def described(value: Any) -> str:
         return f"a {value.user_type}"
     if isinstance(value, OneOf):
         return " or ".join(dict.fromkeys(_described_option(option) for option, _ in value.options))
-    return repr(value) if isinstance(value, (str, int, float, type(None))) else f"a {kind_of(value)}"
+    return repr(value) if isinstance(value, (str, int, float, type(None))) else a_kind(value)
 
 
 def _described_option(value: Any) -> str:

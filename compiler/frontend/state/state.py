@@ -27,13 +27,13 @@ from ..tensor.view_or_copy import Flat
 from ..trace.symint import SymInt
 from ..trace.undefined import UNSET
 from .growing_lists import GrowingList
-from .iterators import GoneThrough, KeptIterator
+from .iterators import GoneThrough, PlacedIterator
 from .one_of import OneOf
 from .staged_dicts import StagedDict
 
 __all__ = [
-    "UNSET", "Location", "Names", "Roots", "State", "arrays_of", "assign", "held", "is_number", "is_ours", "kind_of",
-    "label_of", "put_back", "roots_of",
+    "UNSET", "Location", "Names", "Roots", "State", "a_kind", "arrays_of", "assign", "held", "is_number", "is_ours",
+    "kind_of", "label_of", "put_back", "roots_of",
 ]  # fmt: skip
 
 
@@ -116,7 +116,9 @@ def held(holder: Any) -> dict[Any, Any] | None:
         return dict(dict.items(holder))
     if isinstance(holder, set):
         return dict.fromkeys(holder, True)
-    if isinstance(holder, (*_ATOMS, tuple, types.FunctionType, types.MethodType, OneOf)):
+    if isinstance(holder, type):
+        return dict(vars(holder)) if _is_local(holder) else None
+    if isinstance(holder, (*_ATOMS, tuple, types.MethodType, OneOf)):
         return None
     slots = _slots(type(holder))
     if not slots and not hasattr(holder, "__dict__"):
@@ -161,6 +163,13 @@ def put_back(holder: Any, contents: Mapping[Any, Any]) -> None:
     elif isinstance(holder, dict):
         dict.clear(holder)
         dict.update(holder, contents)
+    elif isinstance(holder, type):
+        for name in [*vars(holder)]:
+            if name not in contents:
+                delattr(holder, name)
+        for name, value in contents.items():
+            if vars(holder).get(name, UNSET) is not value:
+                setattr(holder, name, value)
     else:
         _put_attributes(holder, contents)
 
@@ -179,14 +188,55 @@ def _put_attributes(holder: Any, contents: Mapping[str, Any]) -> None:
 
 
 def kind_of(holder: Any) -> str:
-    """How messages call a container or object."""
+    """How messages call a container or object, without an article."""
+    if isinstance(holder, PlacedIterator):
+        return "iterator"
     return next((kind.__name__ for kind in (list, dict) if isinstance(holder, kind)), type(holder).__name__)
+
+
+def a_kind(holder: Any) -> str:
+    """How messages call one container or object of its kind."""
+    kind = kind_of(holder)
+    return f"an {kind}" if kind[0] in "aeiouAEIOU" else f"a {kind}"
 
 
 def label_of(holder: Any, label: str, key: Any) -> str:
     if isinstance(holder, (types.CellType, Names)):
         return label or str(key)
     return f"{label}[{key!r}]" if isinstance(holder, (list, deque, dict, tuple)) else f"{label}.{key}"
+
+
+def _is_local(kind: type) -> bool:
+    """Whether a class may be made by the function that is staged: others are outside, or a library's."""
+    return "<locals>" in kind.__qualname__
+
+
+def _is_atom(value: Any) -> bool:
+    """Whether nothing that can change hangs on a value."""
+    return isinstance(value, _ATOMS) and not (isinstance(value, type) and _is_local(value))
+
+
+def _parts_for_good(value: Any, label: str) -> list[tuple[str, Any]]:
+    """What hangs on a value that always has it: the variables and defaults of a function, a method's object."""
+    if isinstance(value, types.FunctionType):
+        defaults = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
+        named = [(f"a default of {value.__name__}", part) for part in defaults if not _is_atom(part)]
+        return [*roots_of(value).items(), *named]
+    if isinstance(value, types.MethodType):
+        return [(label, value.__self__), (label, value.__func__)]
+    if isinstance(value, (staticmethod, classmethod)):
+        return [(label, value.__func__)]
+    if isinstance(value, property):
+        return [(label, part) for part in (value.fget, value.fset, value.fdel) if part is not None]
+    if isinstance(value, types.BuiltinMethodType):
+        return [(label, value.__self__)]
+    if isinstance(value, functools.partial):
+        return [(f"{label}.func", value.func), (f"{label}.args", value.args), (f"{label}.keywords", value.keywords)]
+    if isinstance(value, memoryview):
+        return [(label, value.obj)]
+    if isinstance(value, OneOf):
+        return [(label, option) for option, _ in value.options]
+    return []
 
 
 class State:
@@ -200,27 +250,24 @@ class State:
         waiting += [(label, holder) for label, holder in roots.items()][::-1]
         while waiting:
             label, value = waiting.pop()
-            if isinstance(value, _ATOMS) or id(value) in self.holders or is_ours(value):
+            if _is_atom(value) or id(value) in self.holders or is_ours(value):
                 continue
             waiting.extend(self._enter(label, value, is_outside))
 
     def _enter(self, label: str, value: Any, is_outside: Callable[[Any], bool]) -> list[tuple[str, Any]]:
         """What hangs on a value, and may itself hold something: most parts are atoms, whose labels nobody needs."""
-        if isinstance(value, types.FunctionType):
-            return list(roots_of(value).items())
-        if isinstance(value, (types.MethodType, types.BuiltinMethodType)):
-            return [(label, value.__self__)]
-        if isinstance(value, OneOf):
-            return [(label, option) for option, _ in value.options]
         if isinstance(value, tuple):
-            return [(f"{label}[{i}]", part) for i, part in enumerate(value) if not isinstance(part, _ATOMS)]
+            return [(f"{label}[{i}]", part) for i, part in enumerate(value) if not _is_atom(part)]
+        parts = _parts_for_good(value, label)
         if is_outside(value):
-            return []
+            return parts
         contents = held(value)
         if contents is None:
-            return []
+            return parts
         self.holders[id(value)] = value, label, contents
-        return [(label_of(value, label, key), part) for key, part in contents.items() if not isinstance(part, _ATOMS)]
+        if _is_local(type(value)):
+            parts.append((f"{label}.__class__", type(value)))
+        return parts + [(label_of(value, label, key), part) for key, part in contents.items() if not _is_atom(part)]
 
     def __contains__(self, holder: Any) -> bool:
         return id(holder) in self.holders
@@ -256,7 +303,7 @@ def is_ours(value: Any) -> bool:
     """Whether an object is a part of txc, which no program sees change."""
     module = type(value).__module__
     return module.startswith("txc.") and not isinstance(
-        value, (Flat, GoneThrough, GrowingList, KeptIterator, Names, OneOf, StagedDict)
+        value, (Flat, GoneThrough, GrowingList, Names, OneOf, PlacedIterator, StagedDict)
     )
 
 

@@ -26,6 +26,7 @@ from ..staging.ast_rewrite import bound_names, returns
 from ..staging.break_lowering import NotStaged, rebuild_result, stop_of
 from ..staging.induction import Counting, counting_of
 from ..staging.iteration.iterables import StagedIterable
+from ..staging.iteration.iterators import Whole
 from ..staging.staging import StagedRuntime
 from ..state.liveness import annotate, live_after, live_at_head, live_in_body
 from ..state.state import Location, Names, Roots
@@ -340,7 +341,7 @@ class Evaluator:
     def for_(self, node: ast.For) -> None:
         iterable = self.value(node.iter)
         rows = isinstance(iterable, Tensor) and iterable.ndim > 0
-        if not rows and not isinstance(iterable, (StagedIterable, list, tuple)):
+        if not rows and not isinstance(iterable, (StagedIterable, Whole, list, tuple)):
             self.fail(node.iter, "a loop runs over range(…) or the rows of a tensor", "for i in range(n):", "TX0535")
         targets = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
 from .....dialects.dims.dims import Dim
 from .....dialects.registry import OpError
 from ....diagnostics import located
 from ...state.growing_lists import GrowingList
+from ...state.iterators import PlacedIterator
 from ...state.loops.loop_state import LoopState
 from ...state.loops.outcomes import (
     AtLast,
@@ -33,6 +34,7 @@ from ...trace.symint import SymInt, as_dim, is_integer, sym_max
 from ..break_lowering import GENERATED_PREFIX
 from ..builtins import staging_error
 from ..iteration.iterables import Elements, Some, StagedIterable, StagedRange, as_staged
+from ..iteration.iterators import Whole, iterator_of, runs_in
 from ..regions import loops
 from ..unroll import LIMIT, REFUSALS, WRITTEN_OUT, NotALoop, computing, endless, worth_a_loop
 from .parts import NO_CARRIES
@@ -72,6 +74,11 @@ class ForLoops(WhileLoops):
         roots = self.roots(body) if roots is None else roots
         if isinstance(iterable, OneOf):
             iterable.each(lambda items: self.for_(items, body, stop, carries, roots), *roots.values())
+            return
+        if isinstance(iterable, Whole):
+            self.for_(iterable.begin(), body, stop, carries, roots)
+            if stop is None:
+                iterable.end()
             return
         if isinstance(iterable, Tensor):
             if not iterable.ndim:
@@ -343,13 +350,17 @@ class ForLoops(WhileLoops):
         `refusal` is why it is no loop of compiled code, where it was to be one.
         """
         adding, most = 0, LIMIT if refusal is None else WRITTEN_OUT
-        for item in items:
-            since = next_serial()
-            if not self._unless_stopped(stop, _call(body, item), roots, carries):
+        iterator = iterator_of(items)
+        since = next_serial()
+        for iteration in _iterations(iterator, body):
+            if not self._unless_stopped(stop, iteration, roots, carries):
                 break
             adding += next_serial() > since + 1
             if adding > most and (refusal is not None or not isinstance(items, Sized)):
                 raise endless(most, refusal)
+            since = next_serial()
+        if isinstance(iterator, PlacedIterator) and isinstance(self._stopped(stop, roots), Tensor):
+            iterator.taken()  # values do not choose between places, so nobody knows this one
 
     def _unless_stopped(
         self, stop: str | None, rest: Callable[[], None], roots: Roots, carries: Sequence[Sequence[str]]
@@ -393,6 +404,42 @@ class ForLoops(WhileLoops):
         read = (name,) if stop is None else (name, stop)  # by the test, in front of each iteration
         carries = (*bound, name), (*at_head, *read), after
         self._while(test, iteration, carries, roots={**roots, name: at}, ran=self._deferred(test))
+
+
+def _iterations(iterator: Iterator[Any], body: Callable[[Any], Any]) -> Iterator[Callable[[], Any]]:
+    """The iterations of a loop, each as a function.
+
+    It takes its item itself where that runs something of the program's: in a branch where the loop is over, nothing
+    changes that this changes.
+    """
+    runs = runs_in(iterator)
+    if not runs:
+        for item in iterator:
+            yield _call(body, item)
+        return
+    steps = _Steps(iterator, body)
+
+    def step() -> None:
+        steps.take(runs)
+
+    while not steps.ended:
+        yield step
+
+
+class _Steps:
+    """The iterations of a loop, which take their items themselves; no part of the program's state."""
+
+    def __init__(self, iterator: Iterator[Any], body: Callable[[Any], Any]):
+        self.iterator, self.body, self.ended = iterator, body, False
+
+    def take(self, _: list[Any]) -> None:
+        """One iteration; what runs then of the program's is reached from the function that calls this."""
+        try:
+            item = next(self.iterator)
+        except StopIteration:
+            self.ended = True
+        else:
+            self.body(item)
 
 
 def _call(body: Callable[[Any], Any], item: Any) -> Callable[[], Any]:

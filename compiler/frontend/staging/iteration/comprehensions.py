@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....diagnostics import TxcError, located
 from ...state.growing_lists import GrowingList
-from ...state.iterators import KeptIterator
+from ...state.iterators import PlacedIterator
 from ...state.mixed_numbers import MixedNumber
 from ...state.one_of import OneOf
 from ...state.staged_dicts import StagedDict
@@ -30,6 +30,7 @@ from ..builtins import REPLACED, staging_error
 from ..regions.fork import not_one_bool
 from ..unroll import WRITTEN_OUT, endless
 from .iterables import Some, StagedIterable, as_staged
+from .iterators import Whole, begun, iterator_of, runs_in
 
 if TYPE_CHECKING:
     from ..control.control_flow import ControlFlow
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["BY_ITEM", "Comprehension", "Generator", "dict_of", "listed", "set_of"]
 
 _LIST = "of a comprehension"
-#: The place of a generator of which all items were taken at once.
-_ALL = "all"
 
 
 class _Level(NamedTuple):
@@ -71,6 +70,7 @@ class Comprehension:
         """
         if isinstance(items, Generator):
             return items.begin()
+        items = begun(items)
         if as_staged(items) is None:
             return None
         item = types.CellType()
@@ -83,24 +83,14 @@ class Comprehension:
     def __iter__(self) -> Iterator[Any]:
         """The items one by one, as Python makes them: each adds to the program."""
         adding, since = 0, next_serial()
-        for item in self._items(0, self.first):
+        for item in Generator(self):
             adding += next_serial() > since + 1
             if adding > WRITTEN_OUT and as_staged(self.first) is not None:
                 raise endless(WRITTEN_OUT)
             yield item
             since = next_serial()
 
-    def _items(self, number: int, items: Any) -> Iterator[Any]:
-        level = self.levels[number]
-        for item in items:
-            level.bind(item)
-            if level.test is None or self._keeps(level.test):
-                if number + 1 == len(self.levels):
-                    yield self.element()
-                else:
-                    yield from self._items(number + 1, self._source(number + 1))
-
-    def _keeps(self, test: Callable[[], Any]) -> bool:
+    def keeps(self, test: Callable[[], Any]) -> bool:
         kept = self.runtime.truth(test())
         if isinstance(kept, Tensor):
             raise staging_error(
@@ -111,7 +101,7 @@ class Comprehension:
             )
         return bool(kept)
 
-    def _source(self, number: int) -> Any:
+    def source(self, number: int) -> Any:
         source = self.levels[number].source
         assert source is not None
         return source()
@@ -161,7 +151,7 @@ class Comprehension:
             if number + 1 == len(self.levels):
                 take(self.element())
             else:
-                self._loop(number + 1, self._source(number + 1), take, roots, name, stop)
+                self._loop(number + 1, self.source(number + 1), take, roots, name, stop)
 
         def iteration(item: Any) -> None:
             level.bind(item)
@@ -175,25 +165,55 @@ class Comprehension:
         runtime.for_(items, iteration, stop, ((*own, *kept), kept, kept), roots)
 
 
-class Generator(KeptIterator):
+class Generator(PlacedIterator):
     """A generator expression: an iterator, of which what takes all its items can make a loop."""
 
     def __init__(self, comprehension: Comprehension):
-        super().__init__(comprehension)
+        super().__init__()
         self.comprehension = comprehension
-        #: For who looks for what refers to it.
-        self.first = comprehension.first
+        #: The iterators of the levels that it is in, the outermost first.
+        self.going = [iterator_of(comprehension.first)]
+        #: The variables of its parts: its own go with it.
+        self.variables = comprehension.roots
 
-    def __next__(self) -> Any:
-        if self.place == _ALL:
-            raise StopIteration
-        return super().__next__()
+    def runs(self) -> list[Any]:
+        return [self.variables, *runs_in(*self.going)]
+
+    def item(self, number: int) -> Any:
+        while self.going:
+            at = len(self.going)
+            level = self.comprehension.levels[at - 1]
+            try:
+                level.bind(next(self.going[-1]))
+            except StopIteration:
+                self.going.pop()
+                continue
+            if level.test is not None and not self.comprehension.keeps(level.test):
+                continue
+            if at == len(self.comprehension.levels):
+                return self.comprehension.element()
+            self.going.append(iterator_of(self.comprehension.source(at)))
+        raise StopIteration
+
+    def end(self) -> None:
+        super().end()
+        for iterator in self.going:
+            if isinstance(iterator, PlacedIterator):
+                iterator.end()
+
+    def taken(self) -> None:
+        super().taken()
+        for iterator in self.going:
+            if isinstance(iterator, PlacedIterator):
+                iterator.taken()
 
     def begin(self) -> Comprehension | None:
-        """All that it makes, behind which nothing is left; None where an item was taken from it before."""
+        """All that it makes, which nobody else gets from it; None where an item was taken from it before."""
         if self.place != "0":
             return None
-        self.place = _ALL
+        if isinstance(self.going[0], Whole):
+            self.comprehension.first = self.going[0].begin()
+        super().taken()  # who goes through what it goes through are loops, or Python, an item at a time
         return self.comprehension
 
 
@@ -347,12 +367,15 @@ def _by_python(plain: Any, values: Sequence[Any], named: dict[str, Any]) -> Any:
         raise staging_error(text, f"write sorted(…, key=…{turned})[0]", "TX0317") from None
 
 
-def _of_each(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which of one of several iterables takes the items of each."""
+def _of_each(function: Callable[..., Any], to_the_end: bool) -> Callable[..., Any]:
+    """The function, which of one of several iterables takes the items of each; all of them where it is `to_the_end`."""
 
     def called(runtime: ControlFlow, *values: Any, **named: Any) -> Any:
         if not values or not isinstance(values[0], OneOf) or isinstance(values[0], MixedNumber):
-            return function(runtime, *values, **named)
+            result = function(runtime, *values, **named)
+            if to_the_end and values and isinstance(values[0], PlacedIterator):
+                values[0].end()
+            return result
         items, *rest = values
         return items.each(lambda v: function(runtime, v, *rest, **named), *rest)
 
@@ -361,7 +384,7 @@ def _of_each(function: Callable[..., Any]) -> Callable[..., Any]:
 
 #: What staged code calls in place of functions that go through all items of an iterable; each gets the runtime first.
 BY_ITEM: dict[Any, Callable[..., Any]] = {
-    plain: _of_each(function)
+    plain: _of_each(function, plain not in (any, all))
     for plain, function in (
         (list, _list), (sum, _sum), (any, _found(True)), (all, _found(False)), (max, _extreme(max)),
         (min, _extreme(min)),

@@ -1,4 +1,4 @@
-"""What staged loops run over: ranges with run-time bounds, and tensors, `enumerate`, `zip` and `reversed` of them.
+"""What staged loops run over: ranges with run-time bounds, rows of tensors, numbered, side by side and backwards.
 
 Anything here has a `length`, which may be a run-time int, and gives its item `at` a number, which a loop counts.  What
 Python iterates over itself stays as it is.
@@ -13,13 +13,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...state.growing_lists import GrowingList
-from ...state.iterators import GoneThrough, KeptIterator
+from ...state.iterators import GoneThrough
 from ...tensor.tensor import Tensor
 from ...trace.symint import is_integer, sym_max, sym_min
 
 __all__ = [
-    "Elements", "Some", "StagedIterable", "StagedRange", "as_staged", "staged_enumerate", "staged_reversed",
-    "staged_zip",
+    "Backwards", "Elements", "Numbered", "Some", "StagedIterable", "StagedRange", "Zipped", "as_staged",
 ]  # fmt: skip
 
 
@@ -131,7 +130,9 @@ class Some(StagedIterable):
         return self.items.arrays()
 
 
-class _Numbered(StagedIterable):
+class Numbered(StagedIterable):
+    """Items with their numbers, from a first one on (`enumerate`)."""
+
     def __init__(self, items: StagedIterable, start: Any):
         self.items, self.start = items, start
 
@@ -146,7 +147,9 @@ class _Numbered(StagedIterable):
         return self.items.arrays()
 
 
-class _Zipped(StagedIterable):
+class Zipped(StagedIterable):
+    """Tuples of the items of several, as many as the shortest has (`zip`)."""
+
     def __init__(self, parts: tuple[StagedIterable, ...]):
         self.parts = parts
 
@@ -164,16 +167,18 @@ class _Zipped(StagedIterable):
         return itertools.chain.from_iterable(part.arrays() for part in self.parts)
 
 
-class _Backwards(StagedIterable):
+class Backwards(StagedIterable):
+    """Items from the last one that there is now to the first one (`reversed`)."""
+
     def __init__(self, items: StagedIterable):
-        self.items = items
+        self.items, self._length = items, items.length
 
     @property
     def length(self) -> Any:
-        return self.items.length
+        return self._length
 
     def at(self, i: Any) -> Any:
-        return self.items.at(self.items.length - 1 - i)
+        return self.items.at(self._length - 1 - i)
 
     def arrays(self) -> Iterator[types.CellType]:
         return self.items.arrays()
@@ -200,43 +205,3 @@ def as_staged(x: Any) -> StagedIterable | None:
     if isinstance(x, Tensor) and x.ndim:
         return Elements(x)
     return x if isinstance(x, StagedIterable) else None
-
-
-def staged_enumerate(items: Any, start: Any = 0) -> Any:
-    found = as_staged(items)
-    return enumerate(items, start) if found is None else _Numbered(found, start)
-
-
-def staged_reversed(items: Any) -> Any:
-    found = as_staged(items)
-    return reversed(items) if found is None else _Backwards(found)
-
-
-def staged_zip(*parts: Any, strict: bool = False) -> Any:
-    found = [as_staged(p) for p in parts]
-    if not any(found):
-        return zip(*parts, strict=strict)
-    staged = [f for f in found if f is not None]
-    if strict:
-        for part in staged[1:]:
-            if staged[0].length != part.length:
-                raise ValueError("zip() arguments have different lengths")
-    if len(staged) == len(parts):
-        return _Zipped(tuple(staged))
-    return KeptIterator(_zip_with_python(parts, found))
-
-
-def _zip_with_python(parts: Sequence[Any], found: Sequence[StagedIterable | None]) -> Iterator[tuple[Any, ...]]:
-    """As many tuples as the shortest part has items, one of which Python iterates over; that number is a fact."""
-    sources = [iter(p) if f is None else f for p, f in zip(parts, found)]
-    for i in itertools.count():
-        made: list[Any] = []
-        for source in sources:
-            staged = isinstance(source, StagedIterable)
-            if staged and not i < source.length:
-                return
-            try:
-                made.append(source.at(i) if staged else next(source))
-            except StopIteration:
-                return
-        yield tuple(made)

@@ -14,14 +14,14 @@ from ...trace.context import require
 from ...trace.symint import SymInt
 from ...trace.undefined import Undefined, unset_name
 from ..growing_lists import GrowingList
-from ..iterators import KeptIterator
+from ..iterators import PlacedIterator
 from ..merging import described, same_value
 from ..mixed_numbers import MixedNumber, kinds_of
 from ..one_of import OneOf
 from ..resized import is_one_array
 from ..sharing import is_array
 from ..staged_dicts import StagedDict, in_one_order, may_miss
-from ..state import UNSET, Location, State, held, is_number, kind_of, label_of, put_back
+from ..state import UNSET, Location, State, a_kind, held, is_number, label_of, put_back
 from .beginning import held_at, is_boxed, is_keyed
 from .copies import LoopCopies
 from .forms import Form, NoForm, lists_in, options_in
@@ -186,9 +186,8 @@ class LoopLearning(LoopCopies):
         """
         text = f"{location.label!r} is {described(was)} before an iteration of the loop and {described(now)} after it"
         if not location.is_variable:
-            kind = kind_of(location.holder)
             raise OpError(
-                f"a {kind} changes in a loop of compiled code: {text}",
+                f"{a_kind(location.holder)} changes in a loop of compiled code: {text}",
                 "only numbers and arrays can change there; store into an array that is made before the loop",
                 "TX0315",
             )
@@ -211,7 +210,7 @@ class LoopLearning(LoopCopies):
 
     def _has_form(self, location: Location, was: Any, now: Any) -> bool:
         """Let a location be carried by the form that what it holds before and after an iteration have in common."""
-        if isinstance(location.holder, KeptIterator):
+        if isinstance(location.holder, PlacedIterator):
             return False
         if referred(was) is not None and referred(now) is not None:
             return False  # arrays are carried as such

@@ -1,0 +1,328 @@
+"""Python's iterators in staged code: `iter`, `enumerate`, `zip`, `reversed`, `map`, `filter`, and those of `itertools`.
+
+Each takes its items from what it goes through when it is asked for them, as Python's do, and can be put back
+(`state.iterators`).  What only the compiled function goes through, a loop takes as a whole (`Whole.begin`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from ....diagnostics import TxcError, user_loc
+from ...state.iterators import PlacedIterator
+from ...state.state import held
+from ...tensor.tensor import Tensor
+from .iterables import Backwards, Numbered, Some, StagedIterable, Zipped, as_staged
+
+__all__ = ["ITERATORS", "Whole", "begun", "iterator_of", "makes_iterator", "remembering", "runs_in"]
+
+
+class Whole(PlacedIterator):
+    """Through what only the compiled function goes through; Python's own loops make the number of its items a fact."""
+
+    def __init__(self, items: StagedIterable):
+        super().__init__()
+        self.items = items
+
+    def runs(self) -> list[Any]:
+        return []
+
+    def item(self, number: int) -> Any:
+        if not number < self.items.length:
+            raise StopIteration
+        return self.items.at(number)
+
+    def begin(self) -> StagedIterable:
+        """All items that are left, for who goes through them: nobody else then knows which is the next."""
+        try:
+            number = self.number()
+        except StopIteration:
+            return Some(self.items, 0, 0)
+        self.taken()
+        return Some(self.items, number, self.items.length) if number else self.items
+
+
+class _OfSequence(PlacedIterator):
+    """Through a list, tuple, text or range, by its indices."""
+
+    def __init__(self, items: Sequence[Any], backwards: bool = False):
+        super().__init__()
+        self.items, self.last = items, len(items) - 1 if backwards else None
+
+    def runs(self) -> list[Any]:
+        return []
+
+    def item(self, number: int) -> Any:
+        at = number if self.last is None else self.last - number
+        if not 0 <= at < len(self.items):
+            raise StopIteration
+        return self.items[at]
+
+
+class _OfUnordered(PlacedIterator):
+    """Through a dict, what it shows of itself, or a set, whose size may not change meanwhile."""
+
+    def __init__(self, items: Any, through: Callable[[Any], Iterator[Any]] = iter):
+        super().__init__()
+        self.items, self.through, self.size = items, through, len(items)
+
+    def runs(self) -> list[Any]:
+        return []
+
+    def item(self, number: int) -> Any:
+        if len(self.items) != self.size:
+            kind = "Set" if isinstance(self.items, (set, frozenset)) else "dictionary"
+            raise RuntimeError(f"{kind} changed size during iteration")
+        return next(itertools.islice(self.through(self.items), number, None))
+
+
+class _Numbers(PlacedIterator):
+    def __init__(self, items: Iterable[Any], start: Any):
+        super().__init__()
+        self.items, self.start = iterator_of(items), start
+
+    def runs(self) -> list[Any]:
+        return runs_in(self.items)
+
+    def taken(self) -> None:
+        super().taken()
+        _take(self.items)
+
+    def item(self, number: int) -> Any:
+        return self.start + number, next(self.items)
+
+
+class _Tuples(PlacedIterator):
+    def __init__(self, parts: Sequence[Iterable[Any]], strict: bool):
+        super().__init__()
+        self.parts, self.strict = [iterator_of(p) for p in parts], strict
+
+    def runs(self) -> list[Any]:
+        return runs_in(*self.parts)
+
+    def taken(self) -> None:
+        super().taken()
+        _take(*self.parts)
+
+    def item(self, number: int) -> Any:
+        made: list[Any] = []
+        for part in self.parts:
+            try:
+                made.append(next(part))
+            except StopIteration:
+                if self.strict:
+                    self._check(len(made))
+                raise
+        if not made:
+            raise StopIteration
+        return tuple(made)
+
+    def _check(self, ended: int) -> None:
+        """Python's error where a part has other items than the first one, of which one is at its end."""
+        at, word = ended, "shorter"
+        if not ended:
+            longer = (i for i, part in enumerate(self.parts[1:], 1) if next(part, self) is not self)
+            at, word = next(longer, 0), "longer"
+        if at:
+            others = "argument 1" if at == 1 else f"arguments 1-{at}"
+            raise ValueError(f"zip() argument {at + 1} is {word} than {others}")
+
+
+class _Applied(PlacedIterator):
+    def __init__(self, function: Callable[..., Any], parts: Sequence[Iterable[Any]]):
+        super().__init__()
+        self.function, self.parts = function, [iterator_of(p) for p in parts]
+
+    def runs(self) -> list[Any]:
+        return [self.function, *runs_in(*self.parts)]
+
+    def taken(self) -> None:
+        super().taken()
+        _take(*self.parts)
+
+    def item(self, number: int) -> Any:
+        return self.function(*[next(part) for part in self.parts])
+
+
+class _Kept(PlacedIterator):
+    def __init__(self, function: Callable[[Any], Any] | None, items: Iterable[Any]):
+        super().__init__()
+        self.function, self.items = function, iterator_of(items)
+
+    def runs(self) -> list[Any]:
+        return [self.function, *runs_in(self.items)]
+
+    def taken(self) -> None:
+        super().taken()
+        _take(self.items)
+
+    def item(self, number: int) -> Any:
+        while True:
+            item = next(self.items)
+            if item if self.function is None else self.function(item):
+                return item
+
+
+def runs_in(*iterators: Any) -> list[Any]:
+    """What of the program's runs when an item is taken from some iterators."""
+    return [part for it in iterators for part in (it.runs() if isinstance(it, PlacedIterator) else [it])]
+
+
+def _take(*parts: Any) -> None:
+    for part in parts:
+        if isinstance(part, PlacedIterator):
+            part.taken()
+
+
+class _Remembered(PlacedIterator):
+    """An iterator of which nobody can see how it goes through what it was given: what it gave is kept.
+
+    That is what it gives again only where nothing has changed since.
+    """
+
+    def __init__(self, source: Iterator[Any], given: Sequence[Any]):
+        super().__init__()
+        self.source = _Source(source, given)
+
+    def runs(self) -> list[Any]:
+        return [given for given in self.source.given if callable(given)]
+
+    def item(self, number: int) -> Any:
+        return self.source.at(number)
+
+
+class _Source:
+    """What was taken from an iterator so far, which nobody puts back, and what it went through when it was taken."""
+
+    def __init__(self, source: Iterator[Any], given: Sequence[Any]):
+        self.source, self.given = source, given
+        self.items: list[tuple[Any, list[Any] | None]] = []
+
+    def at(self, number: int) -> Any:
+        if number == len(self.items):
+            item = next(self.source)
+            self.items.append((item, _leaves(self.given)))
+            return item
+        item, then = self.items[number]
+        now = _leaves(self.given)
+        if then is None or now is None or len(then) != len(now) or any(a is not b for a, b in zip(then, now)):
+            raise TxcError(
+                "an iterator is gone through again, in another branch or iteration, whose items may be others now",
+                user_loc(),
+                "make a list of its items first: list(…)",
+                "TX0315",
+            )
+        return item
+
+
+def _leaves(value: Any) -> list[Any] | None:
+    """What stands in containers, deeply; None where something can change that is no container."""
+    if isinstance(value, Tensor):
+        return None
+    if isinstance(value, types.FunctionType):
+        return None if value.__closure__ else [value]
+    if isinstance(value, (list, tuple, dict, set, frozenset)):
+        parts = [*value.items()] if isinstance(value, dict) else value
+        found = [_leaves(part) for part in parts]
+        return None if None in found else [leaf for leaves in found for leaf in leaves or ()]
+    return None if isinstance(value, PlacedIterator) or held(value) is not None else [value]
+
+
+def iterator_of(items: Any) -> Iterator[Any]:
+    """``iter(items)``."""
+    if isinstance(items, PlacedIterator):
+        return items
+    if (staged := as_staged(items)) is not None:
+        return Whole(staged)
+    if isinstance(items, (list, tuple, str, range)):
+        return _OfSequence(items)
+    if isinstance(items, (dict, set, frozenset, type({}.keys()), type({}.values()), type({}.items()))):
+        return _OfUnordered(items)
+    found = iter(items)
+    # One of a class of the program's has its place among its attributes.
+    if isinstance(found, PlacedIterator) or _steps_itself(type(found)):
+        return found
+    return _Remembered(found, (items,))
+
+
+def _steps_itself(kind: type) -> bool:
+    """Whether a class of the program says what the next item is."""
+    return isinstance(getattr(kind, "__next__", None), types.FunctionType)
+
+
+def begun(items: Any) -> Any:
+    """What a loop goes through, of which it takes all items that are left."""
+    return items.begin() if isinstance(items, Whole) else items
+
+
+def _whole(*parts: Any) -> list[StagedIterable] | None:
+    """What an iterator goes through that is made of some; None where Python steps through one of them."""
+    if len({id(p) for p in parts if isinstance(p, Whole)}) < sum(isinstance(p, Whole) for p in parts):
+        return None  # one that is taken from twice a time
+    if not all(isinstance(p, Whole) or as_staged(p) is not None for p in parts):
+        return None
+    return [found for p in parts if (found := as_staged(begun(p))) is not None]
+
+
+def _iter(items: Any, *end: Any) -> Iterator[Any]:
+    return _Remembered(iter(items, *end), (items,)) if end else iterator_of(items)
+
+
+def _enumerate(items: Any, start: Any = 0) -> Iterator[Any]:
+    whole = _whole(items)
+    return _Numbers(items, start) if whole is None else Whole(Numbered(whole[0], start))
+
+
+def _zip(*parts: Any, strict: bool = False) -> Iterator[Any]:
+    whole = _whole(*parts) if parts else None
+    if whole is None:
+        return _Tuples(parts, strict)
+    if strict:
+        for part in whole[1:]:
+            if whole[0].length != part.length:
+                raise ValueError("zip() arguments have different lengths")
+    return Whole(Zipped(tuple(whole)))
+
+
+def _reversed(items: Any) -> Iterator[Any]:
+    if isinstance(items, PlacedIterator):
+        raise TypeError("'iterator' object is not reversible")
+    if (staged := as_staged(items)) is not None:
+        return Whole(Backwards(staged))
+    if isinstance(items, (list, tuple, str, range)):
+        return _OfSequence(items, backwards=True)
+    if isinstance(items, (dict, type({}.keys()), type({}.values()), type({}.items()))):
+        return _OfUnordered(items, reversed)
+    return _Remembered(iter(reversed(items)), (items,))
+
+
+def _map(function: Callable[..., Any], *parts: Iterable[Any]) -> Iterator[Any]:
+    if not parts:
+        raise TypeError("map() must have at least two arguments.")
+    return _Applied(function, parts)
+
+
+#: What staged code calls in place of Python's builtins that give iterators.
+ITERATORS: dict[Any, Callable[..., Iterator[Any]]] = {
+    iter: _iter, enumerate: _enumerate, zip: _zip, reversed: _reversed, map: _map, filter: _Kept,
+}  # fmt: skip
+
+
+def makes_iterator(called: Any) -> bool:
+    """Whether a call gives another iterator of Python's: what is in `itertools`."""
+    owner = getattr(called, "__self__", None)
+    return any(isinstance(c, type) and hasattr(c, "__next__") and not _steps_itself(c) for c in (called, owner))
+
+
+def remembering(make: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that gives iterators, giving such whose place can be put back."""
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        found = make(*args, **kwargs)
+        keeps = isinstance(found, PlacedIterator) or not isinstance(found, Iterator)
+        return found if keeps else _Remembered(found, (*args, *kwargs.values()))
+
+    return made
