@@ -438,6 +438,7 @@ def test_strides_of_the_call_decide(f):
 def flat_stores(x):
     x.flat[1] = 7
     x.T.flat[2:4] = 9
+    x[:2].flat = x[0, 0] - 1
     first = x.flat[:2]
     first[0] = 100
     return first, x.flat[3], len(x.flat)

@@ -77,7 +77,7 @@ _TAKE_FUNCTIONS = (
 
 
 #: The attributes of arrays that a staged function may assign.
-_ASSIGNED = ("real", "imag", "shape")
+_ASSIGNED = ("real", "imag", "shape", "flat")
 
 
 class Traced(NamedTuple):
