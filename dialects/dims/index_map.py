@@ -6,14 +6,15 @@ must all be ``>= 0`` for the element to exist (padding).  Views are index maps; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Any
 
 from .analysis import simplify
 from .dims import Dim, Sym, dim, iterator, iterators
 
-__all__ = ["IndexMap", "identity_map", "product", "unravel"]
+__all__ = ["IndexMap", "dims_in", "identity_map", "product", "unravel"]
 
 
 @dataclass(frozen=True)
@@ -105,3 +106,18 @@ def product(extents: Sequence[Dim]) -> Dim:
     for e in extents:
         total = total * e
     return total
+
+
+def dims_in(value: Any) -> Iterator[Dim]:
+    """The dims in parameters of an op, without the iterators of maps."""
+    if isinstance(value, Dim):
+        yield value
+    elif isinstance(value, IndexMap):
+        first = {Sym(f"d{k}"): dim(0) for k in range(value.rank)}
+        yield from (d.substitute(first) for d in (*value.extents, *value.exprs, *value.guards))
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from dims_in(part)
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from dims_in(part)

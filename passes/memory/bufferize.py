@@ -257,7 +257,8 @@ class _Rewriter:
         held = self.state.held(target, op)
         if isinstance(op, kernel.RowGroupOp):
             return clobbers(op, value, held)
-        if not isinstance(op, kernel.GenericOp) or op.is_reduction:
+        if not isinstance(op, kernel.GenericOp) or op.is_reduction or op.outs:
+            # A reduction stores before it has read everything; an update starts from a copy of all that it updates.
             used = uses_inside(op) - set(_replaced(op) if self.state.in_place else ())
             return any(v in used for v in held)
         return any(index is None or not index.is_identity for v, index in reads(op) if v in held)

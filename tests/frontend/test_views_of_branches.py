@@ -130,3 +130,31 @@ def test_a_part_from_where_a_value_says_is_not_stored_into() -> None:
     for f in (stores, stores_into_the_other):
         with pytest.raises(txc.TxcError, match="w may be an array that others refer to, or a part of one"):
             txc.jit(f)(np.arange(5.0), np.float64(2.0))
+
+
+def chosen_by_a_while(x, m, c):
+    a = m[0] * 2
+    if c:
+        i = 0
+        while i < 3 and x.sum() > 2.0:
+            i += 1
+            a = m[i % 3]
+    else:
+        m[::2] = x[1]
+    return a
+
+
+def chosen_by_a_for(x, m, c):
+    a = m[0] * 2
+    if c:
+        for i in range(len(x)):
+            a = m[i % 3]
+    else:
+        m[::2] = x[1]
+    return a
+
+
+@pytest.mark.parametrize("f", [chosen_by_a_while, chosen_by_a_for])
+def test_a_view_whose_place_only_a_branch_knows_of_an_array_that_the_other_stores_into(f):
+    calls = [(np.arange(5.0) * k, np.arange(9.0).reshape(3, 3), c) for k in (0.0, 1.0) for c in (0.0, 1.0)]
+    same(f, *calls)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....dialects.dims.dims import Dim, dim
-from ....dialects.dims.index_map import product
+from ....dialects.dims.index_map import dims_in, product
 from ....dialects.registry import OpError
 from ...call.signature import like
 from ..indexing.data_dependent_sizes import bind, given_out, largest, leaves
@@ -40,7 +40,7 @@ from .growing_lists import GrowingList, Item, Stack, is_record
 from .list_errors import instead_of_item
 from .mixed_numbers import Common, Kind, MixedNumber, common_value, is_of, kinds_of
 from .one_of import MOST_OPTIONS, Method, OneOf
-from .sharing import NOWHERE, dims_in, is_array, shared_again
+from .sharing import NOWHERE, is_array, shared_again
 from .staged_dicts import StagedDict, in_one_order
 from .state import UNSET, Location, State, a_kind, held, is_number, is_ours, kind_of, label_of, put_back
 

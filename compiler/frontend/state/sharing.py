@@ -11,11 +11,10 @@ view keeps the storage.  Another one is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.dims.dims import Dim, Sym, dim
-from ....dialects.dims.index_map import IndexMap
+from ....dialects.dims.index_map import dims_in
 from ....dialects.registry import Op
 from ..tensor.composite_views import roots
 from ..tensor.tensor import Tensor
@@ -23,7 +22,7 @@ from ..trace.context import table
 from ..trace.emit import resolved_attrs
 from .choice import PerhapsOfOthers
 
-__all__ = ["NOWHERE", "Ends", "dims_in", "is_array", "shared_again"]
+__all__ = ["NOWHERE", "Ends", "is_array", "shared_again"]
 
 
 class _Nowhere:
@@ -99,18 +98,3 @@ def _as_view(views: Ends, bases: Ends, base: Tensor) -> Tensor | None:
     for op, attrs in first:
         made = made._view(op, attrs)
     return made
-
-
-def dims_in(value: Any) -> Iterator[Dim]:
-    """The dims in parameters of an op."""
-    if isinstance(value, Dim):
-        yield value
-    elif isinstance(value, IndexMap):
-        first = {Sym(f"d{k}"): dim(0) for k in range(value.rank)}
-        yield from (d.substitute(first) for d in (*value.extents, *value.exprs, *value.guards))
-    elif isinstance(value, dict):
-        for part in value.values():
-            yield from dims_in(part)
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            yield from dims_in(part)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....dialects.dims.dims import Dim, DimLike, Sym, dim
+from ....dialects.dims.index_map import dims_in
 from ....dialects.registry import RAISE, OpError
 from ....dialects.tx_internal import Stored
 from ....dialects.types import tensor_type
@@ -321,11 +322,10 @@ class Trace:
         self.block.demands += block.demands
 
     def _check_sizes(self, node: Node) -> None:
-        """OpError where a node has a size that is known no longer."""
-        for result in node.results:
-            for d in result.type.dims:
-                if any(s in self.bound and s not in self.table.loops for s in d.symbols()):
-                    raise leaves(result.type)
+        """OpError where a node speaks of a size that is known no longer."""
+        for d in (*(d for result in node.results for d in result.type.dims), *dims_in(node.attrs)):
+            if any(s in self.bound and s not in self.table.loops for s in d.symbols()):
+                raise leaves(node.results[0].type)
 
     def record_write(self, owner: Tensor, before: Value, through: Tensor) -> None:
         """`owner` had the value `before` and is being written, as itself or through a view."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from .....dialects.dims.analysis import linear_in
 from .....dialects.dims.dims import Dim, Sym, dim, iterator, iterators
-from .....dialects.dims.index_map import IndexMap
+from .....dialects.dims.index_map import IndexMap, dims_in
 from .....dialects.registry import OpError
 from .....dialects.tx_internal import GenericView
 from .....dialects.types import DTYPES
@@ -30,7 +30,7 @@ from ...trace.undefined import Undefined
 from ..choice import Choice, is_same_place
 from ..one_of import Method, OneOf, any_of, one_of_a_loop
 from ..resized import as_arrays
-from ..sharing import dims_in, is_array
+from ..sharing import is_array
 
 __all__ = ["Noted", "Reference", "is_older", "options_of", "referred"]
 
