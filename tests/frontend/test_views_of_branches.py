@@ -10,6 +10,8 @@ import pytest
 
 import txc
 
+from .control import same
+
 CALLS = [np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(4, 3)[::-1], np.arange(9.0).reshape(3, 3).T]
 
 
