@@ -70,6 +70,7 @@ def explain(
     plan = getattr(stages, "plan", None)
     model = "the cost model" if plan is None else "the cost model of a GPU"
     records = getattr(stages, "records", ())
+    shown = [said for said in remarks if said.kind != "schedule"]
     sections = [
         Section("facts that select this version (sizes are not among them)", facts),
         Section("captured from outside the function, checked at each call", captured),
@@ -78,11 +79,15 @@ def explain(
         ),
         Section(
             f"decisions, with estimated costs of the alternatives by {model} (sizes that are not facts: 512)",
-            [*map(str, remarks)],
+            [*map(str, shown)],
             ("decision", "of", "chosen", "because", "costs", "at"),
-            [(said.kind, said.subject, said.chosen, said.why, said.costs, _short(said.place)) for said in remarks],
+            [(said.kind, said.subject, said.chosen, said.why, said.costs, _short(said.place)) for said in shown],
         ),
         Section("kernels", _kernels(stages.text("fused"))),
+        Section(
+            "schedules, as the programs that made the loops of kernels",
+            [line for said in remarks if said.kind == "schedule" for line in _program(said)],
+        ),
         Section("launches", str(plan).splitlines() if plan is not None else []),
         Section(
             "stages",
@@ -91,8 +96,13 @@ def explain(
             [(record.stage, record.name, f"{1e3 * record.seconds:.2f}") for record in records],
         ),
     ]
-    unsaid = {"captured": not captured, "launches": plan is None, "stages": False}
+    unsaid = {"captured": not captured, "launches": plan is None, "schedules,": len(shown) == len(remarks)}
     return Explanation(head, [s for s in sections if not unsaid.get(s.title.split()[0], False)])
+
+
+def _program(said: Remark) -> list[str]:
+    """A schedule below the kernel that it is of."""
+    return [f"{said.subject} {said.why}:", *(f"  {line}" for line in said.chosen.splitlines())]
 
 
 def _short(place: str) -> str:

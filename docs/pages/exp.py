@@ -114,7 +114,7 @@ STEPS = (
     ),
     Step(
         "loops", "`loops`: loops, threads, vectors",
-        ("passes/schedule/cpu/schedule.py: CpuSchedule._kernel", "passes/schedule/map/schedule.py: schedule_map"),
+        ("passes/schedule/cpu/schedule.py: CpuSchedule._kernel", "passes/schedule/map/schedule.py: map_schedule"),
         """
         Both dims lie one behind the other, so they are one loop, cut into pieces for threads. The cost model says how
         many elements a piece has, that eight lanes make a vector, and how far ahead memory is asked for.

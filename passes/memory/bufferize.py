@@ -32,11 +32,11 @@ from ...dialects.attributes import (
     tensor_of,
 )
 from ...dialects.dims.dims import Dim, dim, iterators, maximum, packed_strides
-from ...dialects.dims.index_map import IndexMap, identity_map
+from ...dialects.dims.index_map import identity_map
 from ..locations import copy_loc
 from .arena import Arena, IvRange, aligned_bytes
 from .liveness import Liveness, uses_inside
-from .row_buffers import clobbers, drop_outer_dims, inside, reads
+from .row_buffers import are_apart, clobbers, drop_outer_dims, inside, reads
 
 __all__ = ["BufferizePass", "bufferize"]
 
@@ -313,7 +313,7 @@ class _Rewriter:
             return
         held = self.state.held(buffer, op)
         (store,) = op.maps_out()
-        if any(v in held and index != store and not _apart(index, store) for v, index in reads(op)):
+        if any(v in held and index != store and not are_apart(index, store) for v, index in reads(op)):
             self._emit_staged(op, buffer)
         else:
             self._emit_nest(op, [buffer])
@@ -545,13 +545,3 @@ class _Rewriter:
 def _replaced(op: Operation) -> Sequence[SSAValue]:
     """The operand in whose memory the result of a foreign kernel may be."""
     return op.ins if isinstance(op, kernel.CustomOp) and op.in_place is not None else ()
-
-
-def _apart(one: IndexMap | None, other: IndexMap) -> bool:
-    """Whether no point of either map meets one of the other: in some dim they are at different places throughout."""
-    if one is None:
-        return False
-    moving = set(one.bounds)
-    pairs = zip(one.exprs, other.exprs)
-    fixed = [(a, b) for a, b in pairs if not moving & (a.symbols() | b.symbols())]
-    return any((a - b).const not in (None, 0) for a, b in fixed)

@@ -13,7 +13,7 @@ from ...dialects.attributes import MapAttr, map_attr
 from ...dialects.dims.index_map import IndexMap
 from ..fusion.interchange import shared_leading_dims
 
-__all__ = ["clobbers", "drop_outer_dims", "inside", "reads"]
+__all__ = ["are_apart", "clobbers", "drop_outer_dims", "inside", "reads"]
 
 
 def inside(rows: kernel.RowGroupOp, result: SSAValue) -> SSAValue:
@@ -50,6 +50,16 @@ def reads(op: kernel.GenericOp) -> list[tuple[SSAValue, IndexMap | None]]:
         for block in region.blocks:
             found += [(inner.source, None) for inner in block.ops if isinstance(inner, kernel.ReadOp)]
     return found
+
+
+def are_apart(one: IndexMap | None, other: IndexMap) -> bool:
+    """Whether no point of either map meets one of the other: in some dim they are at different places throughout."""
+    if one is None:
+        return False
+    moving = set(one.bounds)
+    pairs = zip(one.exprs, other.exprs)
+    fixed = [(a, b) for a, b in pairs if not moving & (a.symbols() | b.symbols())]
+    return any((a - b).const not in (None, 0) for a, b in fixed)
 
 
 def drop_outer_dims(nest: kernel.GenericOp, of_row: Mapping[SSAValue, Sequence[int]]) -> None:

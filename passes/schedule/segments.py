@@ -28,6 +28,13 @@ class Segments:
     extent: Dim
     offset: Dim
 
+    def ranges(self, number: Dim, point: Point, lower: Dim, upper: Dim) -> tuple[Dim, tuple[Dim, Dim], tuple[Dim, Dim]]:
+        """Of a range: where segment `number` starts, the numbers of its segments, and what of this one is in it."""
+        offset, extent = self.offset.substitute(point), maximum(1, self.extent)
+        start = number * self.extent - offset
+        numbers = (lower + offset) // extent, (upper + offset + (extent - 1)) // extent
+        return start, numbers, (maximum(0, lower - start), minimum(self.extent, upper - start))
+
     def loops(
         self,
         context: ScheduleContext,
@@ -36,18 +43,18 @@ class Segments:
         upper: Dim,
         write: Callable[[Dim, Dim, Dim, Dim], Sequence[Operation]],
     ) -> Operation:
-        """A loop over the runs of a range; `write` gives the loops over a part of one.
+        """A loop over the segments of a range; `write` gives the loops over a part of one.
 
-        It is called with the place in the run, where the iterator stands there, the part's first place, and its end.
+        It is called with the place in the segment, where the iterator stands there, the part's first place, and its
+        end.
         """
         number, index, inner = context.new_iv(), context.new_iv(), Block()
-        offset, extent = self.offset.substitute(point), maximum(1, self.extent)
-        start = number * self.extent - offset
+        start, numbers, within = self.ranges(number, point, lower, upper)
         before, context.extents = context.extents, {symbol: self.extent for symbol in index.symbols()}
-        made = write(index, start + index, maximum(0, lower - start), minimum(self.extent, upper - start))
+        made = write(index, start + index, *within)
         context.extents = before
         inner.add_ops([*made, loop.YieldOp()])
-        return loop.ForOp(str(number), (lower + offset) // extent, (upper + offset + (extent - 1)) // extent, inner)
+        return loop.ForOp(str(number), *numbers, inner)
 
 
 def match_segments(nest: kernel.GenericOp, symbol: Sym, least: int) -> Segments | None:

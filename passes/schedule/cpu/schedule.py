@@ -27,7 +27,10 @@ from ...tensor.tensor_cores import narrow_operands
 from ..base import Scheduler
 from ..body import ScheduleContext
 from ..custom import loop_generator
-from ..map.schedule import VectorConfig, is_transposition, schedule_map
+from ..language.lower import write_scheduled
+from ..language.nest import Nest, Schedule
+from ..language.user import NoNest, users_schedule
+from ..map.schedule import VectorConfig, choose_lanes, is_transposition, map_schedule
 from ..matmul.amx import AmxMatmul
 from ..matmul.cpu import schedule_contraction
 from ..matmul.match import match_matmul
@@ -79,7 +82,10 @@ class ScheduleCpuPass(ModulePass):
                 function, costs=costs, nontemporal=self.nontemporal, fuse_maps=self.fuse_reductions
             )
             lanes = VectorConfig(self.vector_bits, self.lanes, self.unroll)
-            CpuSchedule(context, lanes, self.prefetch, self.inplace_stencils).function(function)
+            made = CpuSchedule(context, lanes, self.prefetch, self.inplace_stencils, users_schedule())
+            made.function(function)
+            if made.schedule is not None and not made.scheduled:
+                raise NoNest(function.sym_name.data)
 
 
 @dataclass
@@ -87,6 +93,9 @@ class CpuSchedule(Scheduler):
     lanes: VectorConfig
     prefetch: bool = True
     inplace_stencils: bool = True
+    #: A user's, for elementwise nests on their own, and how many it was given.
+    schedule: Schedule | None = None
+    scheduled: int = 0
     #: Nests whose loops stand with those of an earlier one.
     written: set[Operation] = field(default_factory=set)
 
@@ -161,7 +170,7 @@ class CpuSchedule(Scheduler):
         if not done:
             drop_unit_dims(nest)
         if not nest.is_reduction:
-            schedule_map(self.context, nest, block, self._lanes(nest, is_transposition(nest, len(done))), done, serial)
+            self._map(nest, block, done, serial)
         elif nest.is_scan:
             schedule_scan(self.context, nest, block, self._lanes(nest), done, serial)
         elif not done and (factors := match_matmul(nest)) is not None:
@@ -169,6 +178,16 @@ class CpuSchedule(Scheduler):
         else:
             schedule_reduction(self.context, nest, block, self._lanes(nest), done, serial)
         copy_loc(nest, block, before)
+
+    def _map(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
+        """An elementwise nest by the user's schedule, where it is on its own and there is one, else by ours."""
+        config = self._lanes(nest, is_transposition(nest, len(done)))
+        made = Nest(self.context, nest, done, serial, lambda inner: map_schedule(inner, config))
+        schedule = None if done or serial else self.schedule
+        if schedule is not None:
+            made.lanes = choose_lanes(config, made.access_list, 1)[0]
+            self.scheduled += 1
+        write_scheduled(made, schedule or made.own, block)
 
     def _lanes(self, nest: kernel.GenericOp, transposed: bool = False) -> VectorConfig:
         """Vectors as long as the nest is worth; where it waits for the divider roots and quotients are marked.

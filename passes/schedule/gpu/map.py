@@ -19,7 +19,7 @@ from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.dims.index_map import product, unravel
 from ...cost.work import operations_and_chain
 from ..body import ScheduleContext, accesses, buffer_info, if_positive, materialize_dim
-from ..map.schedule import FusedAxis, collapse_axes, point_of, unit_stride_score
+from ..language.axes import FusedAxis, collapse_axes, point_of, unit_stride_score
 from .builder import grid_loop, thread_loop, vector_loop
 from .transpose import match_transposed, schedule_gpu_tiles
 

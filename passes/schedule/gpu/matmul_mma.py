@@ -23,7 +23,7 @@ from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.types import DTYPES
 from ...tensor.tensor_cores import NarrowOperands
 from ..body import ScheduleContext, accesses, buffer_info, if_positive, materialize_dim
-from ..map.schedule import FusedAxis
+from ..language.axes import FusedAxis
 from ..matmul.match import MatmulOperands
 from .builder import grid_loop, thread_loop, vector_loop
 from .map import WIDEST, alignment_condition

@@ -17,7 +17,7 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ..body import ScheduleContext, accesses, if_positive, materialize_dim
-from ..map.schedule import collapse_axes, point_of
+from ..language.axes import collapse_axes, point_of
 from ..reduce.core import accumulator_types
 from .builder import grid_loop, thread_loop
 

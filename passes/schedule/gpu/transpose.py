@@ -17,7 +17,7 @@ from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ..body import ScheduleContext, accesses, buffer_info, if_positive, materialize_dim
-from ..map.schedule import FusedAxis, point_of
+from ..language.axes import FusedAxis, point_of
 from .builder import grid_loop, thread_loop, vector_loop
 
 __all__ = ["TransposedInputs", "match_transposed", "schedule_gpu_tiles"]

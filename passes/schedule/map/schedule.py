@@ -1,30 +1,29 @@
-"""Elementwise nests to loops: collapse iterators, run vectors along unit strides, cut the rest into chunks."""
+"""The schedule of elementwise nests on CPUs: one loop along memory in vectors, the others shared by threads."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.ir import Block, Operation
-
-from ....dialects import kernel, loop
-from ....dialects.attributes import BufferInfo
-from ....dialects.dims.analysis import linear_in, period
-from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
+from ....dialects import kernel
+from ....dialects.dims.analysis import period
+from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.dims.index_map import product
-from ...cost.work import point_time
-from ..body import Access, Point, ScheduleContext, accesses, buffer_info, if_positive
-from ..parallelize import LoopSpec, parallel_loops
-from ..segments import match_segments
+from ..body import Access, accesses, buffer_info
+from ..language.axes import FusedAxis, collapse_axes, index_numbers, unit_stride_score
+from ..language.nest import Loop, Nest
+from ..segments import Segments, match_segments
 
 #: A chunk is so many tasks, by which alone chunks differ: of a loop of a piece and a half each of two
 #: threads has three quarters.
 TASKS_PER_CHUNK = 4
 #: Bytes of the smallest vector that has non-temporal stores.
 LEAST_STREAMED = 16
+#: Vectors at once where guards hold.
+UNROLL_INSIDE = 4
 
-__all__ = ["FusedAxis", "VectorConfig", "choose_lanes", "collapse_axes", "is_transposition", "point_of", "schedule_map"]
+__all__ = ["VectorConfig", "choose_lanes", "is_transposition", "map_schedule"]
 
 
 @dataclass(frozen=True)
@@ -47,310 +46,183 @@ class VectorConfig:
         return self.lanes or max(1, self.vector_bits // max(8, bits))
 
 
-@dataclass(frozen=True)
-class FusedAxis:
-    """Adjacent iterators that run as one: all operands step through them as through one long dim."""
-
-    symbols: tuple[Sym, ...]
-    extents: tuple[Dim, ...]
-
-    @property
-    def extent(self) -> Dim:
-        total = dim(1)
-        for e in self.extents:
-            total = total * e
-        return total
-
-
-def collapse_axes(nest: kernel.GenericOp, access_list: Sequence[Access], first: int, last: int) -> list[FusedAxis]:
-    """The iterators ``first <= i < last`` of a nest, collapsed where every operand and every number allows it."""
-    extents = nest.extents.data
-    numbers = list(_numbers(nest))
-    groups: list[FusedAxis] = []
-    for i in range(first, last):
-        symbol, extent = Sym(f"d{i}"), extents[i]
-        if (
-            groups
-            and _runs_on(access_list, groups[-1].symbols[-1], symbol, extent)
-            and all(_counts_on(e, groups[-1].symbols[-1], symbol, extent) for e in numbers)
-        ):
-            groups[-1] = FusedAxis((*groups[-1].symbols, symbol), (*groups[-1].extents, extent))
-        else:
-            groups.append(FusedAxis((symbol,), (extent,)))
-    return groups
-
-
-def _runs_on(access_list: Sequence[Access], outer: Sym, inner: Sym, extent: Dim) -> bool:
-    for access in access_list:
-        far, near = access.step(outer), access.step(inner)
-        if far is None or near is None or access.guarded or far is not near * extent:
-            return False
-    return True
-
-
-def _numbers(nest: kernel.GenericOp) -> Iterator[Dim]:
-    """The expressions that bodies use as numbers."""
-    for region in nest.regions:
-        for block in region.blocks:
-            for op in block.ops:
-                if isinstance(op, loop.IndexOp):
-                    yield op.expr.data
-                elif isinstance(op, kernel.ReadOp):
-                    yield from (*op.index.data, *(op.guards.data if op.guards is not None else ()))
-
-
-def _counts_on(expr: Dim, outer: Sym, inner: Sym, extent: Dim) -> bool:
-    """Whether an expression takes two iterators as one: only as ``outer * extent + inner``."""
-    if not {outer, inner} & expr.symbols():
-        return True
-    both = sym(outer.name) * extent + sym(inner.name)
-    return expr.substitute({outer: dim(0)}).substitute({inner: both}) is expr
-
-
-def point_of(groups: Sequence[FusedAxis], iterators: Sequence[Dim]) -> dict[Sym, Dim]:
-    """Where the nest's iterators stand when the groups' iterators are given."""
-    point: dict[Sym, Dim] = {}
-    for group, iterator in zip(groups, iterators):
-        rest = iterator
-        for symbol, extent in zip(reversed(group.symbols[1:]), reversed(group.extents[1:])):
-            point[symbol] = rest % extent
-            rest = rest // extent
-        point[group.symbols[0]] = rest
-    return point
-
-
-def unit_stride_score(access_list: Sequence[Access], group: FusedAxis) -> int:
-    """How many operands are contiguous along a group; stores count twice."""
-    inner = group.symbols[-1]
-    return sum((2 if w.is_output else 1) for w in access_list if (s := w.step(inner)) is not None and s.const == 1)
-
-
 def choose_lanes(lanes: VectorConfig, access_list: Sequence[Access], copies: int) -> tuple[int, int]:
     """Vector width and unroll: full registers of the widest element, and `copies` where none are forced."""
     return lanes.width(max((w.bits for w in access_list), default=32)), lanes.unroll or copies
 
 
-def schedule_map(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    block: Block,
-    lanes: VectorConfig,
-    done: dict[Sym, Dim],
-    serial: bool,
-) -> None:
-    """Loops for the iterators of an elementwise nest that `done` has no place for."""
-    access_list = accesses(nest)
-    order = _order(nest, access_list, len(done))
-    if not order:
-        context.store(nest, context.body(nest, done, block), done, block)
+@dataclass(frozen=True)
+class Vectors:
+    """How many lanes, how many vectors at once, and of which number of elements a chunk is a multiple."""
+
+    width: int
+    unroll: int
+    multiple: int
+
+
+def map_schedule(nest: Nest, config: VectorConfig) -> None:
+    """One loop along memory, in vectors, threads share those around it; where operands cross, tiles."""
+    collapse(nest)
+    if not nest.loops:
         return
-    moving = [w for w in access_list if any((s := w.step(d)) is None or s.terms for d in order[-1].symbols)]
-    apart = [w for w in moving if (s := w.step(order[-1].symbols[-1])) is not None and s.const not in (0, 1, -1)]
-    gathered = len(apart) * lanes.width(max((w.bits for w in moving), default=32))
-    copies = context.unroll_factor(nest, {*order[-1].symbols}, gathered)
-    width, unroll = choose_lanes(lanes, moving or access_list, copies)
-    step = 1
-    if not lanes.unroll:
-        divided = (*_numbers(nest), *(e for index in nest.maps_in() for e in index.exprs))
-        repeats = math.lcm(*(period(e, order[-1].symbols[-1]) for e in divided))
-        unroll = context.costs.unroll_for_period(unroll, repeats // math.gcd(repeats, width))
-        step = repeats if unroll * width % repeats == 0 else 1
-    iterators = [context.new_iv() for _ in order]
-    point = {**done, **point_of(order, iterators)}
-
-    cross, extent = _transposed_axis(access_list, order), order[-1].extent
-    runs = match_segments(nest, order[-1].symbols[-1], 2 * width) if len(order[-1].symbols) == 1 else None
-
-    def written(where: Point = point) -> Block:
-        body = Block()
-        context.store(nest, context.body(nest, where, body), where, body)
-        body.add_op(loop.YieldOp())
-        return body
-
-    def lines(
-        iterator: Dim, at: Dim, lower: Dim, upper: Dim, copies: int = unroll, at_line: bool = False
-    ) -> list[Operation]:
-        """A loop over a part of a row, and before it one up to the first whole line that is stored non-temporally.
-
-        `at` is where the row's iterator stands; `at_line` says that there is no part of a line before.
-        """
-        where = point if at is iterators[-1] else {**point, order[-1].symbols[-1]: at}
-        at_line = at_line or serial or width == 1
-        rest = dim(0) if at_line else _alignment_peel(context, nest, where, iterator, order[-1], lower, upper)
-        made: list[Operation] = []
-        for first, end, unrolled in ((lower, lower + rest, 1), (lower + rest, upper, copies)):
-            if end is not first:
-                made.append(loop.ForOp(str(iterator), first, end, written(where), vector=width, unroll=unrolled))
-        return made
-
-    def along(lower: Dim, upper: Dim) -> list[Operation]:
-        """The innermost loop, in up to three: where guards along it hold they are not asked."""
-        row = iterators[-1]
-        if runs is not None:
-            return [runs.loops(context, point, lower, upper, lines)]
-        inside = _inside(nest, order[-1], lower, upper)
-        if inside is None:
-            return lines(row, row, lower, upper, at_line=len(order) == 1)
-        first, last, context.proven_guards = inside
-        sure = lines(row, row, first, last, lanes.unroll or 4)
-        context.proven_guards = frozenset()
-        before, after = (
-            loop.ForOp(str(iterators[-1]), a, b, written(), vector=width, unroll=1)
-            for a, b in ((lower, first), (last, upper))
+    *rows, along = nest.loops
+    vectors = choose_vectors(nest, along, config)
+    if (across := crossing_axis(nest.access_list, [loop.axis for loop in nest.loops])) is not None:
+        nest.specialize(
+            nontemporal_excess(nest, along, vectors.width),
+            lambda staged: tiles(staged, across, vectors.width, is_staged=True),
+            lambda plain: tiles(plain, across, vectors.width, is_staged=False),
         )
-        return [before, *sure, after]
-
-    if len(order) == 1 and not serial:
-        start, outer, chunk = context.new_iv(), Block(), context.chunk(nest)
-        whole = math.lcm(step, context.costs.results_in_flight)
-        part = -(-chunk // (TASKS_PER_CHUNK * whole)) * whole
-        outer.add_ops([*along(start, minimum(extent, start + part)), loop.YieldOp()])
-        block.add_op(loop.ParallelOp(str(start), 0, extent, outer, step=part, grain=-(-chunk // part)))
         return
-    if cross is not None:
+    if rows and not nest.serial:
+        nest.parallel(*rows)
+    elif not nest.serial:
+        along = share_chunks(nest, along, vectors)
+    if (segments := segments_along(nest, along, 2 * vectors.width)) is not None:
+        _, along = nest.split_segments(along, segments)
+        vectorize_lines(nest, along, vectors.width, vectors.unroll)
+    elif nest.guarded_range(along) is None:
+        vectorize_lines(nest, along, vectors.width, vectors.unroll, whole=not rows)
+    else:
+        before, inside, after = nest.peel_guards(along)
+        nest.vectorize(before, vectors.width)
+        vectorize_lines(nest, inside, vectors.width, config.unroll or UNROLL_INSIDE)
+        nest.vectorize(after, vectors.width)
 
-        def tiled(block: Block, staged: bool) -> None:
-            _tiled_transpose(context, block, nest, order, iterators, cross, point, width, serial, staged)
 
-        excess = dim(0) if serial else _nontemporal_excess(context, nest, access_list, order[-1], width)
-        if_positive(block, excess, lambda b: tiled(b, True), lambda b: tiled(b, False))
-        return
-    levels = [LoopSpec(i, g.extent) for i, g in zip(iterators[:-1], order)]
-    body = Block(along(dim(0), extent))
-    parallel_loops(context, block, levels, body, extent, point_time(nest, context.costs), serial)
+def tiles(nest: Nest, across: int, width: int, is_staged: bool) -> None:
+    """Tiles of the crossing and the vector loop: every cache line of both is used up while it is there.
+
+    As many of the crossing loop run side by side as vectors have lanes, so that the emitter can load rows of what
+    crosses and transpose them in registers.  What is stored non-temporally is staged, in a tile in the first cache,
+    from which it goes on in whole lines.
+    """
+    costs, size = nest.context.costs, buffer_info(nest.op.outs[0]).dtype.bytes
+    sides = (costs.l1_tile,) * 2 if is_staged else costs.transpose_tile(size)
+    height, length = (max(2 * width, side) for side in sides)
+    *rows, along = nest.loops
+    row = rows.pop(across)
+    along_tile, along = nest.split(along, length)
+    row_tile, row = nest.split(row, height)
+    nest.reorder(*rows, row_tile, along_tile, row, along)
+    if is_staged:
+        _, copied = nest.stage(along_tile)
+        nest.vectorize(copied, width, costs.unroll_factor(0, 0))
+    nest.vectorize(along, width)
+    nest.unroll_and_jam(row, width)
+    if not nest.serial:
+        nest.parallel(*rows, row_tile)
+
+
+def share_chunks(nest: Nest, loop: Loop, vectors: Vectors) -> Loop:
+    """Chunks of a nest's only loop for threads; the loop in a chunk."""
+    chunk = nest.context.chunk(nest.op)
+    whole = math.lcm(vectors.multiple, nest.context.costs.results_in_flight)
+    part = -(-chunk // (TASKS_PER_CHUNK * whole)) * whole
+    chunks, loop = nest.split(loop, part)
+    nest.parallel(chunks, grain=-(-chunk // part))
+    return loop
+
+
+def vectorize_lines(nest: Nest, loop: Loop, width: int, unroll: int, whole: bool = False) -> None:
+    """A loop in vectors, and before it one up to the first whole line that is stored non-temporally.
+
+    `whole` says that there is no part of a line before.
+    """
+    before = dim(0) if whole or nest.serial or width == 1 else partial_line(nest, loop)
+    if before is not dim(0):
+        head, loop = nest.peel(loop, before)
+        nest.vectorize(head, width)
+    nest.vectorize(loop, width, unroll)
+
+
+def collapse(nest: Nest) -> None:
+    """One loop for each run of iterators that operands step through as one; the one to vectorize innermost."""
+    axes = collapse_axes(nest.op, nest.access_list, len(nest.done), nest.op.n_parallel)
+    for axis in axes:
+        if len(axis.symbols) > 1:
+            nest.collapse(*(loop for loop in nest.loops if loop.axis.symbols[0] in axis.symbols))
+    if axes:
+        loops = list(nest.loops)
+        along = loops.pop(vector_axis(nest.access_list, axes))
+        nest.reorder(*loops, along)
+
+
+def vector_axis(access_list: Sequence[Access], axes: Sequence[FusedAxis]) -> int:
+    """Which axis goes in vectors: the one along which most operands are contiguous, of several the innermost."""
+    scores = [unit_stride_score(access_list, axis) for axis in axes]
+    return max(range(len(axes)), key=lambda i: (scores[i], i))
+
+
+def crossing_axis(access_list: Sequence[Access], axes: Sequence[FusedAxis]) -> int | None:
+    """An axis along which some operand is contiguous that strides along the last one, the vectors': a transposition."""
+    vector = axes[-1].symbols[-1]
+    crossed = [w for w in access_list if (s := w.step(vector)) is not None and s.terms and s.const != 1]
+    scores = [unit_stride_score(crossed, axis) for axis in axes[:-1]]
+    return max(range(len(scores)), key=scores.__getitem__) if any(scores) else None
 
 
 def is_transposition(nest: kernel.GenericOp, first: int) -> bool:
     """Whether the loops for the iterators of an elementwise nest from `first` on go by tiles: a transposition."""
     access_list = accesses(nest)
-    order = _order(nest, access_list, first)
-    return len(order) > 1 and _transposed_axis(access_list, order) is not None
+    axes = collapse_axes(nest, access_list, first, nest.n_parallel)
+    if len(axes) > 1:
+        axes.append(axes.pop(vector_axis(access_list, axes)))
+    return len(axes) > 1 and crossing_axis(access_list, axes) is not None
 
 
-def _order(nest: kernel.GenericOp, access_list: Sequence[Access], first: int) -> list[FusedAxis]:
-    """The iterators from `first` on in groups, as the loops stand: the last one's goes in vectors."""
-    groups = collapse_axes(nest, access_list, first, nest.n_parallel)
-    scores = [unit_stride_score(access_list, g) for g in groups]
-    vector = max(range(len(groups)), key=lambda i: (scores[i], i), default=0)
-    return [g for i, g in enumerate(groups) if i != vector] + groups[vector : vector + 1]
+def choose_vectors(nest: Nest, along: Loop, config: VectorConfig) -> Vectors:
+    """Vectors of the widest operand that moves along a loop, and as many at once as the body is worth.
+
+    Where indices repeat after some elements, these go together.
+    """
+    symbols = along.axis.symbols
+    moving = [w for w in nest.access_list if any((s := w.step(d)) is None or s.terms for d in symbols)]
+    apart = [w for w in moving if (s := w.step(symbols[-1])) is not None and s.const not in (0, 1, -1)]
+    gathered = len(apart) * config.width(max((w.bits for w in moving), default=32))
+    copies = nest.context.unroll_factor(nest.op, {*symbols}, gathered)
+    width, unroll = choose_lanes(config, moving or nest.access_list, copies)
+    if config.unroll:
+        return Vectors(width, unroll, 1)
+    divided = (*index_numbers(nest.op), *(e for index in nest.op.maps_in() for e in index.exprs))
+    repeats = math.lcm(*(period(e, symbols[-1]) for e in divided))
+    unroll = nest.context.costs.unroll_for_period(unroll, repeats // math.gcd(repeats, width))
+    return Vectors(width, unroll, repeats if unroll * width % repeats == 0 else 1)
 
 
-def _inside(nest: kernel.GenericOp, group: FusedAxis, lower: Dim, upper: Dim) -> tuple[Dim, Dim, frozenset[Dim]] | None:
-    """The part of a range of an iterator where all guards that ask for it alone hold, and these; None without any."""
-    symbol = group.symbols[-1]
-    others = {Sym(f"d{i}") for i in range(len(nest.extents.data))} - {symbol}
-    first, last, found = lower, upper, set[Dim]()
-    for guard in (g for index in nest.maps_in() for g in index.guards):
-        parts = linear_in(guard, [symbol])
-        if parts is None or guard.symbols() & others or (step := parts[0].get(symbol, dim(0)).const) not in (1, -1):
-            continue
-        found.add(guard)
-        if step == 1:
-            first = maximum(first, -parts[1])
-        else:
-            last = minimum(last, parts[1] + 1)
-    if not found:
-        return None
-    first = minimum(first, upper)
-    return first, maximum(first, last), frozenset(found)
+def segments_along(nest: Nest, loop: Loop, least: int) -> Segments | None:
+    """The segments of a loop within which no index is divided, of `least` elements or more where that is known."""
+    return match_segments(nest.op, loop.axis.symbols[0], least) if len(loop.axis.symbols) == 1 else None
 
 
-def _transposed_axis(access_list: Sequence[Access], order: Sequence[FusedAxis]) -> int | None:
-    """A group along which some operand is contiguous that strides along the vector group: a transposition."""
-    vector = order[-1].symbols[-1]
-    crossed = [w for w in access_list if (s := w.step(vector)) is not None and s.terms and s.const != 1]
-    scores = [unit_stride_score(crossed, group) for group in order[:-1]]
-    return max(range(len(scores)), key=scores.__getitem__) if any(scores) else None
-
-
-def _alignment_peel(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    where: Point,
-    iterator: Dim,
-    along: FusedAxis,
-    lower: Dim,
-    upper: Dim,
-) -> Dim:
-    """The elements from `lower` to the first whole line of a result's row, where the rows are stored non-temporally.
+def partial_line(nest: Nest, loop: Loop) -> Dim:
+    """The elements from a loop's first to the first whole line of a result's row, where rows are stored
+    non-temporally.
 
     Where rows are short the lines that they share are most of what there is: none.
     """
-    info, costs = buffer_info(nest.outs[0]), context.costs
-    if accesses(nest)[-1].step(along.symbols[-1]) is not dim(1) or not context.may_be_nontemporal(nest):
+    info, costs = buffer_info(nest.op.outs[0]), nest.context.costs
+    if nest.access_list[-1].step(loop.axis.symbols[-1]) is not dim(1) or not nest.context.may_be_nontemporal(nest.op):
         return dim(0)
     excess = product(info.dims) * info.dtype.bytes - (costs.nontemporal_threshold - 1)
     line = int(costs.machine.cache_line) // info.dtype.bytes
-    address = info.address([e.substitute(where) for e in nest.maps_out()[0].exprs])
-    peeled = -address.substitute(dict.fromkeys(iterator.symbols(), lower)) % line
+    address = info.address([e.substitute(nest.point()) for e in nest.op.maps_out()[0].exprs])
+    peeled = -address.substitute(dict.fromkeys(loop.at.symbols(), loop.lower)) % line
     if peeled is dim(0) or (excess.const is not None and excess.const <= 0):
         return dim(0)
-    long = maximum(0, upper - lower - costs.min_nontemporal_lines * line)
+    long = maximum(0, loop.upper - loop.lower - costs.min_nontemporal_lines * line)
     return minimum(minimum(line - 1, peeled), minimum(maximum(0, excess), long))
 
 
-def _nontemporal_excess(
-    context: ScheduleContext, nest: kernel.GenericOp, access_list: list[Access], along: FusedAxis, width: int
-) -> Dim:
+def nontemporal_excess(nest: Nest, along: Loop, width: int) -> Dim:
     """Positive where the result of a transposition is stored non-temporally, and its rows are whole lines."""
-    info = buffer_info(nest.outs[0])
-    contiguous = (s := access_list[-1].step(along.symbols[-1])) is not None and s.const == 1
-    if not contiguous or width * info.dtype.bytes < LEAST_STREAMED or not context.may_be_nontemporal(nest):
+    info, costs = buffer_info(nest.op.outs[0]), nest.context.costs
+    contiguous = (s := nest.access_list[-1].step(along.axis.symbols[-1])) is not None and s.const == 1
+    long_enough = contiguous and width * info.dtype.bytes >= LEAST_STREAMED
+    if nest.serial or not long_enough or not nest.context.may_be_nontemporal(nest.op):
         return dim(0)
-    excess = product(info.dims) * info.dtype.bytes - (context.costs.nontemporal_threshold - 1)
+    excess = product(info.dims) * info.dtype.bytes - (costs.nontemporal_threshold - 1)
     for stride in info.strides:
         if stride.const != 1:
-            excess = minimum(excess, dim(1) - stride % (int(context.costs.machine.cache_line) // info.dtype.bytes))
+            excess = minimum(excess, dim(1) - stride % (int(costs.machine.cache_line) // info.dtype.bytes))
     return excess
-
-
-def _tiled_transpose(
-    context: ScheduleContext,
-    block: Block,
-    nest: kernel.GenericOp,
-    order: Sequence[FusedAxis],
-    iterators: Sequence[Dim],
-    cross: int,
-    point: dict[Sym, Dim],
-    width: int,
-    serial: bool,
-    staged: bool,
-) -> None:
-    """Tiles of the crossing and the vector group: every cache line of both is used up while it is there.
-
-    As many of the crossing group run side by side as vectors have lanes, so that the emitter can load rows of what
-    crosses and transpose them in registers.  What is stored non-temporally is `staged`, a tile in the first cache, from
-    which it goes on in whole lines.
-    """
-    across, along = order[cross], order[-1]
-    start, row_tile = context.new_iv(), context.new_iv()
-    info = buffer_info(nest.outs[0])
-    lines = (context.costs.l1_tile,) * 2 if staged else context.costs.transpose_tile(info.dtype.bytes)
-    span, length = (max(2 * width, side) for side in lines)
-    stop, end = minimum(across.extent, row_tile + span), minimum(along.extent, start + length)
-
-    def in_tile(body: Block, side_by_side: int, copies: int) -> loop.ForOp:
-        body.add_op(loop.YieldOp())
-        row = loop.ForOp(str(iterators[-1]), start, end, body, vector=width, unroll=copies)
-        return loop.ForOp(str(iterators[cross]), row_tile, stop, Block([row, loop.YieldOp()]), unroll=side_by_side)
-
-    tile, body = Block(), Block()
-    values = context.body(nest, point, body)
-    if staged:
-        held = BufferInfo(info.dtype, (dim(span), dim(length)), (dim(length), dim(1)))
-        stage, index = context.allocate(tile, held, "thread"), [iterators[cross] - row_tile, iterators[-1] - start]
-        body.add_op(loop.StoreOp(values[0], stage, index))
-        line = Block()
-        read = loop.LoadOp(stage, index)
-        line.add_op(read)
-        context.store(nest, [read.result], point, line)
-        tile.add_ops([in_tile(body, width, 1), in_tile(line, 1, context.costs.unroll_factor(0, 0))])
-    else:
-        context.store(nest, values, point, body, in_order=False)
-        tile.add_op(in_tile(body, width, 1))
-    tile.add_op(loop.YieldOp())
-    row_of_tiles = Block([loop.ForOp(str(start), 0, along.extent, tile, step=length)])
-    outer = [LoopSpec(iterators[i], order[i].extent) for i in range(len(order) - 1) if i != cross]
-    levels = [*outer, LoopSpec(row_tile, across.extent, span)]
-    work = along.extent * minimum(across.extent, span)
-    parallel_loops(context, block, levels, row_of_tiles, work, point_time(nest, context.costs), serial)

@@ -17,7 +17,8 @@ from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strid
 from ....dialects.dims.index_map import product
 from ...cost.work import point_time, point_work
 from ..body import ScheduleContext, accesses, body_cost, buffer_info, materialize_dim
-from ..map.schedule import VectorConfig, choose_lanes, collapse_axes, point_of
+from ..language.axes import collapse_axes, point_of
+from ..map.schedule import VectorConfig, choose_lanes
 from ..parallelize import LoopSpec, balanced_tile, parallel_loops
 from .column_tile import ColumnTile
 from .core import accumulator_types, combine_partials, element_accesses, order_of, unroll_length

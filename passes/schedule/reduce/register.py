@@ -17,7 +17,8 @@ from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import remark
 from ...cost.work import point_time
 from ..body import Access, ScheduleContext, body_cost, materialize_dim
-from ..map.schedule import FusedAxis, VectorConfig, choose_lanes, point_of
+from ..language.axes import FusedAxis, point_of
+from ..map.schedule import VectorConfig, choose_lanes
 from ..parallelize import LoopSpec, parallel_loops
 from .core import (
     LONGEST_STEPS,

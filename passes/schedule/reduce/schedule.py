@@ -20,7 +20,8 @@ from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import remark
 from ...cost.work import operations_and_chain
 from ..body import Access, ScheduleContext, accesses
-from ..map.schedule import VectorConfig, choose_lanes, collapse_axes
+from ..language.axes import collapse_axes
+from ..map.schedule import VectorConfig, choose_lanes
 from .columns import ColumnReduction, prefers_tiling, profits_from_tiling, reduce_columns
 from .core import (
     BLOCK,

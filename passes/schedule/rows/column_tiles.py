@@ -20,7 +20,8 @@ from ....dialects.dims.index_map import IndexMap, product
 from ...cost.work import point_time
 from ...locations import copy_loc
 from ..body import ScheduleContext, accesses, buffer_info, materialize_dim
-from ..map.schedule import VectorConfig, choose_lanes, collapse_axes, point_of
+from ..language.axes import collapse_axes, point_of
+from ..map.schedule import VectorConfig, choose_lanes
 from ..parallelize import LoopSpec, parallel_loops
 from ..reduce.core import reduce_loop
 from .fuse_map_into_reduction import fusable_maps

@@ -16,7 +16,8 @@ from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ....dialects.dims.index_map import product
 from ...cost.work import operations_and_chain, point_time
 from ..body import Point, ScheduleContext, accesses
-from ..map.schedule import FusedAxis, VectorConfig, choose_lanes, point_of
+from ..language.axes import FusedAxis, point_of
+from ..map.schedule import VectorConfig, choose_lanes
 from ..parallelize import LoopSpec, balanced_tile, parallel_loops
 from ..reduce.core import accumulator_types
 

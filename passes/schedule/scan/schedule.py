@@ -17,7 +17,8 @@ from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ...cost.work import operations_and_chain, point_time
 from ..body import Access, ScheduleContext, accesses
-from ..map.schedule import FusedAxis, VectorConfig, collapse_axes, point_of
+from ..language.axes import FusedAxis, collapse_axes, point_of
+from ..map.schedule import VectorConfig
 from ..parallelize import LoopSpec, parallel_loops
 from ..reduce.core import accumulator_types
 from .column_tiles import fits_unrolled, is_exclusive, scan_columns
