@@ -30,6 +30,7 @@ from ..passes.fusion.topological_order import TopologicalOrderPass
 from ..passes.memory.bufferize import BufferizePass
 from ..passes.schedule.cpu.schedule import ScheduleCpuPass
 from ..passes.schedule.gpu.schedule import ScheduleGpuPass
+from ..passes.schedule.language.user import scheduled_by
 from ..passes.tensor.canonicalize import CanonicalizePass
 from ..passes.tensor.eval_insertion import EvalInsertionPass
 from ..passes.tensor.layout_swap import LayoutSwapPass
@@ -319,9 +320,10 @@ def run_stages(
         program, options, parse_pass_options(options.passes, PASSES), target, machine or machine_of(target), strides,
         here, observer, stop_after, replaced, completed, program if isinstance(program, ModuleOp) else None,
     )  # fmt: skip
-    for line in _lines(start, stop_after, given=run.module is not None):
-        if line.when(run):
-            line(run)
+    with scheduled_by(options.schedule):
+        for line in _lines(start, stop_after, given=run.module is not None):
+            if line.when(run):
+                line(run)
     observer.finish()
     records = tuple(observer.records)
     return Stages(program, run.module, run.llvm or None, run.object, records, run.ptx, run.plan)

@@ -44,7 +44,9 @@ def compile_cached(
     `found`: by which constants a search found the program fastest.
     """
     places = tuple(node.loc for node in graph.walk()) if options.lines else ()
-    key = (graph.key(), graph.name, tuple(facts), options.compiled, parameters, places, found and found.figures)
+    schedule = options.schedule and options.schedule.key
+    key = (graph.key(), graph.name, tuple(facts), options.compiled, schedule, parameters, places,
+           found and found.figures)  # fmt: skip
     with _code_lock:
         made = _code.get(key)
         if made is None:

@@ -497,6 +497,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     `donate` (names of parameters whose arrays may become results: `donation.py`),
     `max_temp_bytes` (a call that needs more of temporaries is an error that says what for),
     `autotune` (True: search around the cost model at the first call: `tools/autotune.py`),
+    `schedule` (a function that shapes the loops of elementwise kernels: `docs/concepts/scheduling.md`),
     `exact` (True: sums across chunks of Dask's arrays have the bits of one array: `docs/howto/clusters.md`).
     OptionError for others, TypeError for what is no Python function.  The result is called like the function; arrays
     give arrays, lazy tensors give lazy tensors.

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from ..config import knobs
 from ..config.devices import CPU, OptionError, gpu_device, parse_device
+from .user_schedule import UserSchedule
 
 __all__ = ["FASTMATH", "OptionError", "Options", "parse_device"]
 
@@ -22,7 +23,8 @@ class Options(NamedTuple):
     (`compiler/codegen/emit/memory/bounds_check.py`).  `donate` names parameters (`donation.py`).  A call that needs
     more than `max_temp_bytes` of temporaries is an error (None: there is no limit). With `autotune` code is made for
     the constants of the cost model by which the first call was fastest (`tools/autotune.py`).  With `exact` sums across
-    chunks of Dask's arrays have the bits of one array (`chunks/block_order.py`).
+    chunks of Dask's arrays have the bits of one array (`chunks/block_order.py`).  A `schedule` shapes the loops of
+    elementwise nests in place of the compiler's own (`user_schedule.py`).
     """
 
     threads: int = 0
@@ -35,6 +37,7 @@ class Options(NamedTuple):
     autotune: bool = False
     check_bounds: bool = False
     exact: bool = False
+    schedule: UserSchedule | None = None
 
     @staticmethod
     def of(base: Options | None = None, **given: Any) -> Options:
@@ -65,6 +68,8 @@ class Options(NamedTuple):
             given["donate"] = _donate(given["donate"])
         if "max_temp_bytes" in given:
             given["max_temp_bytes"] = _bytes(given["max_temp_bytes"])
+        if given.get("schedule") is not None:
+            given["schedule"] = UserSchedule(given["schedule"])
         if base is None:
             device = knobs.DEVICE.get()
             base = Options(
@@ -76,13 +81,18 @@ class Options(NamedTuple):
             raise OptionError(f"autotune=True of {made.device!r}: the search is one for the CPU")
         if given.get("check_bounds") and made.device != CPU.name:
             raise OptionError(f"check_bounds=True of {made.device!r}: code for the CPU has these checks")
+        if made.schedule is not None and made.autotune:
+            raise OptionError("autotune=True with a schedule: the search is one around the compiler's own schedules")
+        if made.schedule is not None and made.device != CPU.name:
+            raise OptionError(f"schedule= of {made.device!r}: a schedule is one for the CPU")
         return made
 
     @property
     def compiled(self) -> tuple[Any, ...]:
         """The part that compiled code depends on; the number of threads is not in it, nor what chunks are."""
         known = self.debug, self.check_bounds
-        return self.fastmath, self.passes, known, self.donate, self.max_temp_bytes, self.device, self.autotune
+        limits = self.donate, self.max_temp_bytes
+        return self.fastmath, self.passes, known, *limits, self.device, self.autotune, self.schedule
 
     @property
     def lines(self) -> bool:
@@ -94,6 +104,8 @@ class Options(NamedTuple):
         """Why other processes may not have the code; empty where they may."""
         if self.debug:
             return "debug information names lines, which the keys of the cache do not hold"
+        if self.schedule is not None and self.schedule.unkept:
+            return self.schedule.unkept
         return "checks of indices name lines, which the keys of the cache do not hold" if self.check_bounds else ""
 
     @property
