@@ -70,8 +70,8 @@ def map_schedule(nest: Nest, config: VectorConfig) -> None:
     if (across := crossing_axis(nest.access_list, [loop.axis for loop in nest.loops])) is not None:
         nest.specialize(
             nontemporal_excess(nest, along, vectors.width),
-            lambda staged: tiles(staged, across, vectors.width, is_staged=True),
-            lambda plain: tiles(plain, across, vectors.width, is_staged=False),
+            lambda staged: tiles(staged, across, tile_sides(nest, vectors.width, True), vectors.width, is_staged=True),
+            lambda plain: tiles(plain, across, tile_sides(nest, vectors.width, False), vectors.width),
         )
         return
     if rows and not nest.serial:
@@ -90,16 +90,14 @@ def map_schedule(nest: Nest, config: VectorConfig) -> None:
         nest.vectorize(after, vectors.width)
 
 
-def tiles(nest: Nest, across: int, width: int, is_staged: bool) -> None:
+def tiles(nest: Nest, across: int, sides: tuple[int, int], width: int, is_staged: bool = False) -> None:
     """Tiles of the crossing and the vector loop: every cache line of both is used up while it is there.
 
     As many of the crossing loop run side by side as vectors have lanes, so that the emitter can load rows of what
     crosses and transpose them in registers.  What is stored non-temporally is staged, in a tile in the first cache,
     from which it goes on in whole lines.
     """
-    costs, size = nest.context.costs, buffer_info(nest.op.outs[0]).dtype.bytes
-    sides = (costs.l1_tile,) * 2 if is_staged else costs.transpose_tile(size)
-    height, length = (max(2 * width, side) for side in sides)
+    height, length = sides
     *rows, along = nest.loops
     row = rows.pop(across)
     along_tile, along = nest.split(along, length)
@@ -107,11 +105,18 @@ def tiles(nest: Nest, across: int, width: int, is_staged: bool) -> None:
     nest.reorder(*rows, row_tile, along_tile, row, along)
     if is_staged:
         _, copied = nest.stage(along_tile)
-        nest.vectorize(copied, width, costs.unroll_factor(0, 0))
+        nest.vectorize(copied, width, nest.context.costs.unroll_factor(0, 0))
     nest.vectorize(along, width)
     nest.unroll_and_jam(row, width)
     if not nest.serial:
         nest.parallel(*rows, row_tile)
+
+
+def tile_sides(nest: Nest, width: int, is_staged: bool) -> tuple[int, int]:
+    """Rows and elements of a tile: as the first cache holds it, or as lines of both operands are used up."""
+    costs, size = nest.context.costs, buffer_info(nest.op.outs[0]).dtype.bytes
+    height, length = (costs.l1_tile,) * 2 if is_staged else costs.transpose_tile(size)
+    return max(2 * width, height), max(2 * width, length)
 
 
 def share_chunks(nest: Nest, loop: Loop, vectors: Vectors) -> Loop:

@@ -10,16 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, map_attr
-from ....dialects.dims.dims import Dim, dim, maximum, minimum, sym
+from ....dialects.dims.dims import Dim, dim, iterator, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap
 from ..body import ScheduleContext, buffer_info, materialize_dim
+from ..map.copy import copy_transposed
 from ..map.schedule import VectorConfig
 
-__all__ = ["TransposedOperand", "match_transposed", "tile_2d"]
+__all__ = ["TransposedOperand", "match_transposed"]
 
 
 @dataclass(frozen=True)
@@ -84,30 +85,14 @@ class TransposedOperand:
             source, info = operands[number], buffer_info(operands[number])
             size = (most // self.columns + 2) * self.columns
             panel = self.context.allocate(block, BufferInfo(info.dtype, (size,), (dim(1),)), "thread")
-            i, j, body = self.context.new_iv(), self.context.new_iv(), Block()
-            read = loop.LoadOp(source, [at + i, j])
-            body.add_ops([read, loop.StoreOp(read.result, panel, [i * self.columns + j]), loop.YieldOp()])
-            width = lanes.width(info.dtype.part.bytes * 8)
-            block.add_op(tile_2d(self.context, i, j, (stop - at, self.columns), body, width))
+            i, j, extents = iterator(0), iterator(1), (stop - at, self.columns)
+            copied = panel, [i * self.columns + j]
+            copy_transposed(self.context, block, extents, (source, [at + i, j]), copied, lanes)
             operands[number] = panel
             (k,) = (sym(f"d{n}") for n in range(maps[number].rank))
             maps[number] = IndexMap(maps[number].extents, (k - at * self.columns,))
         self.nest.operands = operands
         self.nest.attributes["in_maps"] = ArrayAttr([map_attr(m) for m in maps])
-
-
-def tile_2d(context: ScheduleContext, i: Dim, j: Dim, sizes: tuple[Dim, Dim], body: Block, width: int) -> Operation:
-    """Loops over rows and columns by tiles; as many rows side by side as a vector has lanes."""
-    (rows, columns), start, row_tile, span = sizes, context.new_iv(), context.new_iv(), context.costs.l1_tile
-    made = loop.ForOp(str(j), start, minimum(columns, start + span), body, vector=width, unroll=1)
-    for iterator, lower, upper, step, unroll in (
-        (i, row_tile, minimum(rows, row_tile + span), 1, width), (start, dim(0), columns, span, 1),
-        (row_tile, dim(0), rows, span, 1),
-    ):  # fmt: skip
-        inner = Block()
-        inner.add_ops([made, loop.YieldOp()])
-        made = loop.ForOp(str(iterator), lower, upper, inner, step=step, unroll=unroll)
-    return made
 
 
 def match_transposed(context: ScheduleContext, nest: kernel.GenericOp) -> TransposedOperand | None:

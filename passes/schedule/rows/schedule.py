@@ -14,14 +14,14 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, map_attr
-from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
+from ....dialects.dims.dims import Dim, Sym, dim, iterator, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap, product
 from ...cost.work import point_time
 from ...fusion.row_fusion import is_column_major
 from ..body import ScheduleContext, buffer_info
+from ..map.copy import copy_transposed
 from ..map.schedule import VectorConfig
 from ..parallelize import LoopSpec, parallel_loops
-from ..reduce.transpose_operand import tile_2d
 from .column_tiles import is_column_major_access, schedule_column_tiles
 from .fission import group_can_fission, rows_exceed_l2, schedule_fissioned, too_few_rows
 from .fuse_map_into_reduction import fusable_maps
@@ -134,10 +134,9 @@ def _stage_transposed(
         wide = length + int(context.costs.machine.cache_line) // info.dtype.bytes
         copied = BufferInfo(info.dtype, (dim(tile), wide), (wide, dim(1)))
         panels[value] = panel = context.allocate(block, copied, "thread")
-        i, j, body = context.new_iv(), context.new_iv(), Block()
-        read = loop.LoadOp(value, [e.substitute({**done, last: start + i, along: j}) for e in use.exprs])
-        body.add_ops([read, loop.StoreOp(read.result, panel, [i, j]), loop.YieldOp()])
-        block.add_op(tile_2d(context, i, j, (stop - start, length), body, lanes.width(info.dtype.bytes * 8)))
+        i, j = iterator(0), iterator(1)
+        read = [e.substitute({**done, last: start + i, along: j}) for e in use.exprs]
+        copy_transposed(context, block, (stop - start, length), (value, read), (panel, [i, j]), lanes)
     inside = Block()
     for nest in nests:
         _read_panels(nest, panels, crossing, sym(last.name) - start)
