@@ -67,6 +67,13 @@ def without_guards(nest: Nest) -> None:
     nest.vectorize(main, 8, unroll=2)
 
 
+def jammed(nest: Nest) -> None:
+    i, j = nest.loops
+    nest.vectorize(j, 8)
+    nest.unroll_and_jam(i, 3)
+    nest.parallel(i)
+
+
 def by_size(nest: Nest) -> None:
     _, j = nest.loops
     nest.specialize(j.extent - 8, in_rows, lambda short: short.vectorize(short.loops[1], 2))
@@ -103,6 +110,11 @@ nest.vectorize(d1_before, 4)
 nest.vectorize(d1_inside_head, 4)
 nest.vectorize(d1_after, 4)
 nest.vectorize(d1_inside_main, 8, unroll=2)"""),
+    (PADDED, jammed, """\
+d0, d1 = nest.loops
+nest.vectorize(d1, 8)
+nest.unroll_and_jam(d0, 3)
+nest.parallel(d0)"""),
     (PLAIN, by_size, """\
 d0, d1 = nest.loops
 if m - 8 > 0:
@@ -119,6 +131,20 @@ else:
 def test_a_schedule_is_shown_as_its_program_and_changes_no_bit(program, schedule, shown):
     """Kernels, interpreted loops and machine code agree (`Scheduled.check`)."""
     assert text_of(program, schedule) == shown
+
+
+def test_the_loops_of_a_reduction_are_those_over_its_results():
+    """What is reduced is no loop of the nest: no primitive can change its order."""
+    add = "^bb0(%a: f32, %b: f32):\n%c = arith.addf %a, %b : f32\nkernel.yield %c : f32"
+    same = "^bb0(%a: f32):\nkernel.yield %a : f32"
+    x, y = "f32[n, k, m] by [k*m, m, 1]", "f32[n, m] by [m, 1]"
+    sums = nest("n, m, k", [("x", x, "d0, d2, d1")], [("y", y, "d0, d1")], same, order="chain<32>",
+                identity="0.0 : f32", merge=add, finish=same)  # fmt: skip
+    scheduled.cache_clear()
+    with collect() as remarks:
+        scheduled(function({"x": x, "y": y}, sums, "n, m, k"), lanes=4, unroll=2)
+    (said,) = [r for r in remarks if r.kind == "schedule"]
+    assert said.chosen == "d0, d1 = nest.loops\nnest.vectorize(d1, 4, unroll=2)\nnest.parallel(d0)"
 
 
 REFUSED: list[tuple[str, Callable[[Nest], object], str]] = [

@@ -16,11 +16,13 @@ in Exo a primitive is a rewrite with a precondition, as in Halide the algorithm,
 * A primitive that a nest does not allow is `IllegalSchedule`: it says which precondition fails and what to do
   (`preconditions.py`): that operands step through two loops as through one, that no element reads what another
   stores, that a loop stands where it has to, that a tile's size is known.
-* So no program of primitives changes a bit of a result: bodies are copied to points, never changed.
+* So no program of primitives changes a bit of a result: bodies are copied to points, never changed, and the loops of a
+  reduction are those over its results; what is reduced, in its order, is inside them and no loop of the nest.
 * Each call is recorded (`record.py`): `explain()` and a remark show the program that made the loops.
 * `lower.py` writes the ops of the `loop` dialect, once, at the end; nothing is rewritten, so a schedule costs no more
   than the loops that it asks for.
 * What is known when code runs is a branch: `specialize` schedules a copy of the nest for either side.
 
-`map/schedule.py` is the first schedule in the language, and ``txc.jit(schedule=...)`` takes a user's (`user.py`).
+`map/schedule.py`, `map/copy.py` and `reduce/register.py` are schedules in the language, and
+``txc.jit(schedule=...)`` takes a user's of elementwise kernels (`user.py`).
 """

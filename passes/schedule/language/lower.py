@@ -50,7 +50,7 @@ def lower(nest: Nest, block: Block) -> None:
         nest.record.branch(excess, records)
         return
     nest.number_loops()
-    levels = [LoopSpec(level.at, level.upper, level.step) for level in nest.shared]
+    levels = [LoopSpec(level.at, level.upper, level.step, level.unroll) for level in nest.shared]
     inside, writer = nest.loops[len(levels) :], _Lowering(nest)
     body = writer.block(inside, writer.element)
     if nest.grain is not None:
@@ -58,7 +58,7 @@ def lower(nest: Nest, block: Block) -> None:
         body.add_op(loop.YieldOp())
         block.add_op(loop.ParallelOp(str(level.iterator), 0, level.extent, body, step=level.step, grain=nest.grain))
         return
-    work = product([level.extent for level in inside if level.split_from not in inside])
+    work = product([level.extent for level in inside if level.split_from not in inside]) * nest.work
     costs = nest.context.costs
     parallel_loops(nest.context, block, levels, body, work, point_time(nest.op, costs), serial=not levels)
 
@@ -96,7 +96,10 @@ class _Lowering:
         return [loop.ForOp(name, part.lower, part.upper, body, step=part.step, vector=lanes, unroll=unroll)]
 
     def element(self, block: Block) -> None:
-        """The kernel's body at the innermost point, and its stores."""
+        """The kernel's body at the innermost point, and its stores, or what the nest says."""
+        if self.nest.element is not None:
+            self.nest.element(block, self.point)
+            return
         self.context.store(self.nest.op, self._values(block), self.point, block, in_order=self._is_in_order())
 
     def _values(self, block: Block) -> list[SSAValue]:

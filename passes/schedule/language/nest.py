@@ -1,4 +1,4 @@
-"""The loop nest of an elementwise kernel, and the primitives by which a schedule shapes it."""
+"""The loop nest of a kernel's results, and the primitives by which a schedule shapes it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from xdsl.ir import Block
+
 from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ...cost.kernel_stats import kernel_label
-from ..body import Access, Point, ScheduleContext, accesses
+from ..body import Access, ScheduleContext, accesses
 from ..segments import Segments
-from .axes import FusedAxis, index_numbers, obstacle, point_of
+from .axes import FusedAxis, collapse_axes, index_numbers, obstacle, point_of
 from .preconditions import carried_dependence, guarded_range, names, require
 from .record import Call, Record
 
@@ -80,8 +82,10 @@ Schedule = Callable[["Nest"], None]
 
 @dataclass
 class Nest:
-    """A kernel's loops, outermost first; `done` has the places of iterators that loops around it run.
+    """A kernel's loops over its results, outermost first; `done` has the places of iterators that loops around it run.
 
+    What is inside the loops is the kernel's body and its stores, or what `element` appends at a point, of `work`
+    elements: a result that is reduced in its order, which is none of the loops and out of reach of primitives.
     A `serial` nest is within a task of a thread.  `own` is the compiler's schedule of it; `lanes` are those of a full
     vector of its widest elements.
     """
@@ -92,6 +96,8 @@ class Nest:
     serial: bool = False
     own: Schedule = lambda nest: None
     lanes: int = 1
+    element: Callable[[Block, dict[Sym, Dim]], None] | None = None
+    work: Dim | int = 1
     loops: list[Loop] = field(default_factory=list)
     shared: list[Loop] = field(default_factory=list)
     grain: Dim | int | None = None
@@ -150,6 +156,12 @@ class Nest:
         self.loops[first : first + len(loops)] = [made]
         self.record.call(call, made)
         return made
+
+    def collapse_all(self) -> None:
+        """One loop for each run of adjacent ones that every operand steps through as through one."""
+        for axis in collapse_axes(self.op, self.access_list, len(self.done), self.op.n_parallel):
+            if len(axis.symbols) > 1:
+                self.collapse(*(loop for loop in self.loops if loop.axis.symbols[0] in axis.symbols))
 
     def split(self, loop: Loop, size: int | Dim) -> tuple[Loop, Loop]:
         """``for i`` -> ``for i_o step size: for i_i in one step``; both are returned.
@@ -254,6 +266,7 @@ class Nest:
         call = Call("stage", at)
         self._may_restructure(call, at)
         inside = self.loops[self.loops.index(at) + 1 :]
+        require(self.element is None, call, "the kernel is a reduction")
         require(len(self.op.outs) == 1, call, f"the kernel has {len(self.op.outs)} results")
         require(bool(inside), call, f"no loop is inside {at}", "stage at a loop around the tile")
         for loop in inside:
@@ -298,12 +311,14 @@ class Nest:
     def unroll_and_jam(self, loop: Loop, factor: int) -> None:
         """Some iterations of a loop together, each vector of the loop inside for all of them.
 
-        Precondition: the innermost loop is directly inside it and whole, no iteration reads what another stores.
+        Precondition: the innermost loop, or that of a reduction, is directly inside it and whole, and no iteration
+        reads what another stores.
         """
         call = Call("unroll_and_jam", loop, factor)
         self._may_restructure(call, loop, staged=True)
         inner, whole = self.loops[-1], not self.loops[-1].parts
-        require(loop in self.loops[-2:-1], call, f"{loop} is not directly around the innermost loop, {inner}")
+        around = loop in self.loops[-2:-1] or (loop is inner and self.element is not None)
+        require(around, call, f"{loop} is not directly around the innermost loop, {inner}")
         require(
             whole and inner.split_from is not loop, call, f"{inner} has no range that is the same in each iteration"
         )
@@ -321,13 +336,14 @@ class Nest:
         """
         call = Call("parallel", *loops, grain=grain)
         require(not self.serial, call, "the nest runs within a task of a thread")
-        self._may_restructure(call, *loops, staged=True)
+        self._may_restructure(call, *loops, staged=True, jammed=True)
         in_stage = [self.staged.at, *self.staged.tile] if self.staged else []
         require(not any(loop in in_stage for loop in loops), call, "the result is staged in one of them")
         outermost = bool(loops) and self.loops[: len(loops)] == [*loops]
         require(outermost, call, f"these are not the outermost loops, in order, of {names(self.loops)}")
         for loop in loops:
             around = loop.split_from
+            require(loop.lanes == 1, call, f"{loop} is in vectors")
             require(around is None, call, f"{loop} counts within an iteration of {around}")
             require(not loop.lower.terms, call, f"{loop} begins at {loop.lower}")
         require(grain is None or len(loops) == 1, call, "a grain is one of a single loop")
@@ -338,7 +354,7 @@ class Nest:
 
     # What lowering asks
 
-    def point(self) -> Point:
+    def point(self) -> dict[Sym, Dim]:
         """Where the kernel's iterators stand in the innermost loop."""
         found = {loop.axis: loop.at for loop in self.loops}
         return {**self.done, **point_of([*found], [self.values.get(axis, at) for axis, at in found.items()])}
@@ -361,18 +377,19 @@ class Nest:
 
     # Preconditions of several primitives
 
-    def _may_restructure(self, call: Call, *loops: Loop, staged: bool = False) -> None:
-        """The loops are the nest's, and nothing was said of how they run."""
+    def _may_restructure(self, call: Call, *loops: Loop, staged: bool = False, jammed: bool = False) -> None:
+        """The loops are the nest's, and nothing was said of how they run, but perhaps that they are jammed."""
         require(self.branches is None, call, "the nest is specialized", "call the primitives of its branches")
         require(staged or self.staged is None, call, "the result is staged, which needs the loops as they are")
         around = self.loops[-2:-1]
         for loop in loops:
             require(loop in self.loops, call, f"{loop} is no loop of the nest, which has {names(self.loops)}")
             self._is_whole(call, loop)
-            require(loop.lanes * loop.unroll == 1, call, f"{loop} runs {loop.lanes * loop.unroll} iterations at once")
+            at_once = loop.lanes * loop.unroll
+            require(jammed or at_once == 1, call, f"{loop} runs {at_once} iterations at once")
             require(loop not in self.shared, call, f"threads share {loop}")
-            jammed = loop is self.loops[-1] and any(outer.unroll > 1 for outer in around)
-            require(not jammed, call, f"the loop around {loop} is unrolled and jammed")
+            in_jam = loop is self.loops[-1] and any(outer.unroll > 1 for outer in around)
+            require(not in_jam, call, f"the loop around {loop} is unrolled and jammed")
 
     def _is_whole(self, call: Call, loop: Loop) -> None:
         if loop in self.loops:

@@ -143,13 +143,10 @@ def vectorize_lines(nest: Nest, loop: Loop, width: int, unroll: int, whole: bool
 
 def collapse(nest: Nest) -> None:
     """One loop for each run of iterators that operands step through as one; the one to vectorize innermost."""
-    axes = collapse_axes(nest.op, nest.access_list, len(nest.done), nest.op.n_parallel)
-    for axis in axes:
-        if len(axis.symbols) > 1:
-            nest.collapse(*(loop for loop in nest.loops if loop.axis.symbols[0] in axis.symbols))
-    if axes:
+    nest.collapse_all()
+    if nest.loops:
         loops = list(nest.loops)
-        along = loops.pop(vector_axis(nest.access_list, axes))
+        along = loops.pop(vector_axis(nest.access_list, [loop.axis for loop in loops]))
         nest.reorder(*loops, along)
 
 

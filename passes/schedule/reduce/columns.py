@@ -96,9 +96,12 @@ class ColumnReduction:
         parallel_loops(context, block, levels, task, size * side, point_time(nest, context.costs), serial=False)
         if done_at_once:
             return
-        body = Block()
-        context.epilogue(nest, combine_partials(context, nest, body, partials, iterators, blocks), point, body)
-        self.reduction.around(block, iterators, body, blocks, most=1)  # a thousandth of the work: little code
+
+        def combined(body: Block, point: dict[Sym, Dim]) -> None:
+            context.epilogue(nest, combine_partials(context, nest, body, partials, iterators, blocks), point, body)
+
+        # A thousandth of the work: little code.
+        self.reduction.around(block, combined, blocks, most=1, iterators=iterators)
 
     @property
     def _block(self) -> int:

@@ -6,8 +6,8 @@ them at a time, along all elements.  Rows that share operands are unrolled and j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Block
 
@@ -15,11 +15,11 @@ from ....dialects import kernel, loop
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import remark
-from ...cost.work import point_time
 from ..body import Access, ScheduleContext, body_cost, materialize_dim
-from ..language.axes import FusedAxis, point_of
+from ..language.axes import FusedAxis
+from ..language.lower import write_scheduled
+from ..language.nest import Nest
 from ..map.schedule import VectorConfig, choose_lanes
-from ..parallelize import LoopSpec, parallel_loops
 from .core import (
     LONGEST_STEPS,
     accumulator_types,
@@ -64,49 +64,72 @@ class RegisterReduction:
     def write(self, block: Block) -> None:
         """Each result's reduction in registers, from its first element to its last."""
         nest, context = self.nest, self.context
-        iterators = [context.new_iv() for _ in self.groups]
-        point = {**self.done, **point_of(self.groups, iterators)}
-        body = Block()
         width = 1 if self.across else choose_lanes(self.lanes, element_accesses(nest, self.access_list), 1)[0]
-        jam = 1
-        if self.across and not self.most and (count := unroll_length(nest)):
-            accumulators = unrolled_reduce(context, nest, body, point, dim(0), count, context.identity(nest, body))
-        elif self.across and not self.most and (count := few_elements(nest)):
-            accumulators = reduce_few(context, nest, body, point, count)
-        elif not self.across and (self.groups or self.done) and (runs := segments_of(nest, self.lanes)):
-            accumulators = reduce_segments(context, nest, body, point, runs, self.lanes)
-        else:
-            extent = nest.extents.data[-1]
-            extent = minimum(extent, self.most) if self.most else extent
-            accumulators = reduce_loop(context, nest, body, point, dim(0), extent, width)
-            if not self.across and not self.lanes.unroll:
-                jam = _unroll_and_jam(context, nest, self.access_list, self.groups, width)
-        context.epilogue(nest, accumulators, point, body)
-        self.around(block, iterators, body, nest.extents.data[-1], jam=jam)
+        steps, few = (unroll_length(nest), few_elements(nest)) if self.across and not self.most else (0, 0)
+        runs = None if self.across or not (self.groups or self.done) else segments_of(nest, self.lanes)
+        extent = minimum(nest.extents.data[-1], self.most) if self.most else nest.extents.data[-1]
 
-    def around(self, block: Block, iterators: list[Dim], body: Block, work: Dim, most: int = 0, jam: int = 1) -> None:
-        """The loops over results around a reduction of `work` elements; so many of the innermost `jam`.
+        def element(body: Block, point: dict[Sym, Dim]) -> None:
+            if steps:
+                made = unrolled_reduce(context, nest, body, point, dim(0), steps, context.identity(nest, body))
+            elif few:
+                made = reduce_few(context, nest, body, point, few)
+            elif runs is not None:
+                made = reduce_segments(context, nest, body, point, runs, self.lanes)
+            else:
+                made = reduce_loop(context, nest, body, point, dim(0), extent, width)
+            context.epilogue(nest, made, point, body)
 
-        `most` vectors of results side by side, if given.
+        whole = not self.across and runs is None and not self.lanes.unroll
+        jam = _unroll_and_jam(context, nest, self.access_list, self.groups, width) if whole else 1
+        self.around(block, element, nest.extents.data[-1], jam=jam)
+
+    def around(
+        self, block: Block, element: Callable[[Block, dict[Sym, Dim]], None], work: Dim, *, most: int = 0, jam: int = 1,
+        iterators: Sequence[Dim] = (),
+    ) -> None:  # fmt: skip
+        """The loops over results, of these iterators, if given, around what reduces one, of `work` elements.
+
+        So many of the innermost `jam`; `most` vectors of results side by side, if given.
         """
-        nest, context = self.nest, self.context
-        levels = [LoopSpec(i, g.extent) for i, g in zip(iterators, self.groups)]
-        if levels:
-            levels[-1] = replace(levels[-1], jam=jam)
+        made = Nest(self.context, self.nest, self.done, self.serial, element=element, work=work)
+        if len(self.groups) > 1 or not self.across or self.serial:
+            return write_scheduled(made, lambda nest: self._schedule(nest, most, jam, iterators), block)
+        self._name(made, iterators)
+        width, unroll, _ = self._vectors(most)
+        body, (results,) = Block(), made.loops
+        element(body, made.point())
+        body.add_op(loop.YieldOp())
+        least = self.context.grain(work, self.nest)
+        return _vector_chunks(self.context, block, results.extent, results.at, body, width, unroll, least)
+
+    def _schedule(self, nest: Nest, most: int, jam: int, iterators: Sequence[Dim]) -> None:
+        """Threads share results; with `across` but the innermost, which go in vectors, each lane reducing its own."""
+        self._name(nest, iterators)
+        rows = list(nest.loops)
         if self.across:
-            body.add_op(loop.YieldOp())
-            width = choose_lanes(self.lanes, self.access_list, body_cost(nest))[0]
-            innermost = levels.pop()
-            unroll = self.lanes.unroll or most
-            if not unroll and levels and not self.most and (overlap := _overlap(context, nest, self.groups, width)):
-                levels[-1], unroll = replace(levels[-1], jam=overlap.rows), overlap.vectors
-            unroll = unroll or side_by_side(context, nest, self.access_list, self.groups[-1], width)
-            if not levels and not self.serial:
-                least = context.grain(work, nest)
-                return _vector_chunks(context, block, innermost.extent, innermost.iterator, body, width, unroll, least)
-            body = Block([loop.ForOp(str(innermost.iterator), 0, innermost.extent, body, vector=width, unroll=unroll)])
-            work = work * innermost.extent
-        return parallel_loops(context, block, levels, body, work, point_time(nest, context.costs), self.serial)
+            width, unroll, jam = self._vectors(most)
+            nest.vectorize(rows.pop(), width, unroll)
+        if jam > 1:
+            nest.unroll_and_jam(rows[-1], jam)
+        if rows and not self.serial:
+            nest.parallel(*rows)
+
+    def _name(self, nest: Nest, iterators: Sequence[Dim]) -> None:
+        nest.collapse_all()
+        for level, iterator in zip(nest.loops, iterators):
+            level.iterator = iterator
+        nest.number_loops()
+
+    def _vectors(self, most: int) -> tuple[int, int, int]:
+        """The lanes of a vector of results, the vectors side by side, and the rows that are jammed."""
+        width, unroll = choose_lanes(self.lanes, self.access_list, body_cost(self.nest))[0], self.lanes.unroll or most
+        if unroll:
+            return width, unroll, 1
+        overlap = None if self.most else _overlap(self.context, self.nest, self.groups, width)
+        if overlap is not None:
+            return width, overlap.vectors, overlap.rows
+        return width, side_by_side(self.context, self.nest, self.access_list, self.groups[-1], width), 1
 
 
 def side_by_side(
@@ -156,9 +179,10 @@ def _overlap(
     context: ScheduleContext, nest: kernel.GenericOp, groups: Sequence[FusedAxis], width: int
 ) -> WindowReuse | None:
     """The rows and vectors of results that are computed together where what neighbouring rows read overlaps."""
-    steps, row, column = unroll_length(nest), groups[-2], groups[-1]
-    if not steps or row.symbols[1:]:
+    steps = unroll_length(nest)
+    if not steps or len(groups) < 2 or groups[-2].symbols[1:]:
         return None
+    row, column = groups[-2:]
     return choose_window_reuse(
         nest, steps, row.symbols[-1], column.symbols[-1], int(context.costs.machine.vector_registers),
         len(accumulator_types(nest)), _max_jam(nest, steps), max(1, context.costs.results_in_flight // width),
