@@ -164,6 +164,7 @@ REFUSED: list[tuple[str, Callable[[Nest], object], str]] = [
     (PLAIN, lambda n: n.unroll_and_jam(n.loops[1], 2), "d1 is not directly around the innermost loop, d1"),
     (PLAIN, lambda n: (n.peel(n.loops[1], 2), n.vectorize(n.loops[1])), "d1 is peeled into d1_head, d1_main"),
     (PLAIN, lambda n: n.specialize(sym("d0"), Nest.default, Nest.default), "it is not known before the nest runs"),
+    (PLAIN, lambda n: n.specialize(n.split(n.loops[0], 8)[1].lower, in_rows, in_rows), "before the nest runs"),
     (CROSSING, lambda n: n.collapse(*n.loops), "operand 0 does not step through them as through one dim"),
     (IN_PLACE, lambda n: n.vectorize(n.loops[1], 8), "operand 0 reads elements of the array that other iterations"),
     (IN_PLACE, lambda n: n.parallel(n.loops[0]), "operand 0 reads elements of the array that other iterations store"),

@@ -37,7 +37,7 @@ class Loop:
     lower: Dim
     upper: Dim
     extent: Dim
-    step: int | Dim = 1
+    step: int = 1
     split_from: Loop | None = None
     #: The iteration variable, numbered once something depends on it.
     iterator: Dim | None = None
@@ -163,14 +163,14 @@ class Nest:
             if len(axis.symbols) > 1:
                 self.collapse(*(loop for loop in self.loops if loop.axis.symbols[0] in axis.symbols))
 
-    def split(self, loop: Loop, size: int | Dim) -> tuple[Loop, Loop]:
+    def split(self, loop: Loop, size: int) -> tuple[Loop, Loop]:
         """``for i`` -> ``for i_o step size: for i_i in one step``; both are returned.
 
         Precondition: the size is positive, and the loop counts by one.
         """
         call = Call("split", loop, size)
         self._may_restructure(call, loop)
-        require(isinstance(size, Dim) or (type(size) is int and size > 0), call, "the size is no positive integer")
+        require(type(size) is int and size > 0, call, "the size is no positive integer")
         require(loop.step == 1, call, f"{loop} counts by {loop.step}", "split the loop inside it")
         self.number_loops()
         outer = replace(loop, name=f"{loop}_o", step=size, iterator=self.context.new_iv())
@@ -270,7 +270,7 @@ class Nest:
         require(len(self.op.outs) == 1, call, f"the kernel has {len(self.op.outs)} results")
         require(bool(inside), call, f"no loop is inside {at}", "stage at a loop around the tile")
         for loop in inside:
-            known = loop.split_from is not None and type(loop.split_from.step) is int and not loop.parts
+            known = loop.split_from is not None and loop.axis not in self.values and not loop.parts
             require(known, call, f"how long {loop} is, is not known", "split it by an int first")
         copies = tuple(replace(loop, name=f"{loop}_copy", lanes=1, unroll=1) for loop in inside)
         self.staged = Stage(at, inside, copies)
@@ -284,9 +284,10 @@ class Nest:
         """
         call = Call("specialize", excess)
         self._may_restructure(call, *self.loops)
-        known = not any(symbol in excess.symbols() for loop in self.loops for symbol in loop.axis.symbols)
-        require(known, call, "it is not known before the nest runs")
         self.number_loops()
+        own = {symbol for loop in self.loops for symbol in (*loop.axis.symbols, *loop.at.symbols())}
+        known = not own & excess.symbols()
+        require(known, call, "it is not known before the nest runs")
         self.branches = excess, then, otherwise
 
     # How a loop runs
