@@ -50,10 +50,10 @@ def test_a_left_operand_is_packed_at_the_edges_of_tiles_and_of_places_of_k(m: in
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
 def test_few_rows_have_the_bits_of_the_rows_of_many(dtype: str) -> None:
-    a, b = matrices(9, 600, 40, "f8")
+    a, b = matrices(17, 600, 40, "f8")
     a, b = ((x * 100).astype(dtype) for x in (a, b))
     whole = plain(a, b)
-    for rows in range(1, 9):
+    for rows in (*range(1, 9), 15, 16):
         np.testing.assert_array_equal(plain(a[:rows], b), whole[:rows])
 
 
@@ -111,7 +111,7 @@ def test_few_rows_have_the_bits_of_those_of_many(form: str, dtype: str) -> None:
         a, b = ((x * 100).astype(ml_dtypes.bfloat16 if dtype == "bf16" else dtype) for x in (a, b))
         right = np.ascontiguousarray(b.T) if form[1] == "t" else b
         many = product(a, right)
-        for m in (1, 2, 3, 4, 5, 8, 9):
+        for m in (1, 2, 3, 4, 5, 8, 9, 16, 17):
             np.testing.assert_array_equal(product(a[:m], right), many[:m], f"{m, k, n}")
 
 
@@ -119,7 +119,7 @@ def test_few_rows_and_a_vector_more_epilogue() -> None:
     """What follows the sums is computed where they are, for each piece, and after no products too."""
     layer = txc.jit(lambda a, b, c: np.maximum(a @ b + c, 0) * 2)
     for k in (0, 30, 700):
-        a, b = matrices(12, k, 5000, "f4")
+        a, b = matrices(18, k, 5000, "f4")
         c = matrices(1, 1, 5000, "f4")[1][0]
         np.testing.assert_array_equal(layer(a[:2], b, c), layer(a, b, c)[:2])
 
@@ -128,7 +128,7 @@ def test_one_row_goes_by_the_rows_of_what_is_past_the_caches() -> None:
     """Each of its lines is used once: it is never packed, nor read down its columns."""
     text = text_at("loops", txc.jit(lambda a, b: a @ b), *matrices(1, 2100, 2100, "f8"))
     few = text[text.index("} else {") :]
-    assert "loop.reduce" not in few and few.count("math.fma") == 9  # eight rows beside each other, then one by one
+    assert "loop.reduce" not in few and few.count("math.fma") == 5  # four rows beside each other, then one by one
 
 
 @pytest.mark.parametrize("turn", [False, True])
@@ -163,11 +163,10 @@ def test_rows_packed_for_many_columns_have_the_bits_of_rows_in_place(
 
 @pytest.mark.parametrize(("form", "packed"), [("nn", 1), ("tn", 4)])
 def test_only_a_left_operand_that_is_strided_along_k_is_packed(form: str, packed: int) -> None:
-    """Together with the right one; in two ways, for few and for many columns."""
+    """Together with the right one; in two ways, for few and for many columns.  Few rows have three buffers else."""
     function = plain if form == "nn" else turned[form]
     loops = text_at("loops", function, np.ones((64, 64), "f4"), np.ones((64, 64), "f4"))
-    sums_of_few_rows = loops.count("loop.alloc f32[4096]")
-    assert loops.count("loop.alloc") - sums_of_few_rows == packed
+    assert loops.count("loop.alloc") == packed + 3
 
 
 @pytest.mark.parametrize(("form", "tiles", "branches"), [("nn", 1, 2), ("nt", 2, 2), ("strided", 1, 1)])

@@ -1,8 +1,10 @@
 """Products of few rows: the right operand is read where it lies, since packing it would cost more than it saves.
 
 A right operand whose rows are contiguous goes by once, `STEPS` of its rows at a time beside each other, along pieces
-as long as the first cache holds their sums, which each step loads and stores.  Read down its columns instead, a line of
-memory would be used for one step and be gone before the next.
+of them.  A few vectors of these stay in registers while the rows of the left operand go by: each adds `STEPS` products
+to its sums, which a worker's own memory holds.  Read down its columns instead, a line of memory would be used for one
+step and be gone before the next; and read again for each row, lines of rows as far apart as pages are, which all want
+the same place of the first cache, would be gone as well.
 
 One that is contiguous along K, and the matrices of stacks, are read by register tiles along all of K.  Vectors of the
 first are transposed in registers.
@@ -19,7 +21,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, dim, maximum, minimum
+from ....dialects.dims.dims import Dim, dim, maximum, minimum, packed_strides
 from ..body import materialize_dim
 from ..builder import LoopBuilder
 from .packing import L1_WAYS, PackedOperands
@@ -27,13 +29,17 @@ from .packing import L1_WAYS, PackedOperands
 __all__ = ["FewRows"]
 
 #: At most so many rows, of a matrix, of one that is contiguous along K, and of each in a stack, are few.
-GEMV_ROWS, GEMV_ROWS_ALONG_K, FEW_ROWS_EACH = 8, 1, 16
+GEMV_ROWS, GEMV_ROWS_ALONG_K, FEW_ROWS_EACH = 16, 1, 16
 #: Rows of a register tile.
 TILE_ROWS = 4
-#: Rows of the right operand that go by beside each other.
-STEPS = 8
-#: Sums that wait for the next ones: longer pieces of rows come from memory faster.  Threads share no shorter pieces.
-SUMS, SHORTEST_PIECE = 4096, 512
+#: Rows of the right operand that go by beside each other, and vectors of each that stay in registers.
+STEPS, VECTORS = 4, 2
+#: Bytes of a piece of these rows: longer ones come from memory faster, but their sums no longer fit the second cache.
+LONGEST_PIECE = 16 << 10
+#: Threads share no pieces of fewer columns.
+SHORTEST_PIECE = 512
+#: Columns between the sums of two rows that are not used: sums of a column begin at different places of their pages.
+GAP = 16
 
 
 class FewRows(PackedOperands):
@@ -101,17 +107,18 @@ class FewRows(PackedOperands):
     def _by_rows_of_right(self, block: Block) -> None:
         """Rows of the right operand, some beside each other, along pieces of them that threads share.
 
-        The first cache holds the sums of a piece, and the chains of the block of K that goes by.
+        The sums of a piece and the chains of the block of K that goes by are in a worker's own memory.
         """
         threads = (
             dim(1) if self.alone else materialize_dim(self.context, block, maximum(1, self.context.threads(block)))
         )
         shares = maximum(SHORTEST_PIECE, (self.n + (threads - 1)) // threads)
-        longest = materialize_dim(self.context, block, minimum(shares, dim(SUMS) // maximum(1, self.m)))
+        most = LONGEST_PIECE // scalar_dtype(self.accumulator).bytes
+        longest = materialize_dim(self.context, block, minimum(shares, most))
         first, body = self.context.new_iv(), LoopBuilder(self.context, Block(), has_fma=True)
-        info = BufferInfo(scalar_dtype(self.accumulator), (dim(SUMS),), (dim(1),))
-        chains, sums = (self.context.allocate(body.block, info, "thread") for _ in range(2))
-        piece = _Piece(first, body.materialize_dim(minimum(self.n - first, longest)), chains)
+        columns = minimum(self.n, most) + GAP
+        chains, sums, left = (self._own(body, self.m, width) for width in (columns, columns, dim(STEPS)))
+        piece = _Piece(first, body.materialize_dim(minimum(self.n - first, longest)), chains, left)
         self._fill(body, piece, sums)
         with body.for_(0, self._blocks) as (b, number):
             self._fill(b, piece, chains)
@@ -124,18 +131,22 @@ class FewRows(PackedOperands):
             with self._each(b, piece) as (c, _, place):
                 c.store(c.load(sums, place) + c.load(chains, place), sums, place)
         with self._each(body, piece) as (c, (r, j), place):
-            self.context.epilogue(self.nest, [c.load(sums, place).ref], self._point(r, j, dim(0)), c.block)
+            total = c.load(sums, place).ref
+            self.context.epilogue(self.nest, [total], self._point(r, piece.first + j, dim(0)), c.block)
         body.block.add_op(loop.YieldOp())
         work = self.context.grain(self.m * longest * maximum(1, self.k), self.nest)
         block.add_op(self.shared(first, self.n, body.block, step=longest, grain=work))
 
+    def _own(self, code: LoopBuilder, rows: Dim, columns: Dim) -> SSAValue:
+        """A matrix of numbers as the sums are, in a worker's own memory."""
+        info = BufferInfo(scalar_dtype(self.accumulator), (rows, columns), packed_strides((rows, columns)))
+        return self.context.allocate(code.block, info, "thread")
+
     @contextmanager
-    def _each(
-        self, code: LoopBuilder, piece: _Piece, copies: int = 1
-    ) -> Iterator[tuple[LoopBuilder, tuple[Dim, Dim], list[Dim]]]:
-        """Loops over rows and the columns of a piece, these by vectors: with the row and the column, and its place."""
-        with code.for_(0, self.m) as (rows, r), rows.for_(0, piece.columns, self.width, copies) as (c, j):
-            yield c, (r, piece.first + j), [r * piece.columns + j]
+    def _each(self, code: LoopBuilder, piece: _Piece) -> Iterator[tuple[LoopBuilder, tuple[Dim, Dim], list[Dim]]]:
+        """Loops over rows and the columns of a piece, these by vectors: with both, and their place."""
+        with code.for_(0, self.m) as (rows, r), rows.for_(0, piece.columns, self.width) as (c, j):
+            yield c, (r, j), [r, j]
 
     def _fill(self, code: LoopBuilder, piece: _Piece, memory: SSAValue) -> None:
         """The identity for all sums."""
@@ -150,23 +161,35 @@ class FewRows(PackedOperands):
     def _add_products(self, code: LoopBuilder, piece: _Piece, k: Dim, steps: int) -> None:
         """All chains go on by so many products from `k` on."""
         assert self.nest.order is not None
-        fused = self.nest.order.data.product == "fma"
-        with self._each(code, piece, min(steps, self.copies)) as (c, at, place):
-            total = c.load(piece.chains, place)
+        fused, dtype = self.nest.order.data.product == "fma", scalar_dtype(self.accumulator)
+        left, right = self.factors.values
+        with code.for_(0, self.m) as (c, r):
             for step in range(steps):
-                point = self._point(*at, k + step)
-                a, b = (
-                    c.b.wrap(self.context.operand_value(self.nest, value, point, c.block), total.dtype)
-                    for value in self.factors.values
+                a = self.context.operand_value(self.nest, left, self._point(r, dim(0), k + step), c.block)
+                c.store(c.b.wrap(a, dtype), piece.left, [r, dim(step)])
+        with code.for_(0, piece.columns, self.width, VECTORS) as (columns, j):
+            factors = [
+                columns.b.wrap(
+                    self.context.operand_value(
+                        self.nest, right, self._point(dim(0), piece.first + j, k + step), columns.block
+                    ),
+                    dtype,
                 )
-                total = c.b.fma(a, b, total) if fused else total + a * b
-            c.store(total, piece.chains, place)
+                for step in range(steps)
+            ]
+            with columns.for_(0, self.m) as (c, r):
+                total = c.load(piece.chains, [r, j])
+                for step, b in enumerate(factors):
+                    a = c.load(piece.left, [r, dim(step)])
+                    total = c.b.fma(a, b, total) if fused else total + a * b
+                c.store(total, piece.chains, [r, j])
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """Columns from a first one on; the chains of all rows for these, row by row."""
+    """Columns from a first one on; the chains of all rows for these, and what of the left operand goes by."""
 
     first: Dim
     columns: Dim
     chains: SSAValue
+    left: SSAValue

@@ -158,8 +158,9 @@ class PackedOperands:
         """``packed[at, p - origin, kk, j] = right[p * panel + j, number * depth + kk]`` for `panels`, first to last.
 
         Several panels at once, so that a row of the right operand is read more than a cache line at a time.  Where
-        it is contiguous along K instead, as many places of K side by side as lanes, to be transposed in registers.
-        `offset` is `at` and `origin`.
+        such rows are contiguous, some of them side by side: their lines come at the same time.  Where it is contiguous
+        along K instead, as many places of K side by side as lanes, to be transposed in registers.  `offset` is `at`
+        and `origin`.
         """
         panel, kk, j = (self.context.new_iv() for _ in range(3))
         body, (at, origin) = Block(), offset
@@ -170,12 +171,17 @@ class PackedOperands:
         depth = minimum(self.k - number * self.depth, self.depth)
         across = self._contiguous_along_k(1)
         made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=1 if across else self.copies)
-        side_by_side = (panel, *panels, 1)
-        depths = (kk, dim(0), depth, self.width if across else 1)
-        for iterator, lower, upper, unroll in (depths, side_by_side) if across else (side_by_side, depths):
-            inner = Block()
-            inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), lower, upper, inner, unroll=unroll)
+        if across:
+            levels = [(kk, dim(0), depth, 1, self.width), (panel, *panels, 1, 1)]
+        elif self._contiguous(1, self.factors.right):
+            first = self.context.new_iv()
+            some = kk, first, minimum(depth, first + L1_WAYS), 1, L1_WAYS
+            levels = [some, (panel, *panels, 1, 1), (first, dim(0), depth, L1_WAYS, 1)]
+        else:
+            levels = [(panel, *panels, 1, 1), (kk, dim(0), depth, 1, 1)]
+        for iterator, lower, upper, step, unroll in levels:
+            inner = Block([made, loop.YieldOp()])
+            made = loop.ForOp(str(iterator), lower, upper, inner, step=step, unroll=unroll)
         block.add_op(made)
 
     def _contiguous(self, factor: int, iterators: tuple[int, ...]) -> bool:
