@@ -42,6 +42,24 @@ def test_a_stack_has_the_bits_of_its_members(rows: int) -> None:
     assert all(np.array_equal(whole[i], product(a[i], b[i])) for i in range(3))
 
 
+@txc.jit
+def into_the_middle(x, a, b):
+    x[:, :, 2:-3] = a @ b
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "i4"])
+def test_short_rows_end_where_they_end(dtype: str) -> None:
+    """Rows of fewer elements than a vector has, of one, and of a vector and some more: of small integers, exact."""
+    for columns in (*range(1, 18), 23):
+        shapes = (3, 6, 5), (3, 5, columns)
+        a, b = (RNG.integers(-9, 9, shape).astype(dtype) for shape in shapes)
+        around = np.full((3, 6, columns + 5), 77, dtype)
+        expected = around.copy()
+        expected[:, :, 2:-3] = a @ b
+        np.testing.assert_array_equal(into_the_middle(around, a, b), expected)
+
+
 def test_whole_numbers() -> None:
     a, b = RNG.integers(-99, 99, (3, 20, 600)).astype("i4"), RNG.integers(-99, 99, (3, 600, 50)).astype("i4")
     assert np.array_equal(product(a, b), a @ b)

@@ -162,7 +162,7 @@ class ForOp(Ranged):
     Without lanes, iterations run in order and may carry values (`inits`, block arguments, yield, results).  With
     ``break`` the body also yields an i1, its last value: the loop ends after an iteration where it is true.
     An ``outline`` loop becomes a function of its own where code has functions: the registers that it needs are not
-    taken from the loops around it.  It carries no values.
+    taken from the loops around it.  It carries no values.  A ``short`` loop in vectors mostly ends before one is full.
     """
 
     name = "loop.for"
@@ -171,6 +171,7 @@ class ForOp(Ranged):
     unroll = attr_def(IntegerAttr)
     break_flag = opt_attr_def(UnitAttr, attr_name="break")
     outline = opt_attr_def(UnitAttr)
+    short = opt_attr_def(UnitAttr)
     outs = var_result_def()
     body = region_def("single_block")
 
@@ -187,12 +188,13 @@ class ForOp(Ranged):
         unroll: int = 1,
         break_flag: bool = False,
         outline: bool = False,
+        short: bool = False,
     ):
         attributes = range_attributes(iv, lower, upper, step) | {
             "vector": integer_attr(vector),
             "unroll": integer_attr(unroll),
         }
-        flags = {"break": break_flag, "outline": outline}
+        flags = {"break": break_flag, "outline": outline, "short": short}
         attributes.update({name: UnitAttr() for name, is_set in flags.items() if is_set})
         Operation.__init__(
             self,
@@ -207,19 +209,19 @@ class ForOp(Ranged):
         return self.vector.value.data * self.unroll.value.data
 
     def print(self, printer: Printer) -> None:
-        """``loop.for i = 0 to n step 2 vector 8 unroll 4 break outline carry (%v = %zero) { … }``"""
+        """``loop.for i = 0 to n step 2 vector 8 unroll 4 break outline short carry (%v = %zero) { … }``"""
         print_range(printer, self)
         for name in ("vector", "unroll"):
             number = self.attributes[name]
             if isinstance(number, IntegerAttr) and number.value.data != 1:
                 printer.print_string(f" {name} {number.value.data}")
-        for name in ("break", "outline"):
+        for name in ("break", "outline", "short"):
             if name in self.attributes:
                 printer.print_string(f" {name}")
         if self.inits:
             printer.print_string(" carry ")
             print_arguments_with_values(printer, self.block.args, self.inits)
-        print_rest(printer, self, (*RANGE, "vector", "unroll", "break", "outline"), header=True)
+        print_rest(printer, self, (*RANGE, "vector", "unroll", "break", "outline", "short"), header=True)
         print_region(printer, self.body)
 
     @classmethod
@@ -227,7 +229,7 @@ class ForOp(Ranged):
         attributes = read_range(parser)
         for name in ("vector", "unroll"):
             attributes[name] = integer_attr(number_after(parser, name, 1))
-        attributes |= flags(parser, "break", "outline")
+        attributes |= flags(parser, "break", "outline", "short")
         arguments, inits = arguments_with_values(parser) if word(parser, "carry") else ([], [])
         attributes |= read_rest(parser, header=True)
         body = body_of(parser, arguments)

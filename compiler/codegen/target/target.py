@@ -82,6 +82,14 @@ class Target:
         return self.has("avx") if self.is_x86 else self.has("sve")
 
     @property
+    def has_fast_masked_stores(self) -> bool:
+        """Whether masked stores take about as long as others: with registers for masks.
+
+        AMD's processors with AVX2 take twelve cycles for one of 32 bytes.
+        """
+        return not self.is_x86 or self.has("avx512f")
+
+    @property
     def has_fast_gathers(self) -> bool:
         """Whether gathers of elements of 32 and 64 bits take less than loads one by one.
 

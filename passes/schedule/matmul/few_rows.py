@@ -78,7 +78,8 @@ class FewRows(PackedOperands):
         self.context.epilogue(self.nest, [total], point, body)
         body.add_op(loop.YieldOp())
         columns, rows = minimum(self.n, start + panel), minimum(self.m - tile * tile_rows, tile_rows)
-        made = loop.ForOp(str(j), start, columns, body, vector=self.width, unroll=vectors)
+        short = bool(self.factors.batch)
+        made = loop.ForOp(str(j), start, columns, body, vector=self.width, unroll=vectors, short=short)
         tiles = (self.m + (tile_rows - 1)) // tile_rows
         for iterator, upper, unroll in ((r, rows, tile_rows), (tile, tiles, 1)):
             inner = Block()

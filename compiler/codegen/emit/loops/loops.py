@@ -324,7 +324,7 @@ class Loops:
         def body(_: list[VectorValue]) -> list[VectorValue]:
             left = self.text.sub(end, self.index.symbols[op.symbol][0])
             self.lanes.mask, self.lanes.rest = self.lanes.below(left, lane.width), left if whole_too else None
-            self.lanes.left = left
+            self.lanes.left, self.lanes.is_short = left, op.short is not None
             self._in_lanes(op, lane)
             self.lanes.mask = self.lanes.rest = self.lanes.left = None
             return []

@@ -395,7 +395,7 @@ class Memory:
         """Adjacent elements: rows wait in `rows`, but for one that is there or not as a whole."""
 
         def wait(rows: PendingStores, pointer: str, guard: str | None) -> PendingStores:
-            mask = self.lanes.both(guard, slot.width)
+            mask, rows.backwards = self.lanes.both(guard, slot.width), backwards
             if mask is not None:
                 mask = row_mask(self.text, mask, slot.width, backwards, each)
             return rows.add(ty, value, pointer, mask, cut=guard is None)

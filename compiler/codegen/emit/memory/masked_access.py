@@ -1,4 +1,8 @@
-"""Rows of adjacent elements from and to memory: whole, or under a mask where a guard or a loop's end cuts them."""
+"""Rows of adjacent elements from and to memory: whole, or under a mask where a guard or a loop's end cuts them.
+
+Where stores under masks are slow, rows that the end of a short loop cuts go to memory by halves, by a branch for each
+bit of the elements left.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +21,15 @@ class PendingStores:
     """Rows of one store, each of `width` elements, not written yet: values and addresses.
 
     `alignment_mask` is as `NontemporalStores.streaming` says.  So many after one another are neighbours in memory
-    (`beside`).  Those that are `cut` where the loop ends, or `guarded`, have masks of the elements that are there.
+    (`beside`).  Those that are `cut` where the loop ends, or `guarded`, have masks of the elements that are there,
+    which are the last ones of rows that are `backwards`.
     """
 
     alignment_mask: str | None
     align: int
     beside: int
     width: int
+    backwards: bool = False
     type: str = ""
     whole: list[tuple[str, str]] = field(default_factory=list)
     cut: list[tuple[str, str, str]] = field(default_factory=list)
@@ -74,7 +80,7 @@ class MaskedRows:
             self.nontemporal.store(rows.type, rows.whole, rows.align, rows.alignment_mask, rows.beside)
         self._store_masked(rows, rows.guarded)
         if not rows.cut or self.lanes.rest is None:
-            self._store_masked(rows, rows.cut)
+            self._store_cut(rows)
             return
         # The processor foresees the branch; a store under a mask costs more.
         whole, partial, after = text.label("whole"), text.label("partial"), text.label("done")
@@ -83,9 +89,42 @@ class MaskedRows:
         self.nontemporal.store(rows.type, [row[:2] for row in rows.cut], rows.align, rows.alignment_mask, rows.beside)
         text.branch(after)
         text.start(partial)
-        self._store_masked(rows, rows.cut)
+        self._store_cut(rows)
         text.branch(after)
         text.start(after)
+
+    def _store_cut(self, rows: PendingStores) -> None:
+        """The first elements of rows that the loop's end cuts."""
+        by_halves = self.lanes.is_short and not rows.backwards and not self.text.target.has_fast_masked_stores
+        if rows.cut and self.lanes.left is not None and by_halves:
+            self._store_halves(rows, self.lanes.left)
+        else:
+            self._store_masked(rows, rows.cut)
+
+    def _store_halves(self, rows: PendingStores, count: str) -> None:
+        """Whole rows, or those of their halves, quarters, … that make up the first `count` elements."""
+        text, total = self.text, int(rows.type[1:].partition(" ")[0])
+        scalar, each = rows.type[1:-1].partition(" x ")[2], total // rows.width
+        left = text.call("smin", 1, "i64", count, str(rows.width))
+        here = [value for value, _, _ in rows.cut]
+        low, high, ty, done = here, here, rows.type, text.label("stored")
+        for size in (rows.width >> k for k in range(rows.width.bit_length())):
+            if size < rows.width:
+                halves = range(0, size * each), range(size * each, 2 * size * each)
+                low, high = ([text.shuffle(ty, v, "poison", half) for v in here] for half in halves)
+            ty, around, part, after = f"<{size * each} x {scalar}>", text.block, text.label("part"), text.label("after")
+            first = text.ins(f"mul i64 {text.ins(f'and i64 {left}, {-2 * size}')}, {each}")
+            text.branch_if(text.ins(f"icmp ne i64 {text.ins(f'and i64 {left}, {size}')}, 0"), part, after)
+            text.start(part)
+            for value, (_, pointer, _) in zip(low, rows.cut):
+                place = text.ins(f"getelementptr {scalar}, ptr {pointer}, i64 {first}")
+                text.put(f"store {ty} {value}, ptr {place}, align {rows.align}")
+            text.branch(done if size == rows.width else after)
+            text.start(after)
+            if 1 < size < rows.width:
+                here = [text.ins(f"phi {ty} [{h}, %{part}], [{v}, %{around}]") for v, h in zip(low, high)]
+        text.branch(done)
+        text.start(done)
 
     def _store_masked(self, rows: PendingStores, masked: Sequence[tuple[str, str, str]]) -> None:
         """What masks leave out stays as it is."""

@@ -28,6 +28,8 @@ class Lanes:
         self.rest: str | None = None
         #: In a loop under a mask that its end alone makes: the elements left, one at least.
         self.left: str | None = None
+        #: Whether that loop mostly ends before a vector is full.
+        self.is_short = False
         #: In a step of a reduction, over its lanes: whether an element is there, where not all are.
         self.inside: VectorValue | None = None
         self._vector_masks: set[str] = set()
