@@ -55,6 +55,7 @@ DECIDES = {
     "broadcast_bandwidth": "operands that all blocks of a GPU read, bytes a ns",
     "prefetch_bytes": "software prefetch distance",
     "prefetch_min_bytes": "software prefetch: always (0), or only of so many bytes beside non-temporal stores",
+    "prefetch_reads_bytes": "software prefetch in loops that only read, of so many bytes, where it is not always",
     "flops_per_ns": "the cost of recomputation, f32 operations a ns",
     "divs_per_ns": "the same of divisions and square roots, which have a port of their own",
     "dispatch_ns": "size of parallel tasks: each takes as long as dispatching it",
@@ -283,7 +284,8 @@ SECTIONS = (
         An innermost loop prefetches a cache line of each stream at a distance at which all of them together are what
         memory transfers during its latency; not of operands that fit L1, and not of non-temporal stores. On processors
         whose hardware prefetcher suffices (`prefetch_min_bytes`) only one operand beside non-temporal stores is
-        prefetched. Off: `tx-schedule-cpu{prefetch=false}`.
+        prefetched, and what is only read as long as the last cache holds it (`prefetch_reads_bytes`). Off:
+        `tx-schedule-cpu{prefetch=false}`.
         """,
         """
         def f(x: f32[n], y: f32[n]) -> f32[n]:

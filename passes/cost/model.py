@@ -51,7 +51,10 @@ _FEW_TILES = 8
 _FEMTO = 1e6
 _ATTRIBUTE = "tx.machine"
 #: Measured constants of processors that differ from those of their kind (`benchmarks/log/`).
-_PROCESSORS: Mapping[str, Mapping[str, float]] = {"znver4": {"prefetch_min_bytes": 32 << 20, "divs_per_ns": 8.6}}
+_PROCESSORS: Mapping[str, Mapping[str, float]] = {
+    "znver3": {"prefetch_min_bytes": 32 << 20, "prefetch_reads_bytes": 32 << 20},
+    "znver4": {"prefetch_min_bytes": 32 << 20, "divs_per_ns": 8.6},
+}
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ class Machine:
     * `prefetch_bytes`: bytes that memory transfers during its latency: the distance of software prefetch.
     * `prefetch_min_bytes`: 0 where a processor profits from software prefetch; else it has a hardware prefetcher that
       suffices, but for one operand beside non-temporal stores, of so many bytes together.
+    * `prefetch_reads_bytes`: and for loops that only read, up to so many bytes.
     * `flops_per_ns`: f32 additions and multiplications; `divs_per_ns`: f32 divisions and square roots, which have a
       port of their own.
     * `dispatch_ns`: nanoseconds of a fork and join with another thread, as often asleep as awake (a kernel launch).
@@ -85,6 +89,7 @@ class Machine:
     broadcast_bandwidth: float = 80.0
     prefetch_bytes: float = 4 << 10
     prefetch_min_bytes: float = 0
+    prefetch_reads_bytes: float = 0
     flops_per_ns: float = 40.0
     divs_per_ns: float = 5.0
     dispatch_ns: float = 2048.0
@@ -380,6 +385,10 @@ class CostModel:
     def prefetch_beside_nontemporal(self, moved: Dim) -> Dim:
         """1 where software prefetch of one operand beside non-temporal stores pays nevertheless, for so many bytes."""
         return minimum(1, maximum(0, moved - int(self.machine.prefetch_min_bytes)))
+
+    def prefetch_reads(self, moved: Dim) -> Dim:
+        """1 where software prefetch in loops that only read pays nevertheless, of buffers of so many bytes."""
+        return minimum(1, maximum(0, int(self.machine.prefetch_reads_bytes) - moved))
 
     def may_bypass_cache(self, operations: float) -> bool:
         """Whether the stores of a body of so many operations may be non-temporal.

@@ -71,6 +71,14 @@ def test_of_one_operand_beside_stores_past_the_caches_a_foreseeing_processor_is_
     assert not asked(lambda x: np.exp(x) * np.tanh(x))  # through the caches
 
 
+@pytest.mark.parametrize("processor", ["znver3"], indirect=True)
+def test_a_foreseeing_processor_may_be_asked_for_what_is_only_read_from_caches(processor: str):
+    most = int(Machine.of_cpu(256, 16, processor).prefetch_reads_bytes)
+    (line,) = asked_lines(lambda x: np.sum(x), np.ones(10, "f4"))
+    assert f"min(1, max(-4*x.0 + {most}, 0))" in line
+    assert not asked_lines(lambda x, y: x + y, *[np.ones(10, "f4")] * 2)
+
+
 @pytest.mark.parametrize("processor", [""], indirect=True)
 def test_places_that_are_data_are_not_asked_for(processor: str):
     x, places = np.arange(40.0), np.array([3, 1, 39, 0])

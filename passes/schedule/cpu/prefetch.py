@@ -78,11 +78,13 @@ def _prefetch_loop(op: Loop, costs: CostModel) -> None:
 def _prefetch_enabled(streams: Sequence[Access], costs: CostModel) -> Dim:
     """1 where a loop asks a processor that foresees most of what it comes to, else 0."""
     stores = [access for access in streams if isinstance(access, loop.StoreOp)]
-    if len(streams) - len(stores) != 1 or not any(access.nontemporal is not None for access in stores):
-        return dim(0)
     total = dim(0)
     for info in map(_info, streams):
         total = total + product(info.dims) * info.dtype.bytes
+    if not stores:
+        return costs.prefetch_reads(total)
+    if len(streams) - len(stores) != 1 or not any(access.nontemporal is not None for access in stores):
+        return dim(0)
     return costs.prefetch_beside_nontemporal(total)
 
 
