@@ -190,7 +190,8 @@ SPECIALIZE = _knob(
     True,
     _bool,
     "Where calls keep having the same small sizes, one more version is compiled for these (`f.explain_compile()`), and "
-    "the first sizes of what has much shorter loops for one size, as Fourier transforms, have versions of their own.",
+    "the first sizes of what has much shorter loops for one size, as Fourier transforms and many rows of up to eight "
+    "elements, have versions of their own.",
 )
 #: The target that is this machine as it is.
 NATIVE = "native"

@@ -64,6 +64,28 @@ def test_lengths_that_a_loop_varies_stay_symbols():
     assert guards(jitted) == []
 
 
+def lengths_of_vectors(x, w):
+    return np.sqrt((x * x).sum(-1)) + x @ w
+
+
+def test_the_first_lengths_of_many_short_rows_are_numbers():
+    """Pixels and points; a few rows have code for any length."""
+    for rows, n in ((10, 3), (20000, 3)):
+        f = txc.jit(lengths_of_vectors)
+        x, w = RNG.integers(-4, 5, (rows, n)).astype("f4"), np.arange(n, dtype="f4")
+        np.testing.assert_array_equal(f(x, w), lengths_of_vectors(x, w))
+        guard = "guard  x.1 == 3  (the loops of sum are much shorter for one size)"
+        assert guards(f) == [guard] * (rows > 10)
+
+
+def test_matrices_and_columns_stay_symbols():
+    f = txc.jit(lambda x, w: x.sum(0) + x @ w)
+    x = RNG.integers(-4, 5, (20000, 3)).astype("f4")
+    w = np.ones((3, 3), "f4")
+    np.testing.assert_array_equal(f(x, w), x.sum(0) + x @ w)
+    assert guards(f) == []
+
+
 def test_the_knob(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TXC_SPECIALIZE", "0")
     given = txc.jit(spectrum).graph(numbers(3, 8)).inputs[0].value

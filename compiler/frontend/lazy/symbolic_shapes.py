@@ -20,15 +20,16 @@ from typing import Any
 from ....dialects.dims.analysis import linear_in
 from ....dialects.dims.dims import Dim, Sym, dim, iterators
 from ....dialects.dims.index_map import IndexMap, product
-from ....dialects.registry import OPS, Map, OpError, Structural
+from ....dialects.registry import OPS, Map, OpError
 from ....dialects.types import TensorType
 from ...config import knobs
 from ..trace.dim_table import DimTable
 from ..trace.graph import Input, Node, Value, schedule
+from ..trace.short_loops import sizes_worth_knowing
 
 __all__ = ["generic"]
 
-#: The sizes, of ops with `shorter_along`, that are numbers in this process, and how many there may be.
+#: The sizes worth knowing (`short_loops.py`) that are numbers in this process, and how many there may be.
 _fixed_sizes: set[int] = set()
 FEW = 8
 
@@ -105,8 +106,8 @@ class _Generic:
             operands = self._broadcast(node.operands)
         else:
             operands = [self.value(v) for v in node.operands]
-        if issubclass(node.op, Structural) and node.op.shorter_along:
-            self._fix(self.type(operands[0]).dims[node.attrs[node.op.shorter_along]])
+        for d in sizes_worth_knowing(node.op, [self.type(v) for v in operands], node.attrs, self.table.hint):
+            self._fix(d)
         rule = _RULES.get(node.op.name)
         attrs = node.attrs if rule is None else rule(self, node, operands)
         types = node.op.infer([self.type(v) for v in operands], attrs)

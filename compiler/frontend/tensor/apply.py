@@ -11,7 +11,7 @@ import numpy as np
 from ....dialects import ops as _declarations
 from ....dialects.dims.dims import Dim, dim
 from ....dialects.ops.structure.library import Library
-from ....dialects.registry import OPS, RAISE, Composite, Map, Op, OpError, Reduction, Scan, Structural, View, find_op
+from ....dialects.registry import OPS, RAISE, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
 from ....dialects.types import DTYPES, DType, dtype, tensor_type
 from ...call.foreign_arrays import refuse_foreign
 from ...diagnostics import located, user_loc
@@ -19,6 +19,7 @@ from ..lazy import op_templates
 from ..trace.context import current, table
 from ..trace.emit import constant, emit, once, resolved
 from ..trace.graph import SingleResultNode, next_serial
+from ..trace.short_loops import sizes_worth_knowing
 from ..trace.symint import SymInt
 from ..trace.undefined import Unusable
 from .column_major import reverse_dims
@@ -192,20 +193,24 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
         tensors = [_not_empty(op, tensors[0], attrs["dims"])]
     if issubclass(op, View):
         return Tensor.view_of(tensors[0], op, attrs)
-    if issubclass(op, Structural) and op.shorter_along:
-        _specialize(op, tensors[0].dims[attrs[op.shorter_along]])
     if layout == "col":
         attrs, tensors = reverse_dims(op, attrs, tensors)
+    _specialize(op, tensors, attrs)
     results = emit(op, [t.value for t in tensors], attrs)
     made = tuple(Tensor(v, layout=layout, weak=_weak_result(weak, v.type.dtype)) for v in results)
     return made[0] if len(made) == 1 else made
 
 
-def _specialize(op: type[Op], d: Dim) -> None:
-    """Make a number of a size that the traced call has, where the trace may."""
+def _specialize(op: type[Op], tensors: Sequence[Tensor], attrs: dict[str, Any]) -> None:
+    """Make numbers of the sizes of row-major operands that are worth it, where the trace may."""
     trace = current()
-    if trace is not None and trace.specializes and trace.table.hint(d) is not None:
-        trace.table.fix(d, f"the loops of {op.name} are much shorter for one size")
+    if trace is None or not trace.specializes:
+        return
+    facts = trace.table
+    types = [t.value.type.with_dims(facts.resolve_all(t.value.type.dims)) for t in tensors]
+    for d in sizes_worth_knowing(op, types, attrs, facts.hint):
+        if facts.hint(d) is not None:
+            facts.fix(d, f"the loops of {op.name} are much shorter for one size")
 
 
 def _weak_result(weak: str, element: DType) -> str:

@@ -79,7 +79,7 @@ class Trace:
         self.demanding = True
         #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.
         self.defer_guards = False
-        #: Whether a size becomes a fact where that makes an op's loops much shorter (`Structural.shorter_along`).
+        #: Whether a size becomes a fact where that makes an op's loops much shorter (`short_loops.py`).
         self.specializes = False
         #: Whether all checks of what the function raises held so far (`demands`); None: there was none.
         self.fine: Tensor | None = None
