@@ -379,6 +379,13 @@ def test_longer_vectors_give_the_same_bits(by_vectors: dict[int, Any], n: int, b
     assert error(longer, np.fft.fft(x.astype(np.complex128))) < 5e-7
 
 
+def test_transforms_of_real_numbers_are_of_half_as_many_complex_ones() -> None:
+    forth, back = np.ones((3, 16), "f4"), np.ones((3, 9), "c8")
+    for function, x, length in ((np.fft.rfft, forth, "((x.1 + 1) // 2)"), (np.fft.irfft, back, "x.1 - 1")):
+        (line,) = (line for line in text_at("tensor", lambda x, f=function: f(x), x).splitlines() if "tx.dft" in line)
+        assert line.endswith(f"c64[x.0, {length}]")
+
+
 def test_lines_of_results_are_asked_for_on_processors() -> None:
     x = np.ones((3, 1000), np.complex64)
     for device, asked in (("cpu", True), ("ptx-sim", False)):

@@ -10,7 +10,7 @@ import numpy as np
 from ....dialects.registry import OpError
 from ....dialects.types import dtype
 from ..tensor.apply import apply, as_tensor, cast
-from ..tensor.methods import _axis
+from ..tensor.methods import _axis, repeat_rows
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.symint import as_dim, is_integer
@@ -132,11 +132,15 @@ def _turns(half: Any, x: Tensor, behind: int) -> list[Tensor]:
     angle = cast(mirrored, dtype("f64")) * np.pi / cast(as_tensor(half), dtype("f64"))
     cosine, sine = apply("cos", angle), apply("sin", angle)
     cosine = apply("select", k * 2 > half, -cosine, cosine)
-    both = [cast(t, x.element) for t in (cosine, sine)]
-    ones = [1] * behind
+    return [_with_dims_behind(cast(t, x.element), x, behind) for t in (cosine, sine)]
+
+
+def _with_dims_behind(t: Tensor, x: Tensor, behind: int) -> Tensor:
+    """A vector with so many dims of 1 behind its own, like `x`."""
+    ones, size = [1] * behind, t.shape[0]
     if x.layout == "col":
-        return [t.reshape((*ones, half - 1)).swap_layout() for t in both]
-    return [t.reshape((half - 1, *ones)) for t in both]
+        return t.reshape((*ones, size)).swap_layout()
+    return t.reshape((size, *ones))
 
 
 def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
@@ -147,10 +151,35 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
         raise OpError(f"the number of points of a transform is at least 1, not {n}", code="TX0280")
     x = cast(x, x.element.as_complex)
     half = _resized(x, n // 2 + 1, at)
+    facts, why = table(), "np.fft.irfft asks"
+    if facts.decide(as_dim(n) % 2, "==", 0, why) and facts.decide(2, "<", as_dim(n), why):
+        return _into(out, _to_pairs(half, n, at, norm))
     mirrored = apply("conjugate", half[_along(at, slice(1, (n + 1) // 2))])
     mirrored = mirrored[_along(at, slice(None, None, -1))]
     whole = apply("concatenate", half, mirrored, axis=at)
     return _into(out, _one(whole, None, at, norm, True).real)
+
+
+def _to_pairs(x: Tensor, n: Any, at: int, norm: Any) -> Tensor:
+    """An even number n of real elements from the first half of their transform, by one of half as many complex ones.
+
+    What `_of_pairs` does, backwards: twice the transform of the even elements is ``X[k] + conj(X[n/2-k])``, that of the
+    odd ones ``exp(2*pi*i * k/n) * (X[k] - conj(X[n/2-k]))``.
+    """
+    there = x[_along(at, slice(1, -1))]
+    back = there[_along(at, slice(None, None, -1))]
+    even = there.real + back.real, there.imag - back.imag
+    odd = there.real - back.real, there.imag + back.imag
+    behind = x.ndim - 1 - at
+    cosine, sine = _turns(x.shape[at] - 1, even[0], behind)
+    turned = odd[0] * cosine - odd[1] * sine, odd[0] * sine + odd[1] * cosine
+    first, last = (x[_along(at, part)].real for part in (slice(None, 1), slice(-1, None)))
+    ends, others = (first + last, first - last), (even[0] - turned[1], even[1] + turned[0])
+    z = apply("concatenate", apply("complex", *ends), apply("complex", *others), axis=at)
+    z = _scaled(apply("dft", z, axis=at, sign="plus"), n, norm, True)
+    re, im = (repeat_rows(part, 2, at) for part in (z.real, z.imag))
+    number = _with_dims_behind(as_tensor(creation.arange(n)), re, behind)
+    return apply("select", number % 2 == 0, re, im)
 
 
 def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
