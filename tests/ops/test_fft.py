@@ -386,10 +386,12 @@ def test_transforms_of_real_numbers_are_of_half_as_many_complex_ones() -> None:
         assert line.endswith(f"c64[x.0, {length}]")
 
 
-def test_lines_of_results_are_asked_for_on_processors() -> None:
+def test_lines_of_results_and_of_next_rows_are_asked_for_on_processors() -> None:
     x = np.ones((3, 1000), np.complex64)
     for device, asked in (("cpu", True), ("ptx-sim", False)):
-        assert ("loop.prefetch" in text_at("loops", lambda x: np.fft.fft(x), x, device=device)) == asked
+        text = text_at("loops", lambda x: np.fft.fft(x), x, device=device)
+        assert ("loop.prefetch %0[" in text) == asked
+        assert bool(re.search(r"loop\.prefetch %x\[i\d+ \+ 1,", text)) == asked
 
 
 def test_convolutions_in_place() -> None:

@@ -349,8 +349,8 @@ class StockhamPasses:
         """The pass with s of 1, of elements that are `given` from a position on, m apart (from `source` or elsewhere).
 
         Vectors run along m.  They leave ``[r][m]`` in `target`, each of the r in whole vectors of its own; to `source`
-        goes ``[m][r]``.  On that way lines of the results of a `row` are asked for, so that they come while passes go
-        on in scratch memory.
+        goes ``[m][r]``.  On that way lines of the results of a `row` are asked for, and of the operand's next one, read
+        in another order than memory has: they come while passes go on in scratch memory.
         """
         lane, apart = dim(0), code.materialize_dim(self._whole_vectors(m))
         with self._whole(code, m, width) as (c, p):
@@ -367,7 +367,8 @@ class StockhamPasses:
                 self._put(c, source, p * radix + k, lane, self._get(c, target, p + apart * k, lane))
             if row is not None and self.fetches:
                 for k in range(0, radix, self._line):
-                    middle.block.add_op(loop.PrefetchOp(self.y, self._index(row, p * radix + k, lane)))
+                    for buffer, of in ((self.y, row), (self.x, row + 1)):
+                        middle.block.add_op(loop.PrefetchOp(buffer, self._index(of, p * radix + k, lane)))
 
     def _second(self, code: LoopBuilder, radix: int, m: Dim, s: int, source: Dim, target: Dim) -> None:
         """The pass with s of one of `SECONDS` over rows: few elements share factors, so these have their own table."""
