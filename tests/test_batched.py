@@ -60,6 +60,16 @@ def test_short_rows_end_where_they_end(dtype: str) -> None:
         np.testing.assert_array_equal(into_the_middle(around, a, b), expected)
 
 
+@pytest.mark.parametrize("columns", [3, 7, 13])
+def test_known_short_rows_end_where_they_end(columns: int) -> None:
+    scaled = txc.jit(lambda x, y, w: np.multiply(x.reshape(-1, columns), w.reshape(columns), out=y[:, 1:-1]))
+    for dtype in ("f4", "c8"):
+        x, w = RNG.integers(-9, 9, (40, columns)).astype(dtype), np.arange(columns).astype(dtype)
+        y = np.full((40, columns + 2), 77, dtype)
+        scaled(x, y, w)
+        np.testing.assert_array_equal(y, np.pad(x * w, ((0, 0), (1, 1)), constant_values=77))
+
+
 def test_whole_numbers() -> None:
     a, b = RNG.integers(-99, 99, (3, 20, 600)).astype("i4"), RNG.integers(-99, 99, (3, 600, 50)).astype("i4")
     assert np.array_equal(product(a, b), a @ b)

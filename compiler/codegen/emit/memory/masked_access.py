@@ -1,7 +1,7 @@
 """Rows of adjacent elements from and to memory: whole, or under a mask where a guard or a loop's end cuts them.
 
-Where stores under masks are slow, rows that the end of a short loop cuts go to memory by halves, by a branch for each
-bit of the elements left.
+Where stores under masks are slow, rows that the end of a loop cuts go to memory by halves, quarters, … where it is
+known how many elements are left, and in short loops, by a branch for each bit of their number.
 """
 
 from __future__ import annotations
@@ -95,11 +95,29 @@ class MaskedRows:
 
     def _store_cut(self, rows: PendingStores) -> None:
         """The first elements of rows that the loop's end cuts."""
-        by_halves = self.lanes.is_short and not rows.backwards and not self.text.target.has_fast_masked_stores
-        if rows.cut and self.lanes.left is not None and by_halves:
-            self._store_halves(rows, self.lanes.left)
+        count = self.lanes.left
+        if not rows.cut or count is None or rows.backwards or self.text.target.has_fast_masked_stores:
+            self._store_masked(rows, rows.cut)
+        elif count.isdigit():
+            self._store_first(rows, int(count))
+        elif self.lanes.is_short:
+            self._store_halves(rows, count)
         else:
             self._store_masked(rows, rows.cut)
+
+    def _store_first(self, rows: PendingStores, count: int) -> None:
+        """So many first elements of rows, by the halves, quarters, … that make them up."""
+        text, total = self.text, int(rows.type[1:].partition(" ")[0])
+        scalar, each, start = rows.type[1:-1].partition(" x ")[2], total // rows.width, 0
+        for size in (rows.width >> k for k in range(rows.width.bit_length())):
+            if start + size > count:
+                continue
+            part = range(start * each, (start + size) * each)
+            for value, pointer, _ in rows.cut:
+                place = text.ins(f"getelementptr {scalar}, ptr {pointer}, i64 {part.start}")
+                chosen = text.shuffle(rows.type, value, "poison", part)
+                text.put(f"store <{len(part)} x {scalar}> {chosen}, ptr {place}, align {rows.align}")
+            start += size
 
     def _store_halves(self, rows: PendingStores, count: str) -> None:
         """Whole rows, or those of their halves, quarters, … that make up the first `count` elements."""
