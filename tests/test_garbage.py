@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +18,8 @@ from txc.compiler.driver.gc_throttle import gc_throttled
 
 @pytest.fixture(autouse=True)
 def thresholds() -> Iterator[None]:
+    with gc_throttled:  # a process compiles for the first time only once
+        pass
     before = gc.get_threshold()
     yield
     gc.set_threshold(*before)
@@ -60,3 +64,26 @@ def test_an_error_restores_it_and_the_last_of_several_does():
         assert gc.get_threshold()[0] == 20_000
         raise ZeroDivisionError
     assert gc.get_threshold() == (600, 9, 8)
+
+
+#: What a process sees whose first compilation is this, with and without objects that it has frozen.
+FIRST = """
+import gc
+from txc.compiler.driver.gc_throttle import gc_throttled
+
+young, frozen = [[]], {frozen}
+if frozen:
+    gc.freeze()
+gc.set_threshold(600, 9, 8)
+with gc_throttled:
+    print(gc.get_threshold()[0])
+print(gc.get_threshold(), any(o is young for o in gc.get_objects(generation=2)), gc.get_freeze_count() > 0)
+with gc_throttled:
+    print(gc.get_threshold()[0])
+"""
+
+
+@pytest.mark.parametrize(("frozen", "old"), [(False, "True False"), (True, "False True")])
+def test_what_a_process_imports_first_becomes_old_unless_objects_are_frozen(frozen: bool, old: str):
+    done = subprocess.run([sys.executable, "-c", FIRST.format(frozen=frozen)], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["300000", f"(600, 9, 8) {old}", "20000"], done.stderr
