@@ -10,9 +10,9 @@ import numpy as np
 
 from ...call.signature import is_named
 from ...diagnostics import TxcError, located, user_loc
-from ..numpy import fft
 from ..numpy.functions.creation.arrays import CREATION
-from ..numpy.functions.registry import call
+from ..numpy.functions.refused import refused_generators
+from ..numpy.functions.registry import FUNCTIONS, call
 from ..refusals import instead
 from ..scalars.python_numbers import as_float, as_int
 from ..scalars.scalars import SCALARS
@@ -28,7 +28,7 @@ from ..trace.symint import SymInt, is_integer, sym_max, sym_min
 from ..trace.undefined import Unusable
 from .iteration.iterables import StagedRange
 
-__all__ = ["REPLACED", "as_text", "staging_error"]
+__all__ = ["REPLACED", "as_text", "replacement", "staging_error"]
 
 
 def staging_error(message: str, hint: str, code: str) -> TxcError:
@@ -235,6 +235,28 @@ REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     max: _extreme(max),
     min: _extreme(min),
     **SCALARS,
-    **fft.CREATION,
     **TYPE_TESTS,
 }
+
+
+def replacement(called: Any) -> Any:
+    """What staged code calls instead of a function; None where it calls that."""
+    found = REPLACED.get(called)
+    if found is None and isinstance(module := getattr(called, "__module__", None), str):
+        if module.startswith("numpy.random"):
+            return _generators().get(called)
+        if module == "numpy.fft":
+            return _frequencies().get(called)
+    return found
+
+
+@functools.cache
+def _generators() -> dict[Any, Any]:
+    FUNCTIONS.update(refused_generators())
+    return {f: _creation(f) for f in refused_generators()}
+
+
+def _frequencies() -> dict[Any, Any]:
+    from ..numpy import fft  # start-up: few programs transform
+
+    return fft.CREATION

@@ -45,7 +45,7 @@ from ..trace.symint import SymInt
 from ..trace.trace import Trace
 from ..trace.undefined import Undefined, unset_name
 from .ast_rewrite import RUNTIME
-from .builtins import REPLACED, as_text, staging_error
+from .builtins import as_text, replacement, staging_error
 from .control.control_flow import ControlFlow
 from .functional import FUNCTIONAL
 from .iteration.comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of
@@ -521,7 +521,7 @@ class StagedRuntime(ControlFlow):
                 return functools.partial(sorted_, self)
             if (by_item := BY_ITEM.get(called)) is not None:
                 return functools.partial(by_item, self)
-            if (found := REPLACED.get(called)) is not None:
+            if (found := replacement(called)) is not None:
                 return found
         if (method := method_of_list(self, called)) is not None:
             return method

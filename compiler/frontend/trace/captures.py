@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import inspect
 import random
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -49,6 +50,12 @@ _CALLED_BY_NAME = frozenset(
 #: Methods that a dataclass gets for all of its fields, whoever asks for them.
 _OF_DATACLASSES = frozenset("__eq__ __repr__ __hash__ __lt__ __le__ __gt__ __ge__".split())
 _CHANGES = frozenset("append extend insert pop popitem remove clear update setdefault add discard sort reverse".split())
+
+
+def _generators() -> tuple[type, ...]:
+    """The classes of generators of random numbers; where nobody imported `numpy.random`, there are none of its."""
+    module = sys.modules.get("numpy.random")
+    return (random.Random,) if module is None else (random.Random, module.Generator, module.RandomState)
 
 
 def is_library(thing: Any) -> bool:
@@ -311,7 +318,7 @@ class Captures:
         owner = getattr(called, "__self__", None)
         if isinstance(owner, (list, dict, set)) and called.__name__ in _CHANGES:
             self.refuse_change(owner, f"{called.__name__}()")
-        if isinstance(owner, (np.random.Generator, np.random.RandomState, random.Random)):
+        if isinstance(owner, _generators()):
             raise staging_error(
                 f"{called.__name__}() draws random numbers while the function is compiled, the same for every call",
                 "draw them outside and pass them as an argument",
