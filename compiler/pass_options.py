@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Mapping
 from dataclasses import fields
@@ -49,6 +48,8 @@ def parse_pass_options(text: str, passes: Mapping[str, type[ModulePass]]) -> dic
         ) from error
     for spec in specs:
         if spec.name not in passes:
+            import difflib  # start-up: for errors
+
             near = difflib.get_close_matches(spec.name, passes, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"they are {', '.join(passes)}"
             raise OptionError(f"there is no pass {spec.name!r}; {hint}")

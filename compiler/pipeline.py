@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -57,11 +57,13 @@ from .codegen.target.target import Target, object_name
 from .driver.executable import BufferSpec, CodeSpec, Executable, load_lazily, load_native
 from .driver.options import OptionError, Options
 from .frontend.trace.graph import Graph
-from .gpu.launch_plan import Plan
 from .instrumentation import InstrumentationOptions, PassInstrumentation, PassRecord
 from .lowering import lower
 from .pass_options import parse_pass_options
 from .stages import STAGES, check_stage
+
+if TYPE_CHECKING:
+    from .gpu.launch_plan import Plan
 
 __all__ = [
     "PASSES", "PIPELINE", "Compiled", "Stages", "code_of", "compile_graph", "function_of", "line_of", "machine_of",

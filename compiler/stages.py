@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 
 from .driver.options import OptionError
@@ -36,6 +35,8 @@ def check_stage(name: str, others: Collection[str] = ()) -> str:
     """`name`, where it is a stage or one of `others`; OptionError, with the nearest one, where it is not."""
     known = [*STAGES, *(o for o in others if o not in STAGES)]
     if name not in known:
+        import difflib  # start-up: for errors
+
         near = difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"they are {', '.join(known)}"
         raise OptionError(f"there is no stage {name!r}; {hint}")

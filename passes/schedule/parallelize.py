@@ -19,7 +19,7 @@ from ...dialects.dims.dims import Dim, dim, maximum, minimum
 from ...dialects.dims.index_map import product, unravel
 from .body import ScheduleContext, materialize_dim
 
-__all__ = ["LoopSpec", "balanced_tile", "parallel_loops"]
+__all__ = ["LoopSpec", "balanced_tile", "parallel_loops", "split_range"]
 
 #: Tasks that make the shares of many threads even; fewer where there is not so much work.
 TARGET_TASKS = 256
@@ -144,3 +144,9 @@ def _move(source: Block, target: Block) -> None:
     for op in list(source.ops):
         op.detach()
         target.add_op(op)
+
+
+def split_range(context: ScheduleContext, block: Block, count: Dim, index: Dim, parts: Dim) -> tuple[Dim, Dim]:
+    """The first of `count` things that belong to one of so many parts, which differ by one at most, and the end."""
+    first = materialize_dim(context, block, index * count // parts)
+    return first, materialize_dim(context, block, (index * count + count) // parts)

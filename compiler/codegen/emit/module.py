@@ -6,7 +6,6 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
 from ..cpu.function import CpuFunction
-from ..gpu.kernel import GpuKernel
 from ..target.target import Target
 from .debug_info import DebugInfo
 from .text import ONCE, EmitError, Module
@@ -27,9 +26,12 @@ def emit_llvm(
     out = Module(target, DebugInfo() if debug else None, checked and on_cpu, polled and on_cpu)
     functions = [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
     out.names.update(f.sym_name.data for f in functions)
+    if target.is_gpu:
+        from ..gpu.kernel import GpuKernel as Emitter  # start-up: most programs run on no GPU
+    else:
+        Emitter = CpuFunction
     for op in functions:
-        kind = GpuKernel if target.is_gpu else CpuFunction
-        kind(out, op.sym_name.data).emit(op)
+        Emitter(out, op.sym_name.data).emit(op)
     return f"{out}{attributes(target)}"
 
 

@@ -15,7 +15,6 @@ from ....runtime.amx_permission import tiles_permitted
 from ....runtime.loader import loader
 from ....runtime.loader.elf import read_elf
 from ...config import knobs
-from . import isolated
 from .target import Target, TargetError, object_name
 from .wasm import imported_functions
 
@@ -233,8 +232,11 @@ def _generate(kind: str, texts: Sequence[str], exported: Collection[str] | None,
     host = host_target()
     # LLVM takes unknown processors with a warning, which only the process apart hears.
     known = target.arch == host.arch and (target.is_x86 or target.cpu in ("", "generic", host.cpu))
-    make = generate_here if known else isolated.generate
-    return make(kind, texts, exported, target)
+    if known:
+        return generate_here(kind, texts, exported, target)
+    from . import isolated  # start-up: most code is for this machine
+
+    return isolated.generate(kind, texts, exported, target)
 
 
 def compile_llvm(text: str, target: Target) -> bytes:

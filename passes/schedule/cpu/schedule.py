@@ -1,6 +1,7 @@
 """CPU schedule: kernels over buffers become explicit loops (stage `buffers` to stage `loops`).
 
 A schedule changes only how fast a result is computed, never the result: orders of arithmetic are fixed long before.
+Families of schedules are imported inside functions, for start-up: for the first program that has such a nest.
 """
 
 from __future__ import annotations
@@ -31,14 +32,8 @@ from ..language.lower import write_scheduled
 from ..language.nest import Nest, Schedule
 from ..language.user import NoNest, users_schedule
 from ..map.schedule import VectorConfig, choose_lanes, is_transposition, map_schedule
-from ..matmul.amx import AmxMatmul
-from ..matmul.cpu import schedule_contraction
 from ..matmul.match import match_matmul
-from ..reduce.schedule import schedule_reduction
-from ..rows.attention_rows import is_attention, schedule_attention
-from ..rows.schedule import schedule_rows
-from ..scan.schedule import schedule_scan
-from ..scatter import schedule_scatter
+from ..rows.staging import is_attention
 from ..stencil.in_place import match_stencil, schedule_ring_buffer
 from .hoist_loads import hoist_invariant_loads
 from .newton_sqrt import mark_newton_sqrt
@@ -130,11 +125,16 @@ class CpuSchedule(Scheduler):
         if isinstance(op, kernel.GenericOp):
             self._nest(op, block, {}, False)
         elif isinstance(op, kernel.RowGroupOp):
-            schedule = schedule_attention if is_attention(op) else schedule_rows
+            if is_attention(op):
+                from ..rows.attention_rows import schedule_attention as schedule
+            else:
+                from ..rows.schedule import schedule_rows as schedule
             schedule(
                 self.context, op, block, self.lanes, lambda nest, inner, done: self._nest(nest, inner, done, bool(done))
             )
         elif isinstance(op, kernel.ScatterOp):
+            from ..scatter import schedule_scatter
+
             schedule_scatter(self.context, op, block, self.lanes)
         elif isinstance(op, kernel.CustomOp):
             lanes = (
@@ -159,6 +159,8 @@ class CpuSchedule(Scheduler):
         unit = held.unit(order) if held is not None else None
         if factors is None or held is None or unit is None or not unit.feature:
             raise PassFailedException(f"the order {order} is that of a GPU's matrix units")
+        from ..matmul.amx import AmxMatmul
+
         AmxMatmul(self.context, nest, factors, held, unit, self.lanes).write(block)
 
     def _nest(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
@@ -172,10 +174,16 @@ class CpuSchedule(Scheduler):
         if not nest.is_reduction:
             self._map(nest, block, done, serial)
         elif nest.is_scan:
+            from ..scan.schedule import schedule_scan
+
             schedule_scan(self.context, nest, block, self._lanes(nest), done, serial)
         elif not done and (factors := match_matmul(nest)) is not None:
+            from ..matmul.cpu import schedule_contraction
+
             schedule_contraction(self.context, nest, factors, block, self.lanes)
         else:
+            from ..reduce.schedule import schedule_reduction
+
             schedule_reduction(self.context, nest, block, self._lanes(nest), done, serial)
         copy_loc(nest, block, before)
 

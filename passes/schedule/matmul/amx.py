@@ -33,7 +33,8 @@ from ...tensor.tensor_cores import FEW, NarrowOperands
 from ..body import ScheduleContext, materialize_dim
 from ..gpu.matmul_simt import along_k, point_of_contraction
 from ..map.schedule import VectorConfig
-from .cpu import schedule_contraction, split_range
+from ..parallelize import split_range
+from .cpu import schedule_contraction
 from .match import MatmulOperands
 
 __all__ = ["AmxMatmul"]

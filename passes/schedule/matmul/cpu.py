@@ -25,11 +25,12 @@ from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.builder import BodyBuilder
 from ..body import ScheduleContext, buffer_info, if_positive, materialize_dim
 from ..map.schedule import VectorConfig
+from ..parallelize import split_range
 from .few_rows import FewRows
 from .match import MatmulOperands
 from .packed_lhs import PackedLhs
 
-__all__ = ["CpuMatmul", "schedule_contraction", "split_range"]
+__all__ = ["CpuMatmul", "schedule_contraction"]
 
 #: Tasks that make the threads' shares even, where there is work for so many.
 TASKS = 16
@@ -396,9 +397,3 @@ class CpuMatmul(FewRows):
         rows = Block()
         rows.add_ops([loop.ForOp(str(i), first, last, row), loop.YieldOp()])
         block.add_op(loop.ForOp(str(once), self.k, 1, rows))
-
-
-def split_range(context: ScheduleContext, block: Block, count: Dim, index: Dim, parts: Dim) -> tuple[Dim, Dim]:
-    """The first of `count` things that belong to one of so many parts, which differ by one at most, and the end."""
-    first = materialize_dim(context, block, index * count // parts)
-    return first, materialize_dim(context, block, (index * count + count) // parts)

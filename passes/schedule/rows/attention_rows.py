@@ -21,15 +21,9 @@ from ..map.schedule import VectorConfig
 from ..matmul.cpu import CpuMatmul
 from ..matmul.match import MatmulOperands, match_matmul, match_product
 from .schedule import NestScheduler, schedule_rows
-from .staging import can_fission, crossing_values, fission, in_place_rows, redirect_operands, row_matmul_operands
+from .staging import crossing_values, fission, in_place_rows, redirect_operands, row_matmul_operands
 
-__all__ = ["is_attention", "schedule_attention"]
-
-
-def is_attention(rows: kernel.RowGroupOp) -> bool:
-    """Whether rows begin and end with contractions along them, of the same stacks, and hand on nothing but elements."""
-    ends = [row_matmul_operands(nest, rows.n_shared) for nest in (rows.nests[0], rows.nests[-1])]
-    return None not in ends and len({f.batch for f in ends if f is not None}) == 1 and can_fission(rows)
+__all__ = ["schedule_attention"]
 
 
 def schedule_attention(

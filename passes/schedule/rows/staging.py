@@ -21,6 +21,7 @@ __all__ = [
     "crossing_values",
     "fission",
     "in_place_rows",
+    "is_attention",
     "is_row_buffer",
     "redirect_operands",
     "row_matmul_operands",
@@ -99,6 +100,12 @@ def _load(outer: tuple[Dim, ...], value: SSAValue, use: RowAccess) -> kernel.Gen
 def can_fission(rows: kernel.RowGroupOp) -> bool:
     """Whether the nests hand rows on through their operands only."""
     return not any(is_row_buffer(v) for v in _read(rows.nests))
+
+
+def is_attention(rows: kernel.RowGroupOp) -> bool:
+    """Whether rows begin and end with contractions along them, of the same stacks, and hand on nothing but elements."""
+    ends = [row_matmul_operands(nest, rows.n_shared) for nest in (rows.nests[0], rows.nests[-1])]
+    return None not in ends and len({f.batch for f in ends if f is not None}) == 1 and can_fission(rows)
 
 
 def fission(

@@ -26,7 +26,7 @@ from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import enabled, remark
 from ...cost.work import bytes_of
 from ..body import ScheduleContext, buffer_info, materialize_dim
-from ..matmul.cpu import split_range
+from ..parallelize import split_range
 
 __all__ = ["InPlaceStencil", "match_stencil", "schedule_ring_buffer"]
 
