@@ -15,11 +15,26 @@ from functools import partial
 from math import gcd
 
 from xdsl.dialects import func
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects.attributes import BufferType, DimAttr
 from ....dialects.dims.dims import Dim, Sym
-from ....dialects.loop import AllocOp, AmxOp, ForOp, ParallelOp, ShuffleOp, ThreadsOp, TimestampOp
+from ....dialects.loop import (
+    AllocOp,
+    AmxOp,
+    BindOp,
+    ForOp,
+    IfOp,
+    IndexOp,
+    LoadOp,
+    ParallelOp,
+    ShuffleOp,
+    StoreOp,
+    ThreadsOp,
+    TimestampOp,
+    WhileOp,
+    YieldOp,
+)
 from ....dialects.types import DTYPES
 from ..emit.function import FunctionEmitter, symbols_of
 from ..emit.loops.loops import bound_of
@@ -44,6 +59,10 @@ CHUNKS_PER_THREAD = 8
 #: Expressions of at most so many instructions are computed in each function that uses them: as many as it takes to hand
 #: one on, which is a place in the context, a store, the place again and a load.
 SHORT = 4
+#: What costs a few instructions wherever it stands, for itself.
+_FEW_INSTRUCTIONS = (
+    AllocOp, BindOp, IndexOp, LoadOp, ParallelOp, StoreOp, ThreadsOp, YieldOp, func.ReturnOp,
+)  # fmt: skip
 #: What the function of a loop takes.
 CHUNK = "ptr noalias readonly %context, i64 %chunk, i64 %worker"
 
@@ -70,6 +89,8 @@ class CpuFunction:
         self.buffers: dict[SSAValue, str] = {}
         #: The places of symbols among those that the function is given.
         self.given_symbols: dict[Sym, int] = {}
+        #: Whether all work is that of functions inside: then LLVM makes code of this one as quickly as it can.
+        self.only_divides = False
         #: The bytes of arenas, by scope, where the function says.
         self.arenas: dict[str, Dim] = {} if parent is None else parent.arenas
 
@@ -84,10 +105,11 @@ class CpuFunction:
             size = op.attributes.get(name)
             if isinstance(size, DimAttr):
                 self.arenas[scope] = size.data
+        self.only_divides = _only_divides(op.body.block)
         self.emitter.region(op.body.block)
         self._end("ret i32 0", "ret i32 1")
         pointers = "ptr noalias readonly %args, ptr noalias readonly %symbols, ptr noalias readonly %runtime"
-        self.text.finish(self.name, "i32", pointers, group=ONCE if _only_divides(op) else "#0")
+        self.text.finish(self.name, "i32", pointers, group=ONCE if self.only_divides else "#0")
 
     def _end(self, usual: str, early: str) -> None:
         """The function's last blocks: its end, and that of one that leaves early."""
@@ -178,8 +200,9 @@ class CpuFunction:
     # Loops that are functions
 
     def _for(self, op: ForOp) -> None:
-        """A loop; one that is apart is a call."""
-        if op.outline is None or self.emitter.lanes.axes:
+        """A loop; one that is apart is a call, as is one that is work in a function that only divides it."""
+        apart = op.outline is not None or self.only_divides
+        if not apart or self.emitter.lanes.axes:
             self.emitter.loops.for_loop(op)
             return
         child = self._child(op)
@@ -296,9 +319,22 @@ def _smax(text: IrText, a: str, b: str) -> str:
     return text.call("smax", 1, "i64", a, b)
 
 
-def _only_divides(op: func.FuncOp) -> bool:
-    """Whether all work of a function is that of its parallel loops, which are functions of their own."""
-    return all(isinstance(each, (AllocOp, ParallelOp, func.ReturnOp)) for each in op.body.block.ops)
+def _only_divides(block: Block) -> bool:
+    """Whether all work of a block is that of loops which are functions of their own, called a few times."""
+    return all(_divides(op) for op in block.ops)
+
+
+def _divides(op: Operation) -> bool:
+    if isinstance(op, ForOp):  # one with a parallel loop inside may begin that often
+        return not any(isinstance(inner, ParallelOp) for inner in op.walk()) and not op.results and not _numbers(op)
+    if isinstance(op, IfOp) or (isinstance(op, WhileOp) and not _numbers(op)):
+        return all(_only_divides(block) for region in op.regions for block in region.blocks)
+    return isinstance(op, _FEW_INSTRUCTIONS) or op.name.startswith(("arith.", "math."))
+
+
+def _numbers(op: Operation) -> bool:
+    """Whether it reads or stores numbers that live in registers, which a function of its own would have in memory."""
+    return any(isinstance(inner, (LoadOp, StoreOp)) and not info_of(inner.buffer).rank for inner in op.walk())
 
 
 def _is_number(op: AllocOp) -> bool:
