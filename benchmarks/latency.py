@@ -20,7 +20,7 @@ import txc
 from . import programs
 from .measure import Implementation
 
-__all__ = ["LATENCIES"]
+__all__ = ["LATENCIES", "as_installed", "optional"]
 
 #: Contestants, and why others are absent.
 Made = tuple[dict[str, Implementation], dict[str, str]]
@@ -145,11 +145,11 @@ def forget(peer: str) -> Callable[[], Any]:
 
 def in_process(*arguments: str) -> float:
     """The seconds that a fresh interpreter with these arguments prints."""
-    done = subprocess.run([sys.executable, *arguments], env=_as_installed(), check=True, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, *arguments], env=as_installed(), check=True, capture_output=True, text=True)
     return float(done.stdout.split()[-1])
 
 
-def _as_installed() -> dict[str, str]:
+def as_installed() -> dict[str, str]:
     """The environment of a process that keeps bytecode: what is installed has its own, and txc's sources get theirs."""
     environment = dict(os.environ)
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -199,7 +199,7 @@ def _second_process(quick: bool) -> Made:
     scripts = {"txc": "import txc" + SOFTMAX_SCRIPT, "numpy": SOFTMAX_SCRIPT.replace("@txc.jit", "")}
     for name, text in scripts.items():
         (folder / f"with_{name}.py").write_text(text)
-    environment = {**_as_installed(), "TXC_CACHE_DIR": str(folder / "cache")}
+    environment = {**as_installed(), "TXC_CACHE_DIR": str(folder / "cache")}
 
     def run(name: str) -> float:
         start = time.perf_counter()

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.ablation import SWITCHES, ablation  # noqa: E402
+from benchmarks.first_results import PROGRAMS, report, script  # noqa: E402
 from benchmarks.instructions import innermost_loops, map_operations  # noqa: E402
 from benchmarks.measure import Effort, Implementation, check, measure  # noqa: E402
 from benchmarks.ratios import family_mean, ratio_interval  # noqa: E402
@@ -58,6 +59,20 @@ def test_the_ablation_measures_every_part_and_marks_what_matters():
     assert row == f"| add 1000 | 1e+03 ms | **2.00** | **2.00** | **2.00** | {plain} |"
     assert {s.passes for s in SWITCHES.values()} == {r.passes for r in asked}
     assert [r.environment for r in asked].count({"TXC_HUGE_PAGES": "0"}) == 1
+
+
+def test_the_time_to_a_first_result_is_that_of_a_process():
+    *_, row = report(["x + 1"], ["numpy"], 1).splitlines()
+    seconds, fastest = row.removeprefix("| x + 1 | ").removesuffix(") |").split(" (")
+    assert seconds == fastest and 0 < float(seconds) < 60
+
+
+def test_the_programs_of_first_results_are_the_same_for_each_library():
+    for name in PROGRAMS:
+        texts = {peer: script(peer, name) for peer in ("txc", "numpy", "jax", "numba")}
+        assert " np." not in texts["jax"].partition("@jax.jit")[2].partition("x = np.sin")[0]
+        assert texts["txc"].replace("import txc", "").replace("@txc.jit", "") == texts["numpy"]
+        assert (texts["numba"] is None) is ("fft" in name)
 
 
 @pytest.mark.parametrize(
