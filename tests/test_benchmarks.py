@@ -69,10 +69,10 @@ def test_the_time_to_a_first_result_is_that_of_a_process():
 
 def test_the_programs_of_first_results_are_the_same_for_each_library():
     for name in PROGRAMS:
-        texts = {peer: script(peer, name) for peer in ("txc", "numpy", "jax", "numba")}
+        texts = {peer: script(peer, name) or "" for peer in ("txc", "numpy", "jax", "numba")}
         assert " np." not in texts["jax"].partition("@jax.jit")[2].partition("x = np.sin")[0]
         assert texts["txc"].replace("import txc", "").replace("@txc.jit", "") == texts["numpy"]
-        assert (texts["numba"] is None) is ("fft" in name)
+        assert (not texts["numba"]) is ("fft" in name)
 
 
 @pytest.mark.parametrize(

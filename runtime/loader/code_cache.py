@@ -65,11 +65,13 @@ def _load_by_llvm(text: str, names: Iterable[str], symbols: Mapping[str, int]) -
 
 def _kept_object(name: str, source: Callable[[], str], **facts: str) -> bytes:
     """The object file of `source()`, from the persistent cache where it has that."""
+    key: dict[str, str] = {}
     try:
-        key = {"kind": "runtime", "function": name, **facts, **environment()}
         store = open_store()
+        if store is not None:  # the environment takes a look at all sources
+            key = {"kind": "runtime", "function": name, **facts, **environment()}
     except OSError:  # the processor cannot be told without LLVM
-        key, store = {}, None
+        store = None
     found = None if store is None else store.read(f"runtime-{digest(key)}")
     if found is not None and found.metadata is not None and found.metadata.get("key") == key:
         return found.payload

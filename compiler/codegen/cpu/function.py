@@ -326,7 +326,7 @@ def _only_divides(block: Block) -> bool:
 
 def _divides(op: Operation) -> bool:
     if isinstance(op, ForOp):  # one with a parallel loop inside may begin that often
-        return not any(isinstance(inner, ParallelOp) for inner in op.walk()) and not op.results and not _numbers(op)
+        return not any(type(inner) is ParallelOp for inner in op.walk()) and not op.results and not _numbers(op)
     if isinstance(op, IfOp) or (isinstance(op, WhileOp) and not _numbers(op)):
         return all(_only_divides(block) for region in op.regions for block in region.blocks)
     return isinstance(op, _FEW_INSTRUCTIONS) or op.name.startswith(("arith.", "math."))
@@ -334,7 +334,9 @@ def _divides(op: Operation) -> bool:
 
 def _numbers(op: Operation) -> bool:
     """Whether it reads or stores numbers that live in registers, which a function of its own would have in memory."""
-    return any(isinstance(inner, (LoadOp, StoreOp)) and not info_of(inner.buffer).rank for inner in op.walk())
+    return any(
+        (type(inner) is LoadOp or type(inner) is StoreOp) and not info_of(inner.buffer).rank for inner in op.walk()
+    )
 
 
 def _is_number(op: AllocOp) -> bool:

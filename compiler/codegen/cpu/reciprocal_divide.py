@@ -54,7 +54,9 @@ def inverses_before(scalars: ScalarBodies, values: Values, block: Block) -> dict
     """The inverses that the body of a loop needs of numbers that are known before it, by their registers."""
     found: dict[str, Inverse] = {}
     for op in block.ops:
-        owner = op.operands[1].owner if RECIPROCAL in op.attributes else None
+        if RECIPROCAL not in op.attributes:
+            continue
+        owner = op.operands[1].owner
         if isinstance(owner, Operation) and owner.parent is not block:
             divisor = values[op.operands[1]]
             if _has_inverse(scalars, divisor):

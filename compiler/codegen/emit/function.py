@@ -104,10 +104,10 @@ class FunctionEmitter:
             handler = handlers.get(type(op))
             if handler is not None:
                 handler(op)
-            elif isinstance(op, loop.YieldOp | scf.YieldOp | scf.ConditionOp):
-                result = [values[v] for v in op.operands]
             elif op.name.startswith(("arith.", "math.", "kernel.call")):
                 values[op.results[0]] = self.scalars.arithmetic(op, [values[o] for o in op.operands])
+            elif isinstance(op, loop.YieldOp | scf.YieldOp | scf.ConditionOp):
+                result = [values[v] for v in op.operands]
             elif op.name.startswith("complex."):
                 values[op.results[0]] = _complex_part(op, [values[o] for o in op.operands])
             else:

@@ -18,14 +18,14 @@ def hoist_invariant_loads(block: Block, before: Operation | None) -> None:
     op = block.first_op if before is None else before.next_op
     while op is not None:
         for inner in list(op.walk()):
-            if isinstance(inner, loop.ForOp | loop.ReduceOp) and inner.vector.value.data != 1:
+            if (type(inner) is loop.ForOp or type(inner) is loop.ReduceOp) and inner.vector.value.data != 1:
                 _lift_from(inner)
         op = op.next_op
 
 
 def _lift_from(around: loop.ForOp | loop.ReduceOp) -> None:
     """Move loads from a thread's own memory in front of a loop that stores nothing there."""
-    steady = [op for op in around.body.block.ops if isinstance(op, loop.LoadOp) and _is_invariant(op)]
+    steady = [op for op in around.body.block.ops if type(op) is loop.LoadOp and _is_invariant(op)]
     if not steady:
         return
     parent = around.parent_block()

@@ -43,6 +43,10 @@ LONG_BODY = 40
 #: Below this cost a body has a copy of its own for whole vectors that several copies left over: those without
 #: approximations.
 SHORT_BODY = 25
+#: Types by which walks over bodies ask, as `isinstance` of a class of xDSL's takes ten times as long: loops, and what
+#: lanes cannot do side by side.
+_LOOPS = frozenset({ForOp, ReduceOp, ScanOp, MergeOp, PartitionOp, scf.WhileOp})
+_IN_ORDER = frozenset({IfOp, WhileOp, AllocOp, ScanOp, MergeOp, PartitionOp})
 #: From so many copies of a body on there is a loop with a quarter of them for what is left over.
 MANY_COPIES = 8
 #: So many vectors of sums, of several rows each, have a loop with half of them for what is left over.
@@ -440,7 +444,7 @@ def emitted_cost(block: Block) -> int:
     """A rough count of the instructions of one copy of a body; a body with a loop in it counts as long."""
     total = 1
     for op in block.walk():
-        if isinstance(op, ForOp | ReduceOp | ScanOp | MergeOp | PartitionOp | scf.WhileOp):
+        if type(op) in _LOOPS:
             return LONG_BODY * 10
         total += 25 if op.name.startswith(("math.", "kernel.")) else 1
     return total
@@ -452,11 +456,11 @@ def needs_order(block: Block, lanes_beside: bool = False) -> bool:
     With `lanes_beside` these are kept in memory, beside each other.
     """
     for op in block.walk():
-        if isinstance(op, IfOp | WhileOp | AllocOp | ScanOp | MergeOp | PartitionOp):
+        if type(op) in _IN_ORDER:
             return True
-        if not lanes_beside and isinstance(op, ReduceOp) and op.order.data.kind == "tree" and op.order.data.lanes > 1:
+        if type(op) is ReduceOp and not lanes_beside and op.order.data.kind == "tree" and op.order.data.lanes > 1:
             return True
-        if isinstance(op, ForOp | ReduceOp | ParallelOp):
+        if type(op) is ForOp or type(op) is ReduceOp or type(op) is ParallelOp:
             symbol = block.parent_op().symbol  # type: ignore[union-attr]
             if symbol in op.lower.data.symbols() | op.upper.data.symbols():
                 return True
@@ -466,7 +470,7 @@ def needs_order(block: Block, lanes_beside: bool = False) -> bool:
 def maskable(block: Block) -> bool:
     """Whether every element that lanes touch is 32 or 64 bits wide, so that masked access is one instruction."""
     for op in block.walk():
-        if isinstance(op, LoadOp | StoreOp) and info_of(op.buffer).dtype.bits < 32:
+        if (type(op) is LoadOp or type(op) is StoreOp) and info_of(op.buffer).dtype.bits < 32:
             return False
     return True
 
@@ -474,7 +478,7 @@ def maskable(block: Block) -> bool:
 def is_unit_stride_or_uniform(index: IndexValues, block: Block, symbol: Sym) -> bool:
     """Whether all that a body touches stays where it is along an iterator, or lies one after another."""
     for access in block.walk():
-        if isinstance(access, LoadOp | StoreOp):
+        if type(access) is LoadOp or type(access) is StoreOp:
             parts = linear_in(index.address(info_of(access.buffer), access.index.data), [symbol])
             step = None if parts is None else parts[0].get(symbol, dim(0)).const
             if step not in (0, 1):
