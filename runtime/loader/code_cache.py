@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from ..file_store import open_store
@@ -48,7 +49,8 @@ def _load_by_llvm(text: str, names: Iterable[str], symbols: Mapping[str, int]) -
     """By LLVM's own loader, where ours does not know the platform."""
     import llvmlite.binding as llvm
 
-    module, machine = _compile_module(text)
+    machine = _new_machine()  # an engine takes it over
+    module = _parsed(text)
     engine = llvm.create_mcjit_compiler(module, machine)
     for value in (*module.functions, *module.global_variables):
         if value.is_declaration and not value.name.startswith("llvm."):
@@ -75,25 +77,35 @@ def _kept_object(name: str, source: Callable[[], str], **facts: str) -> bytes:
     found = None if store is None else store.read(f"runtime-{digest(key)}")
     if found is not None and found.metadata is not None and found.metadata.get("key") == key:
         return found.payload
-    module, machine = _compile_module(source())
-    made: bytes = machine.emit_object(module)
+    machine = _machine()
+    made: bytes = machine.emit_object(_parsed(source()))
     if store is not None:
         store.publish(f"runtime-{digest(key)}", {"key": key}, made)
     return made
 
 
-def _compile_module(text: str) -> tuple[Any, Any]:
-    """LLVM's module of the text, and its machine for this processor."""
+def _parsed(text: str) -> Any:
+    """LLVM's module of the text, after a machine was made."""
+    import llvmlite.binding as llvm
+
+    module = llvm.parse_assembly(text)
+    module.verify()
+    return module
+
+
+def _new_machine() -> Any:
+    """What makes code for this processor."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(text)
-    module.verify()
     target = llvm.Target.from_default_triple()
     features = llvm.get_host_cpu_features().flatten()  # on AArch64, single-instruction atomics
     # Level 0 compiles in a quarter of the time; a parallel region or a call takes some nanoseconds more.
-    machine = target.create_target_machine(
+    return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=features, opt=0, reloc="pic", codemodel="small"
     )
-    return module, machine
+
+
+#: One for all objects: each call of LLVM's in a thread gives Python's lock away, and waits to have it again.
+_machine = cache(_new_machine)
