@@ -7,13 +7,12 @@ code generation and the interpreters expand both from the registry, so bodies st
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
-from importlib import import_module
+from functools import lru_cache
 from math import copysign
 from typing import Any
 
 from xdsl.dialects import arith, builtin, scf
-from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..attributes import scalar_type
 from ..dims.dims import Dim
@@ -22,6 +21,7 @@ from ..loop import IndexOp
 from ..registry import Map, find_op
 from ..types import DTYPES, DType
 from .language import ComplexValue, ScalarBuilder, Value
+from .math_ops import op_called
 
 __all__ = ["BodyBuilder", "scalar_constant"]
 
@@ -49,15 +49,6 @@ _SIGNED = {"div": arith.DivSIOp, "rem": arith.RemSIOp, "shr": arith.ShRSIOp}
 _UNSIGNED = {"div": arith.DivUIOp, "rem": arith.RemUIOp, "shr": arith.ShRUIOp}
 _EXACT = {"fastmath": arith.FastMathFlagsAttr("none")}
 _ORDERED = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
-
-
-@cache
-def _op_called(name: str) -> type[Operation]:
-    """An op of `math` or `complex`, which are loaded for programs that have some: together they take as long as 14
-    modules of txc's own."""
-    module = import_module(f"xdsl.dialects.{name.partition('.')[0]}")
-    (dialect,) = (x for x in vars(module).values() if isinstance(x, Dialect))
-    return next(op for op in dialect.operations if op.name == name)
 
 
 def scalar_constant(value: float | int | bool, element: DType) -> Attribute:
@@ -95,7 +86,7 @@ class BodyBuilder(ScalarBuilder):
         part = scalar_type(element.part)
         re, im = (
             Value(self, self.append(op.create(operands=[ssa], result_types=[part], properties=_EXACT)), element.part)
-            for op in map(_op_called, ("complex.re", "complex.im"))
+            for op in map(op_called, ("complex.re", "complex.im"))
         )
         return ComplexValue(self, re, im)
 
@@ -104,7 +95,7 @@ class BodyBuilder(ScalarBuilder):
         if not isinstance(x, ComplexValue):
             return x.ref
         parts = [x.re.ref, x.im.ref]
-        return self.append(_op_called("complex.create").create(operands=parts, result_types=[scalar_type(x.dtype)]))
+        return self.append(op_called("complex.create").create(operands=parts, result_types=[scalar_type(x.dtype)]))
 
     def append(self, op: Operation) -> SSAValue:
         """An op of one result, added; its result."""
@@ -149,7 +140,7 @@ class BodyBuilder(ScalarBuilder):
         return self._integer(name, operands, dtype)
 
     def _float(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
-        return self._make(_FLOAT.get(name) or _op_called(_MATH[name]), operands, dtype, **_EXACT)
+        return self._make(_FLOAT.get(name) or op_called(_MATH[name]), operands, dtype, **_EXACT)
 
     def _integer(self, name: str, operands: Sequence[Value], dtype: DType) -> Value:
         if name == "neg":
@@ -242,7 +233,7 @@ class BodyBuilder(ScalarBuilder):
         wide = element.computes_in
         widened = [self.cast(x, wide) for x in operands]
         if decl.mlir is not None:
-            result = self._make(_op_called(decl.mlir), widened, wide, **_EXACT)
+            result = self._make(op_called(decl.mlir), widened, wide, **_EXACT)
         else:
             result = Value(self, self.append(CallOp(decl.name, [x.ref for x in widened], scalar_type(wide))), wide)
         return self.cast(result, element)
