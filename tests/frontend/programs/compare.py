@@ -115,7 +115,7 @@ def _call(
         placed = line > 0 or (way == "tx" and got.code == "TX0552")
         return Outcome("refused" if placed else "unplaced", got.code, str(got), line)
     if how == "raised" or got_how == "raised":
-        if how == got_how and type(got) is _public(type(expected)):
+        if how == got_how and _public(type(got)) is _public(type(expected)):
             return Outcome("same")
         if isinstance(got, OverflowError) and "64 bits" in str(got):
             return Outcome("large")

@@ -12,7 +12,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["HEAD", "KINDS", "LEAVES", "NOT_IN_TX", "RESULT", "TX_HEAD", "TX_RESULT", "VARIABLES", "Template"]
+__all__ = [
+    "HEAD",
+    "HEADS",
+    "KINDS",
+    "LEAVES",
+    "NOT_IN_TX",
+    "RESULT",
+    "RESULTS",
+    "TX_HEAD",
+    "TX_RESULT",
+    "VARIABLES",
+    "Template",
+]
 
 
 class Template(NamedTuple):
@@ -41,6 +53,41 @@ def put(q, at):
 #: Everything that a program has is its result.
 RESULT = "return x, y, z, v, w, m, a, b, s, t, k, p, h, pair, record, found, box.x, box.s"
 
+#: What features bind behind that.
+HEADS = {
+    "bags": "bag = other = Bag(x)",
+    "defaults": """\
+def kept(q, r=x, *, times=[0]):
+    r[0] += q
+    times[0] += 1
+    return times[0]""",
+    "givers": """\
+def turn():
+    nonlocal x, y
+    x, y = y, x
+    return y
+def renewed(q):
+    nonlocal y
+    y = y + q
+    return y""",
+    "iterators": "it = iter(x)",
+    "late": """\
+def later(q):
+    return q + s * k""",
+    "partials": "held, bump = partial(put, x), box.bump",
+    "rows": "rows = [x, y, z]",
+    "slots": "slot = Slot(y, 1.0)",
+    "tables": "table = {'a': x, 'b': y}",
+}
+#: What they add to the result.
+RESULTS = {
+    "bags": "bag.x, other.x, bag.count, other.count, bag is other",
+    "defaults": "kept(0.0)",
+    "rows": "rows",
+    "slots": "slot.x, slot.s",
+    "tables": "table",
+}
+
 #: What a `.tx` file says of these, which has no objects, containers, closures and functions without types.
 TX_HEAD = """\
 z = x * 1
@@ -48,7 +95,8 @@ v, w, a, b = x[1:], x[:0], m[0], m.T
 s, t, k, p, h = 0.0, 1.0, 2, True, 1"""
 TX_RESULT = "return x, y, z, v, w, m, a, b, s, t, k, p, h"
 NOT_IN_TX = frozenset(
-    "asserts captured closures comprehensions containers fancy grows ints objects overlaps same sizes types".split()
+    "asserts bags captured closures comprehensions containers defaults fancy flat givers grows helpers ints iterators "
+    "late objects outs overlaps partials rows same sizes slots tables types unpacks walruses".split()
 )
 
 #: `x`, `y`, `z`: rank 1, one length; `v`, `w`: rank 1, any length; `a`: a row of `m`; `m`, `b`: rank 2.
@@ -183,6 +231,112 @@ KINDS: dict[str, tuple[Template, ...]] = {
         Template(1, "h = 1 << k", "ints"),
         Template(1, "k = int(<number>) % 5", "ints"),
         Template(1, "assert <condition>", "asserts"),
+        # Functions with arrays: of modules, with defaults, that give variables of others values, partial, bound
+        Template(1, "<ROW> = bumped(<ROW>)", "helpers"),
+        Template(1, "<ROW> = halved(<ROW>, <count>)", "helpers"),
+        Template(1, "bumped(v)", "helpers"),
+        Template(1, "w = halved(v, 2)", "helpers"),
+        Template(1, "chosen(<ROW>, <ROW>, <condition>)[<index>] = <number>", "helpers"),
+        Template(1, "z = chosen(<ROW>, <ROW>, <condition>)", "helpers"),
+        Template(1, "x, y = swapped(<ROW>, <ROW>)", "helpers"),
+        Template(1, "s = total(<ROW>, <number>)", "helpers"),
+        Template(1, "z = others(<ROW>, <ROW>, <ROW>, scale=<small>)", "helpers"),
+        Template(1, "a = bumped(<MATRIX>)[<mindex>]", "helpers"),
+        Template(2, "kept(<number>)", "defaults"),
+        Template(1, "k = kept(<number>)", "defaults"),
+        Template(1, "kept(<number>, <ROW>)", "defaults"),
+        Template(2, "turn()", "givers"),
+        Template(1, "z = turn()", "givers"),
+        Template(1, "turn()[<index>] = <number>", "givers"),
+        Template(1, "y += renewed(<number>)", "givers"),
+        Template(1, "x = y + renewed(<small>) * y", "givers"),
+        Template(1, "y[<index>] = renewed(1)[<index>]", "givers"),
+        Template(1, "s = y[<index>] + renewed(1)[<index>] - y[<index>]", "givers"),
+        Template(1, "y[<index>], y = turn()[<index>], renewed(1)", "givers"),
+        Template(1, "held(<index>)", "partials"),
+        Template(1, "held = partial(put, <ROW>)", "partials"),
+        Template(1, "z = held(at=<index>)", "partials"),
+        Template(1, "bump(<number>)", "partials"),
+        Template(1, "s = later(<number>)", "late"),
+        Template(1, "def later(q):\n    return q * t + <ROW>[<index>]", "late"),
+        Template(1, "later = lambda q: q - s", "late"),
+        Template(1, "s = [lambda q: q + at for at in range(3)][<bit>](<number>)", "late"),
+        # Objects with slots, properties, operators; containers of arrays
+        Template(2, "slot.s = <number>", "slots"),
+        Template(1, "slot.s += 1", "slots"),
+        Template(1, "slot.x = <ROW>", "slots"),
+        Template(1, "slot.x[<index>] += 1", "slots"),
+        Template(1, "slot.x += 1", "slots"),
+        Template(1, "slot.x, x = x, slot.x", "slots"),
+        Template(1, "slot = Slot(<ROW>, <number>)", "slots"),
+        Template(1, "bag.first = <number>", "bags"),
+        Template(1, "bag[<index>] += 1", "bags"),
+        Template(1, "bag += <number>", "bags"),
+        Template(1, "other = bag", "bags"),
+        Template(1, "bag, other = other, bag", "bags"),
+        Template(1, "bag = Bag(<ROW>)", "bags"),
+        Template(1, "s = bag(<number>)", "bags"),
+        Template(1, "bag.x[<index>], other.x = <number>, bag.x", "bags"),
+        Template(1, "rows[<bit>] = <ROW>", "rows"),
+        Template(1, "rows[<bit>][<index>] = <number>", "rows"),
+        Template(1, "rows[<bit>] += 1", "rows"),
+        Template(1, "rows[0], rows[1] = rows[1], rows[0]", "rows"),
+        Template(1, "for <new:r> in rows:\n    <r>[0] += 1\n    <block>", "rows"),
+        Template(1, "for <new:i>, <new:r> in enumerate(rows):\n    rows[<i>] = <r> + <number>", "rows"),
+        Template(1, "rows = [q + <number> for q in rows]", "rows"),
+        Template(1, "rows.reverse()", "rows"),
+        Template(1, "rows = rows[::-1]", "rows"),
+        Template(1, "z = rows[<bit>]", "rows"),
+        Template(1, "x, y = rows[:2]", "rows"),
+        Template(1, "rows.append(<ROW>); rows.pop(0)", "rows"),
+        Template(1, "z = rows.pop()\nrows.insert(1, <ROW>)", "rows"),
+        Template(1, "table['<letter>'] = <ROW>", "tables"),
+        Template(1, "table['<letter>'][<index>] = <number>", "tables"),
+        Template(1, "table['<letter>'] += 1", "tables"),
+        Template(1, "table['a'], table['b'] = table['b'], table['a']", "tables"),
+        Template(1, "for <new:r> in table.values():\n    <r>[0] += 1\n    <block>", "tables"),
+        Template(1, "for _, <new:r> in table.items():\n    <r> *= 2\n    <block>", "tables"),
+        Template(1, "table.update(b=<ROW>)", "tables"),
+        Template(1, "table = {**table, 'a': <ROW>}", "tables"),
+        Template(1, "table = {key: q * 2 for key, q in table.items()}", "tables"),
+        Template(1, "z = table.get('<letter>', x)", "tables"),
+        # Iterators, what has several names, results that go into arrays
+        Template(1, "it = iter(<ROW>)", "iterators"),
+        Template(1, "s = next(it, t)", "iterators"),
+        Template(1, "for <new:i> in it:\n    s += <i>\n    <block>", "iterators"),
+        Template(2, "for <new:i> in reversed(<ROW>):\n    s += <i>\n    <block>", "iterators"),
+        Template(2, "for <new:i>, (<new:j>, <new:r>) in enumerate(zip(<ROW>, <MATRIX>)):\n"
+                    "    <r>[0] += <j>\n    <block:i>", "iterators"),
+        Template(1, "s, *pair = *pair, <number>", "unpacks"),
+        Template(1, "*pair, t = <number>, *pair", "unpacks"),
+        Template(1, "s, t = <ROW>[:2]", "unpacks"),
+        Template(1, "(s, t), k = (<number>, <number>), <small>", "unpacks"),
+        Template(1, "<ROW>[<index>], y = <number>, <ROW>", "unpacks"),
+        Template(1, "a, <MATRIX>[0, 0] = <MATRIX>[<mindex>], <number>", "unpacks"),
+        Template(1, "k, <ROW>[k] = <index>, <number>", "unpacks"),
+        Template(1, "x, y[<index>] = y, x[<index>]", "unpacks"),
+        Template(1, "if (s := <number>) > t:\n    <block>", "walruses"),
+        Template(1, "z = (y := <row>) + y", "walruses"),
+        Template(1, "found = [(t := q) for q in <ROW>]", "walruses"),
+        Template(1, "x[(k := <bit>)] = y[k]", "walruses"),
+        Template(1, "np.add(<ROW>, <ROW>, out=<ROW>)", "outs"),
+        Template(1, "z = np.multiply(<ROW>, <small>, out=<ROW>)", "outs"),
+        Template(1, "np.add(<ROW:r>[:-1], <r>[1:], out=<r>[1:])", "outs"),
+        Template(1, "np.cumsum(<ROW>, out=<ROW>)", "outs"),
+        Template(1, "np.copyto(<ROW>, <ROW>)", "outs"),
+        Template(1, "np.copyto(<ROW:r>, <number>, where=<r> > <number>)", "outs"),
+        Template(1, "<ROW>.fill(<number>)", "outs"),
+        Template(1, "<ROW>.sort()", "outs"),
+        Template(1, "np.put(<ROW>, [0, <index>], <number>)", "outs"),
+        Template(1, "np.putmask(<ROW:r>, <r> > <number>, <ROW>)", "outs"),
+        Template(1, "np.fill_diagonal(<MATRIX>, <number>)", "outs"),
+        Template(1, "np.maximum(<ROW>, <number>, out=<ROW>)", "outs"),
+        Template(1, "<MATRIX>.flat[<mindex>] = <number>", "flat"),
+        Template(1, "<MATRIX>.flat = <number>", "flat"),
+        Template(1, "<ROW>.flat[<bounds>] = <number>", "flat"),
+        Template(1, "for <new:i> in <MATRIX>.flat:\n    s += <i>\n    <block>", "flat"),
+        Template(1, "GLOBAL[<third>] = <number>", "captured"),
+        Template(1, "GLOBAL[<third>] += 1", "captured"),
         # Branches and loops
         Template(5, "if <condition>:\n    <block>"),
         Template(4, "if <condition>:\n    <block>\nelse:\n    <block>"),
@@ -263,6 +417,21 @@ KINDS: dict[str, tuple[Template, ...]] = {
         Template(1, "(1 if isinstance(<number>, float) else 2)", "types"),
         Template(1, "<ROW>.mean()"),
         Template(1, "sum(pair)", "containers"),
+        Template(1, "total(<ROW>)", "helpers"),
+        Template(1, "bumped(<ROW>)[<index>]", "helpers"),
+        Template(1, "renewed(<small>)[<index>]", "givers"),
+        Template(1, "kept(1.0, <ROW>)", "defaults"),
+        Template(1, "later(<number>)", "late"),
+        Template(1, "slot.s", "slots"),
+        Template(1, "slot.x[<index>]", "slots"),
+        Template(1, "bag.first", "bags"),
+        Template(1, "bag[<index>]", "bags"),
+        Template(1, "len(bag)", "bags"),
+        Template(1, "rows[<bit>][<index>]", "rows"),
+        Template(1, "sum(q[0] for q in rows)", "rows"),
+        Template(1, "table['<letter>'][<index>]", "tables"),
+        Template(1, "<MATRIX>.flat[<mindex>]", "flat"),
+        Template(1, "(s := <number>)", "walruses"),
     ),
     "small": (
         Template(2, "k"),
@@ -301,6 +470,7 @@ KINDS: dict[str, tuple[Template, ...]] = {
     ),
     "third": (Template(1, "0"), Template(1, "1"), Template(1, "2")),
     "bit": (Template(1, "0"), Template(1, "1")),
+    "letter": (Template(1, "a"), Template(1, "b")),
     "sign": (Template(1, "1"), Template(1, "-1")),
     "count": (
         Template(2, "3"),

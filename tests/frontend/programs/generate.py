@@ -7,12 +7,14 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from .features import HEAD, KINDS, LEAVES, NOT_IN_TX, RESULT, TX_HEAD, TX_RESULT, VARIABLES, Template
+from .features import HEAD, HEADS, KINDS, LEAVES, NOT_IN_TX, RESULT, RESULTS, TX_HEAD, TX_RESULT, VARIABLES, Template
 
 __all__ = ["ALWAYS", "FEATURES", "PRELUDE", "Program", "generate"]
 
 #: What stands before each program's function.
 PRELUDE = """\
+from functools import partial
+
 import numpy as np
 
 GLOBAL = np.array([1.0, 2.0, 4.0])
@@ -27,6 +29,76 @@ class Box:
 
     def scale(self, q):
         return q * 2 + self.s
+
+
+class Slot:
+    __slots__ = ("x", "s")
+
+    def __init__(self, x, s):
+        self.x, self.s = x, s
+
+
+class Bag:
+    def __init__(self, x):
+        self.x, self.count = x, 0
+
+    @property
+    def first(self):
+        return self.x[0]
+
+    @first.setter
+    def first(self, q):
+        self.x[0] = q
+
+    def __getitem__(self, at):
+        return self.x[at]
+
+    def __setitem__(self, at, q):
+        self.x[at] = q
+
+    def __iadd__(self, q):
+        self.x = self.x + q
+        return self
+
+    def __len__(self):
+        return len(self.x)
+
+    def __call__(self, q):
+        self.count += 1
+        return q + self.count
+
+
+def bumped(q):
+    q += 1
+    q = q * 2
+    return q
+
+
+def halved(q, times):
+    for _ in range(times):
+        q[:] = q * 0.5
+        q = q + 1
+    return q
+
+
+def chosen(q, r, first):
+    return q if first else r
+
+
+def swapped(q, r):
+    q[0], r[-1] = r[-1], q[0]
+    return r, q
+
+
+def total(q, start=0.0):
+    for item in q:
+        start += item
+    return start
+
+
+def others(q, *rest, scale=1):
+    rest[0][0] = q[0]
+    return rest[-1] * scale
 
 
 """
@@ -168,6 +240,9 @@ def generate(
     head, result = (TX_HEAD, TX_RESULT) if way == "tx" else (HEAD, RESULT)
     drawn -= _LEFT_OUT.get(way, frozenset())
     writer = _Writer(rng, drawn - set(without), rng.choice((4, 8, 8, 16)), deepest)
+    for feature in sorted(writer.features):
+        head += "\n" + HEADS[feature] if feature in HEADS else ""
+        result += ", " + RESULTS[feature] if feature in RESULTS else ""
     body = [*head.split("\n"), *writer.statements(rng.randint(2, 10), 0), RESULT]
     body = [line.replace(RESULT, result) for line in body]
     lines = ["def f(x, y, m, n, c, flag, g):", *("    " + line for line in body)]

@@ -98,9 +98,10 @@ def _smaller_expressions(program: Program) -> Iterator[Program]:
                     else:
                         getattr(target, field)[at] = new
                     try:
-                        lines = ast.unparse(ast.fix_missing_locations(made)).split("\n")
+                        text = ast.unparse(ast.fix_missing_locations(made))
                     except Exception:
                         continue
+                    lines = [line for line in text.split("\n") if line]
                     if len("".join(lines)) < len(program.text):
                         yield Program(lines, program.calls)
 
