@@ -110,9 +110,11 @@ def _call(
         kinds += [kind for kind in (IndexError, OverflowError, TypeError) if issubclass(type(got), kind)]
         if how == "raised" and isinstance(expected, tuple(kinds)):
             return Outcome("same")
-        line = got.loc.line - PRELUDE.count("\n") if got.loc is not None and got.loc.filename == name else 0
-        # What a `.tx` function demands of its arguments is an error of the call.
-        placed = line > 0 or (way == "tx" and got.code == "TX0552")
+        loc = got.loc if got.loc is not None and got.loc.filename == name else None
+        line = loc.line - PRELUDE.count("\n") if loc is not None else 0
+        # A line of the helpers is one of the program's.  What a `.tx` function demands of its arguments is an error of
+        # the call.
+        placed = loc is not None or (way == "tx" and got.code == "TX0552")
         return Outcome("refused" if placed else "unplaced", got.code, str(got), line)
     if how == "raised" or got_how == "raised":
         if how == got_how and _public(type(got)) is _public(type(expected)):
