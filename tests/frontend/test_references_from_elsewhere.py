@@ -318,13 +318,15 @@ def by_a_default(x):
     else:
         kept(2.0)
         kept(3.0)
-    return kept(4.0), kept.__kwdefaults__["seen"]["last"]
+    return kept(4.0), (kept.__kwdefaults__ or {})["seen"]["last"]
 
 
 def by_an_attribute_of_a_function(x):
-    def g(q):
+    def counted_calls(q):
         g.calls += 1
         return q
+
+    g: Any = counted_calls
 
     g.calls = 0
     if x[0] > 2:
