@@ -217,12 +217,12 @@ def test_threads_share_panels_or_rows_of_a_contraction(threads: int) -> None:
 
 @pytest.mark.parametrize(
     ("m", "n", "threads", "tasks"),
-    [(400, 4096, 1, 22), (400, 4096, 3, 24), (400, 8, 1, 1), (400, 8, 4, 4), (12, 8, 40, 2), (9, 40, 40, 1)],
+    [(400, 4096, 1, 22), (400, 4096, 3, 24), (400, 8, 1, 1), (400, 8, 4, 4), (18, 8, 40, 3), (17, 40, 40, 1)],
 )
 def test_tasks_of_a_contraction_follow_from_threads(m: int, n: int, threads: int, tasks: int) -> None:
     """256 panels, of which a worker holds twelve; one, of which threads share rows by whole tiles; a small product."""
     a, b = (f"f32[{m}, 400] by [400, 1]", "d0, d2"), (f"f32[400, {n}] by [{n}, 1]", "d2, d1")
-    made = scheduled(contraction("f32", a, b, k="400" if m > 9 else "40", m=str(m), n=str(n)), lanes=8)
+    made = scheduled(contraction("f32", a, b, k="40" if m == 17 else "400", m=str(m), n=str(n)), lanes=8)
     body = next(op for op in made.module.body.block.ops if isinstance(op, FuncOp)).body.block
     values: dict[Sym, int] = {}
     for op in body.ops:
