@@ -34,7 +34,7 @@ from ...trace.symint import SymInt, as_dim, is_integer, sym_max
 from ..break_lowering import GENERATED_PREFIX
 from ..builtins import staging_error
 from ..iteration.iterables import Elements, Some, StagedIterable, StagedRange, as_staged
-from ..iteration.iterators import Whole, iterator_of, runs_in
+from ..iteration.iterators import Whole, runs_in
 from ..regions import loops
 from ..unroll import LIMIT, REFUSALS, WRITTEN_OUT, NotALoop, computing, endless, worth_a_loop
 from .parts import NO_CARRIES
@@ -350,7 +350,7 @@ class ForLoops(WhileLoops):
         `refusal` is why it is no loop of compiled code, where it was to be one.
         """
         adding, most = 0, LIMIT if refusal is None else WRITTEN_OUT
-        iterator = iterator_of(items)
+        iterator = iter(items)  # of anything else than an iterator nobody else has this one
         since = next_serial()
         for iteration in _iterations(iterator, body):
             if not self._unless_stopped(stop, iteration, roots, carries):

@@ -6,7 +6,6 @@ Each takes its items from what it goes through when it is asked for them, as Pyt
 
 from __future__ import annotations
 
-import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -18,6 +17,11 @@ from ...tensor.tensor import Tensor
 from .iterables import Backwards, Numbered, Some, StagedIterable, Zipped, as_staged
 
 __all__ = ["ITERATORS", "Whole", "begun", "iterator_of", "makes_iterator", "remembering", "runs_in"]
+
+#: What a dict shows of itself.
+_KEYS, _VALUES, _PAIRS = type({}.keys()), type({}.values()), type({}.items())
+#: Of so many things that an iterator of Python's was given it is known at each item whether they have changed.
+_FEW = 64
 
 
 class Whole(PlacedIterator):
@@ -62,21 +66,27 @@ class _OfSequence(PlacedIterator):
         return self.items[at]
 
 
-class _OfUnordered(PlacedIterator):
-    """Through a dict, what it shows of itself, or a set, whose size may not change meanwhile."""
+class _OfKeys(PlacedIterator):
+    """Through a dict, what it shows of itself, or a set, whose keys may not change meanwhile; its values may."""
 
-    def __init__(self, items: Any, through: Callable[[Any], Iterator[Any]] = iter):
+    def __init__(self, items: Any, backwards: bool = False):
         super().__init__()
-        self.items, self.through, self.size = items, through, len(items)
+        keys = items if isinstance(items, (dict, set, frozenset)) else items.mapping
+        self.items, self.keys = items, tuple(reversed(keys) if backwards else keys)
 
     def runs(self) -> list[Any]:
         return []
 
     def item(self, number: int) -> Any:
-        if len(self.items) != self.size:
+        if len(self.items) != len(self.keys):
             kind = "Set" if isinstance(self.items, (set, frozenset)) else "dictionary"
             raise RuntimeError(f"{kind} changed size during iteration")
-        return next(itertools.islice(self.through(self.items), number, None))
+        if number == len(self.keys):
+            raise StopIteration
+        key = self.keys[number]
+        if isinstance(self.items, _VALUES):
+            return self.items.mapping[key]
+        return (key, self.items.mapping[key]) if isinstance(self.items, _PAIRS) else key
 
 
 class _Numbers(PlacedIterator):
@@ -168,7 +178,13 @@ class _Kept(PlacedIterator):
 
 def runs_in(*iterators: Any) -> list[Any]:
     """What of the program's runs when an item is taken from some iterators."""
-    return [part for it in iterators for part in (it.runs() if isinstance(it, PlacedIterator) else [it])]
+    found: list[Any] = []
+    for it in iterators:
+        if isinstance(it, PlacedIterator):
+            found += it.runs()
+        elif _steps_itself(type(it)):
+            found.append(it)
+    return found
 
 
 def _take(*parts: Any) -> None:
@@ -218,17 +234,23 @@ class _Source:
         return item
 
 
-def _leaves(value: Any) -> list[Any] | None:
-    """What stands in containers, deeply; None where something can change that is no container."""
-    if isinstance(value, Tensor):
-        return None
-    if isinstance(value, types.FunctionType):
-        return None if value.__closure__ else [value]
-    if isinstance(value, (list, tuple, dict, set, frozenset)):
-        parts = [*value.items()] if isinstance(value, dict) else value
-        found = [_leaves(part) for part in parts]
-        return None if None in found else [leaf for leaves in found for leaf in leaves or ()]
-    return None if isinstance(value, PlacedIterator) or held(value) is not None else [value]
+def _leaves(given: Any) -> list[Any] | None:
+    """What stands in containers, deeply; None where there is much, or something can change that is no container."""
+    found: list[Any] = []
+    waiting = [given]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, (list, tuple, dict, set, frozenset)):
+            waiting += value.items() if isinstance(value, dict) else value
+        elif isinstance(value, types.FunctionType) and not value.__closure__:
+            found.append(value)
+        elif isinstance(value, (Tensor, PlacedIterator, types.FunctionType)) or held(value) is not None:
+            return None
+        else:
+            found.append(value)
+        if len(found) + len(waiting) > _FEW:
+            return None
+    return found
 
 
 def iterator_of(items: Any) -> Iterator[Any]:
@@ -239,8 +261,8 @@ def iterator_of(items: Any) -> Iterator[Any]:
         return Whole(staged)
     if isinstance(items, (list, tuple, str, range)):
         return _OfSequence(items)
-    if isinstance(items, (dict, set, frozenset, type({}.keys()), type({}.values()), type({}.items()))):
-        return _OfUnordered(items)
+    if isinstance(items, (dict, set, frozenset, _KEYS, _VALUES, _PAIRS)):
+        return _OfKeys(items)
     found = iter(items)
     # One of a class of the program's has its place among its attributes.
     if isinstance(found, PlacedIterator) or _steps_itself(type(found)):
@@ -294,8 +316,8 @@ def _reversed(items: Any) -> Iterator[Any]:
         return Whole(Backwards(staged))
     if isinstance(items, (list, tuple, str, range)):
         return _OfSequence(items, backwards=True)
-    if isinstance(items, (dict, type({}.keys()), type({}.values()), type({}.items()))):
-        return _OfUnordered(items, reversed)
+    if isinstance(items, (dict, _KEYS, _VALUES, _PAIRS)):
+        return _OfKeys(items, backwards=True)
     return _Remembered(iter(reversed(items)), (items,))
 
 
