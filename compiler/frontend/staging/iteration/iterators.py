@@ -71,8 +71,10 @@ class _OfKeys(PlacedIterator):
 
     def __init__(self, items: Any, backwards: bool = False):
         super().__init__()
-        keys = items if isinstance(items, (dict, set, frozenset)) else items.mapping
-        self.items, self.keys = items, tuple(reversed(keys) if backwards else keys)
+        self.items = items
+        self.keys = tuple(items if isinstance(items, (dict, set, frozenset)) else items.mapping)
+        if backwards:
+            self.keys = self.keys[::-1]
 
     def runs(self) -> list[Any]:
         return []
