@@ -8,17 +8,14 @@ import sys
 from _thread import _local  # `threading.local`, without the rest of that module
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from opcode import opname
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING
 
 from ..dialects.registry import OpError
 
-if TYPE_CHECKING:
-    from .frontend.trace.graph import Loc
-
 __all__ = [
-    "TxcError", "at", "error_loc", "file_text", "head_of", "is_pythons", "located", "name_counter", "spelled",
+    "Loc", "TxcError", "at", "error_loc", "file_text", "head_of", "is_pythons", "located", "name_counter", "spelled",
     "user_loc",
 ]  # fmt: skip
 
@@ -29,6 +26,20 @@ _HIDDEN = ("txc.", "numpy.")
 _places: dict[int, tuple[CodeType, dict[int, Loc] | None]] = {}
 _positions: dict[int, tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = {}
 _MOST_POSITIONS = 64
+
+
+@dataclass(frozen=True)
+class Loc:
+    """A place in the user's program; columns count from 0, `end_column` is after the last character."""
+
+    filename: str
+    line: int
+    column: int = 0
+    end_column: int = 0
+    function: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line}"
 
 
 class _Override(_local):
@@ -209,8 +220,6 @@ def error_loc(error: BaseException) -> Loc | None:
 
 def head_of(function: Callable[..., object]) -> Loc:
     """The line on which a function begins."""
-    from .frontend.trace.graph import Loc
-
     code = function.__code__
     return Loc(code.co_filename, code.co_firstlineno, 0, 0, function.__name__)
 
@@ -227,8 +236,6 @@ def _is_hidden(module: str) -> bool:
 
 def _new_place(code: CodeType, instruction: int, places: dict[int, Loc]) -> Loc:
     """A place that nobody asked for before."""
-    from .frontend.trace.graph import Loc
-
     known = _positions.pop(id(code), None)
     if known is None or known[0] is not code:
         known = code, list(code.co_positions())

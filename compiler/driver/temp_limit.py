@@ -36,7 +36,7 @@ def check_temporaries(
     module = loops()
     assert module is not None, "the stage loops is one of IR"
     largest, what, loc = _largest(module, sizes)
-    from ..frontend.trace.graph import Loc
+    from ..diagnostics import Loc
 
     place = None
     if loc:

@@ -19,12 +19,12 @@ from ....dialects.registry import OPS, OpError
 from ....dialects.tx_internal import Empty
 from ....dialects.types import DTYPES, TensorType, tensor_type
 from ...call.signature import ROOM
-from ...diagnostics import user_loc
+from ...diagnostics import Loc, user_loc
 from ..tensor.apply import apply, as_tensor, cast
 from ..tensor.tensor import Tensor
 from ..trace.context import current
 from ..trace.emit import emit, resolved, resolved_attrs
-from ..trace.graph import Block, Loc, Node, Value, schedule
+from ..trace.graph import Block, Node, Value, schedule
 from ..trace.symint import SymInt, as_dim, symint
 
 if TYPE_CHECKING:

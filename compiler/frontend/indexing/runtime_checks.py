@@ -28,11 +28,12 @@ from ....dialects.tx_internal import Empty, Stored
 from ....dialects.types import DTYPES, TensorType, tensor_type
 from ....runtime.check_errors import CHECKS, LEAST, MOST, Check, index_check, packed
 from ...call.signature import ROOM
+from ...diagnostics import Loc
 from ..scalars.int_ranges import TOO_WIDE, prove
 from ..tensor.apply import apply, cast
 from ..tensor.tensor import Tensor
 from ..trace.emit import constant, emit
-from ..trace.graph import Block, Graph, Loc, Node, Value, next_serial, schedule
+from ..trace.graph import Block, Graph, Node, Value, next_serial, schedule
 from ..trace.symint import SymInt
 from ..trace.trace import Trace
 

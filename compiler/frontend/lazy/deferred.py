@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, final
 
 from ....dialects.registry import Op
 from ....dialects.types import TensorType
-from ..trace.graph import Loc, Node, Value, next_serial
+from ...diagnostics import Loc
+from ..trace.graph import Node, Value, next_serial
 from .structural_key import StructuralKey
 
 __all__ = ["DeferredValue", "OpTemplate", "Step", "array_of_leaf", "force"]

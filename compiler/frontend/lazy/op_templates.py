@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ....dialects.registry import OPS, Op
-from ...diagnostics import user_loc
+from ...diagnostics import Loc, user_loc
 from ..tensor.tensor import Tensor
 from ..trace.context import current
-from ..trace.graph import Loc, Node, Value, next_serial
+from ..trace.graph import Node, Value, next_serial
 from .bounded import lru_put
 from .deferred import DeferredValue, OpTemplate, Step, force
 from .structural_key import combine_keys, insert_key, key_of, lookup_key, merge_leaves

@@ -16,11 +16,11 @@ from ....dialects.registry import OPS, CertainError, OpError
 from ....dialects.tx_internal import Empty
 from ....dialects.types import TensorType
 from ....runtime.check_errors import ERRORS
-from ...diagnostics import at, error_loc, is_pythons, spelled, user_loc
+from ...diagnostics import Loc, at, error_loc, is_pythons, spelled, user_loc
 from ..tensor.apply import apply
 from ..tensor.tensor import Tensor
 from .emit import constant, emit, resolved
-from .graph import Block, Loc, Node, Value, inside, schedule
+from .graph import Block, Node, Value, inside, schedule
 
 if TYPE_CHECKING:
     from .trace import Trace

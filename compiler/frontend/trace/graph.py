@@ -23,29 +23,16 @@ from ...call.signature import Literal
 from .dim_table import DimTable, Guard
 
 if TYPE_CHECKING:
+    from ...diagnostics import Loc
     from ..lazy.structural_key import StructuralKey
 
 __all__ = [
-    "Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Loc", "Node", "SingleResultNode", "Value", "inside",
+    "Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Node", "SingleResultNode", "Value", "inside",
     "next_serial", "schedule",
 ]  # fmt: skip
 
 #: A number above those of all nodes made so far, and below those of later ones.
 next_serial = itertools.count().__next__
-
-
-@dataclass(frozen=True)
-class Loc:
-    """A place in the user's program; columns count from 0, `end_column` is after the last character."""
-
-    filename: str
-    line: int
-    column: int = 0
-    end_column: int = 0
-    function: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.filename}:{self.line}"
 
 
 class Value:

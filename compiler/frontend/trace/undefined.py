@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ...diagnostics import TxcError, user_loc
-from .graph import Loc
+from ...diagnostics import Loc, TxcError, user_loc
 
 __all__ = ["UNSET", "Undefined", "Unusable", "unset_name"]
 

@@ -11,10 +11,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ....dialects.types import DTYPES
-from ...diagnostics import TxcError
+from ...diagnostics import Loc, TxcError
 from ..numpy.ufunc_table import find_op_for
 from ..refusals import instead
-from ..trace.graph import Loc
 
 __all__ = ["fail", "load_text", "location", "nearest", "written_without_module"]
 

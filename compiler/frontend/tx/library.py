@@ -13,10 +13,9 @@ from typing import Any, NoReturn
 from ....dialects.ops.structure.library import Library
 from ....dialects.registry import OPS, OpError
 from ....dialects.types import dtype
-from ...diagnostics import user_loc
+from ...diagnostics import Loc, user_loc
 from ..tensor.apply import call
 from ..tensor.tensor import Tensor
-from ..trace.graph import Loc
 from .parser import Evaluator, TxFunction, TxModule
 
 __all__ = ["expand", "library"]

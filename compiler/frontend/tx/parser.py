@@ -20,7 +20,7 @@ import numpy as np
 from ....dialects.dims.dims import size_name
 from ....dialects.registry import OPS, Composite, OpError, Reduction, Scan
 from ....dialects.types import DTYPES
-from ...diagnostics import TxcError, at, located
+from ...diagnostics import Loc, TxcError, at, located
 from ..numpy.dispatch import has_handler
 from ..staging.ast_rewrite import bound_names, returns
 from ..staging.break_lowering import NotStaged, rebuild_result, stop_of
@@ -34,7 +34,7 @@ from ..tensor.apply import call
 from ..tensor.methods import reduce, scan
 from ..tensor.tensor import Tensor
 from ..trace.context import table
-from ..trace.graph import Graph, Loc
+from ..trace.graph import Graph
 from ..trace.symint import SymInt
 from ..trace.trace import Trace
 from .calls import bind_arguments, match_arguments, typed_results

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ....dialects.dims.dims import Dim, parse_dim, size_name, size_symbol
 from ....dialects.types import DTYPES, DType
-from ...diagnostics import TxcError
-from ..trace.graph import Loc
+from ...diagnostics import Loc, TxcError
 from ..trace.symint import SymInt
 
 if TYPE_CHECKING:
