@@ -183,14 +183,16 @@ class Nest:
     def split_segments(self, loop: Loop, segments: Segments) -> tuple[Loop, Loop]:
         """``for i`` -> ``for i_o over contiguous segments: for i_i within one``, where no index is divided.
 
-        Precondition: `match_segments` found these for the loop's iterator.
+        Precondition: `match_segments` found these for the loop's iterator, and it is the innermost loop: where
+        segments begin may depend on those around it.
         """
         call = Call("split_segments", loop, segments.extent)
         self._may_restructure(call, loop)
         require(loop.axis.symbols == (segments.symbol,), call, f"the segments are those of {segments.symbol}")
+        require(loop is self.loops[-1], call, f"{self.loops[-1]} is inside {loop}")
         self.number_loops()
         number, index = self.context.new_iv(), self.context.new_iv()
-        start, numbers, within = segments.ranges(number, self.done, loop.lower, loop.upper)
+        start, numbers, within = segments.ranges(number, self.point(), loop.lower, loop.upper)
         outer = replace(loop, name=f"{loop}_o", lower=numbers[0], upper=numbers[1], iterator=number)
         inner = Loop(f"{loop}_i", loop.axis, *within, segments.extent, split_from=outer, iterator=index)
         self.values[loop.axis] = start + index
