@@ -253,9 +253,11 @@ def _calls(rng: random.Random, features: Collection[str], way: str) -> list[str]
     """Two calls, whose arrays lie in memory alike and whose numbers may differ.
 
     Only ``jit`` takes matrices whose order in memory can be seen: others take any as one that is row-major.  The floats
-    of `.tx` have a type, so arrays of floats have the same.
+    of `.tx` have a type, so arrays of floats have the same; its ``or`` of tensors goes element by element, which
+    Python's does not, where they have a truth.
     """
     dtype, n = rng.choice(_DTYPES), rng.choice(_LENGTHS)
+    n = 6 if way == "tx" and n == 1 and "circuits" in features else n
     dtype = dtype if way != "tx" else dtype.replace("f4", "f8")
     x, y, m = (rng.choice(options).format(n=n, dtype=dtype) for options in (_ROWS, _ROWS, _MATRICES))
     m = m if way == "jit" else f"{m}.copy()"
