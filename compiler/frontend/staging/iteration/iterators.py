@@ -35,7 +35,10 @@ class Whole(PlacedIterator):
         return []
 
     def item(self, number: int) -> Any:
-        if not number < self.items.length:
+        there = number < self.items.length
+        if isinstance(there, Tensor):  # values decide how many there are: what needs the number is refused
+            there = number < int(self.items.length)
+        if not there:
             raise StopIteration
         return self.items.at(number)
 
