@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 import txc
-from txc.compiler.config.devices import SIMULATOR, gpu_device, parse_device
+from txc.compiler.config.device_names import SIMULATOR
+from txc.compiler.config.devices import gpu_device, parse_device
 
 from . import programs
 from .gpu_peers import PEERS, Peer, available

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from .config import knobs
-from .config.devices import OptionError
+from .config.device_names import OptionError
 from .progress import doing
 
 __all__ = ["InstrumentationOptions", "PassError", "PassInstrumentation", "PassRecord"]

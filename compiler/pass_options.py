@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, ParameterType, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
-from .driver.options import OptionError
+from .config.device_names import OptionError
 
 __all__ = ["parse_pass_options"]
 

@@ -54,8 +54,8 @@ from .codegen.target.llvm_backend import (
     native_target,
 )
 from .codegen.target.target import Target, object_name
+from .config.options import OptionError, Options
 from .driver.executable import BufferSpec, CodeSpec, Executable, load_lazily, load_native
-from .driver.options import OptionError, Options
 from .frontend.trace.graph import Graph
 from .instrumentation import InstrumentationOptions, PassInstrumentation, PassRecord
 from .lowering import lower

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from .driver.options import OptionError
+from .config.device_names import OptionError
 
 __all__ = ["EXPORTS", "IR_STAGES", "STAGES", "check_stage"]
 

@@ -16,7 +16,7 @@ import numpy as np
 import txc
 from txc.compiler.codegen.target.llvm_backend import make_target
 from txc.compiler.codegen.target.target import Target
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.frontend.tensor.apply import apply
 from txc.compiler.frontend.trace.graph import Graph
 from txc.compiler.pipeline import run_stages

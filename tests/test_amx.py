@@ -17,7 +17,7 @@ from txc.compiler.codegen.emit.module import EmitError
 from txc.compiler.codegen.target import llvm_backend
 from txc.compiler.codegen.target.names import named_target
 from txc.compiler.codegen.target.target import Target
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.interpret import loops
 from txc.compiler.interpret.kernel import run as run_kernels
 from txc.compiler.pipeline import Stages, run_stages

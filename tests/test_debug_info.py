@@ -14,7 +14,7 @@ import pytest
 
 import txc
 from txc.compiler.cli.main import main
-from txc.compiler.driver.options import OptionError
+from txc.compiler.config.options import OptionError
 from txc.compiler.instrumentation import InstrumentationOptions
 from txc.compiler.pipeline import run_stages
 from txc.runtime.loader import gdb

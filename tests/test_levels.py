@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from txc.compiler.codegen.target.llvm_backend import host_target
+from txc.compiler.config.options import Options
 from txc.compiler.driver.executable import Executable, _empty
-from txc.compiler.driver.options import Options
 from txc.compiler.frontend.staging.regions import fork, loops
 from txc.compiler.frontend.tensor.apply import apply
 from txc.compiler.frontend.tensor.tensor import Tensor

@@ -11,8 +11,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import txc
+from txc.compiler.config.options import OptionError, Options
 from txc.compiler.driver.executable import Executable, GuardFailure
-from txc.compiler.driver.options import OptionError, Options
 from txc.compiler.frontend.trace.graph import Graph
 from txc.compiler.instrumentation import InstrumentationOptions, PassError
 from txc.compiler.pass_options import parse_pass_options

@@ -11,7 +11,7 @@ import ctypes
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,9 @@ from ...dialects.registry import OpError
 from ...dialects.types import DType
 from ...runtime.loader.loader import LoadedObject, can_load, library_symbols
 from ..cache.disk_cache import load_pointer, pointer_key, publish_pointer
+from ..config.options import Options
 from ..diagnostics import TxcError, head_of
 from ..driver.gc_throttle import gc_throttled
-from ..driver.options import Options
 from ..frontend.indexing.runtime_checks import with_runtime_checks
 from ..frontend.staging.annotations import graph_of_parameters
 from ..frontend.tensor.apply import as_tensor, cast
@@ -32,14 +32,12 @@ from ..frontend.tx.parser import Parameter
 from ..frontend.tx.types import Annotation
 from ..progress import reported
 from .c_signature import ExportError
-from .c_type import CFunctionType, CParameter, c_function_type
+from .c_type import POINTER, Bound, CFunctionType, CParameter, c_function_type
 
-__all__ = ["HEAP", "POINTER", "Bound", "CFunction", "c_function"]
+__all__ = ["HEAP", "CFunction", "c_function"]
 
 #: What is called of the C library where temporaries do not fit on the stack.
 HEAP = ("malloc", "free")
-#: What the name of the function that C calls ends in.
-POINTER = "_pointer"
 
 
 class CFunction:
@@ -118,7 +116,7 @@ def c_function(function: Callable[..., Any], type_: str, options: Options) -> CF
         key = pointer_key(graph, f"{kind} {bound.arguments} {bound.sizes} {bound.spread} {bound.result}", options)
         data = None if key is None else load_pointer(key)
         if data is None:
-            from .c_function_code import compile_c_function
+            from .c_function_code import compile_c_function  # start-up: for what is not kept
 
             try:
                 data = compile_c_function(graph, name, kind, bound, options)
@@ -135,19 +133,9 @@ def _loaded(data: bytes, name: str) -> Any:
     symbols = library_symbols(("memcpy", "memmove", "memset", *HEAP))
     if can_load(data):
         return LoadedObject(data, [name], symbols)
-    from ..codegen.target.llvm_backend import load_object
+    from ..codegen.target.llvm_backend import load_object  # start-up: where txc's own loader does not load it
 
     return load_object(data, [name], symbols)
-
-
-class Bound(NamedTuple):
-    """The function's parameters with their types, and for each the number of C's; for each size too, by its name."""
-
-    parameters: list[Parameter]
-    arguments: tuple[int, ...]
-    sizes: dict[str, int]
-    spread: int | None
-    result: int | None
 
 
 def _bind(function: Callable[..., Any], kind: CFunctionType) -> Bound:

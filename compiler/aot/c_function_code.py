@@ -9,12 +9,11 @@ from ..codegen.call.c_callback import Callback, allocates, emit_callback
 from ..codegen.call.c_stub import Version, emit_entry
 from ..codegen.target.llvm_backend import generate_here
 from ..codegen.target.names import named_target
-from ..driver.options import Options
+from ..config.options import Options
 from ..frontend.trace.graph import Graph
-from .c_function import POINTER, Bound
 from .c_signature import Condition, CSignature, ExportError
-from .c_type import CFunctionType
-from .export import Entry, compiled_entry
+from .c_type import POINTER, Bound, CFunctionType
+from .compiled_entry import Entry, compiled_entry
 
 __all__ = ["compile_c_function"]
 

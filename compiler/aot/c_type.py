@@ -5,11 +5,18 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...dialects.types import DTYPES, DType
 from ..diagnostics import TxcError
 
-__all__ = ["CFunctionType", "CParameter", "c_function_type"]
+if TYPE_CHECKING:
+    from ..frontend.tx.parser import Parameter
+
+__all__ = ["POINTER", "Bound", "CFunctionType", "CParameter", "c_function_type"]
+
+#: What the name of the function that C calls ends in.
+POINTER = "_pointer"
 
 #: The names of other libraries that mean one type.  C's and Python's `int` and `float` differ, and `long` is any.
 _ALSO = {
@@ -146,3 +153,13 @@ def _with_lengths(parameters: list[CParameter]) -> list[CParameter]:
                 made[n] = replace(p, length=at)
                 break
     return made
+
+
+class Bound(NamedTuple):
+    """The function's parameters with their types, and for each the number of C's; for each size too, by its name."""
+
+    parameters: list[Parameter]
+    arguments: tuple[int, ...]
+    sizes: dict[str, int]
+    spread: int | None
+    result: int | None

@@ -13,40 +13,26 @@ from pathlib import Path
 from typing import Any
 
 from ..codegen.call.c_pool import emit_pool
-from ..codegen.call.c_stub import Version, emit_entry
+from ..codegen.call.c_stub import emit_entry
 from ..codegen.target.llvm_backend import compile_linked
 from ..codegen.target.names import NamedTarget, named_target
-from ..driver.options import Options
+from ..config.options import Options
 from ..frontend.trace.graph import Graph
 from ..instrumentation import InstrumentationOptions
-from ..pipeline import function_of, run_stages
 from ..stages import EXPORTS
 from .c_header import c_header
-from .c_names import free_symbol
-from .c_signature import CSignature, ExportError, c_signature, check_symbol
+from .c_signature import CSignature, ExportError
+from .compiled_entry import Entry, compiled_entry
 from .linker import link_shared
 from .whole_file import whole_file
 
 __all__ = [
-    "THREADS", "Entry", "Exported", "compiled_entry", "export", "export_entries", "export_graph", "write_export",
+    "THREADS", "Exported", "export", "export_entries", "export_graph", "write_export",
 ]  # fmt: skip
 
 
 #: Whose threads run parallel loops: those of the program that calls, or also a pool in the object.
 THREADS = ("host", "pool")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A function to export: a graph of packed arguments, and what C calls it (default: by the graph's name).
-
-    `layouts` are those of the results (default: row-major), `doc` is for the header.
-    """
-
-    graph: Graph
-    symbol: str = ""
-    layouts: Sequence[str] = ()
-    doc: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,43 +97,6 @@ def export_entries(
             raise ExportError(f"two functions of one library are called {symbol}", "--symbol gives each its name in C")
     data = compile_linked(texts, symbols, target.versions[0])
     return Exported(tuple(signatures), data, c_header(signatures, target.name), target)
-
-
-def compiled_entry(
-    entry: Entry, target: NamedTarget, options: Options, watch: InstrumentationOptions | None = None
-) -> tuple[CSignature, list[Version], list[str]]:
-    """How C calls a function, and each version of the target, with its LLVM IR."""
-    graph = entry.graph
-    kept = ",".join(filter(None, (options.passes, "tx-swap-layout{row-major-results=true}")))
-    # Nobody who calls it from C would look at what the checks of indices note.
-    options = options._replace(passes=kept, check_bounds=False)
-    symbol = check_symbol(entry.symbol or free_symbol(graph.name))
-    if graph.raises:
-        raise ExportError(
-            f"{graph.name} raises errors, as its data decide, and code that C calls raises none",
-            "look at what it is given before the call",
-        )
-    versions: list[Version] = []
-    texts: list[str] = []
-    outputs: tuple[int, ...] = ()
-    for each in target.versions:
-        named = replace(graph, name=f"{symbol}.{each.cpu or each.arch}")
-        stages = run_stages(named, options, stop_after="llvm", watch=watch, target=each)
-        assert stages.module is not None and stages.llvm is not None
-        facts = _facts(function_of(stages.module))
-        outputs = facts["tx.outputs"]
-        texts.append(stages.llvm)
-        versions.append(Version(named.name, each, facts["tx.symbols"], facts["tx.arena"], facts["tx.thread_arena"]))
-    memory = [d for v in versions for d in (v.arena, v.thread_arena)]
-    signature = c_signature(graph, symbol, outputs, memory, entry.layouts, entry.doc)
-    return signature, versions, texts
-
-
-def _facts(function: Any) -> dict[str, Any]:
-    from ...dialects.attributes import from_attr
-
-    names = ("tx.outputs", "tx.symbols", "tx.arena", "tx.thread_arena")
-    return {name: from_attr(function.attributes[name]) for name in names}
 
 
 def write_export(exported: Exported, emit: str, output: Path) -> list[Path]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...runtime.file_store import sha256
 from ..call.facts import Identity, as_dense_strided, element_name, stride_fact
+from ..call.wrapper import unwrapped
 from .captured_value import CONTAINERS, MISSING, Captured, Place, cell_content, snapshot
 
 __all__ = ["NotHashable", "SourceDigest", "digest_function", "digest_plain", "source_unchanged"]
@@ -109,7 +110,7 @@ class _Walk:
             return f"scalar {value.dtype.str} {value.tobytes().hex()}"
         if type(value) is np.ndarray:
             return self._array(value)
-        wrapped = _wrapped(value)
+        wrapped = unwrapped(value)
         if isinstance(wrapped, types.FunctionType) and (wrapped.__module__ or "").partition(".")[0] not in _LIBRARIES:
             if names & wrapped.__dict__.keys():
                 raise NotHashable(f"{what} is a function with attributes that may be used")
@@ -207,13 +208,6 @@ class _Walk:
                 self._code(constant)
             else:
                 self.lines.append(f"constant {digest_plain(constant)}")
-
-
-def _wrapped(value: Any) -> Any:
-    """The function that staging takes in place of a jitted one."""
-    from ..driver.jit import Jitted
-
-    return value.__wrapped__ if isinstance(value, Jitted) else value
 
 
 def _of_library(value: Any) -> bool:

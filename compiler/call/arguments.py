@@ -10,6 +10,7 @@ import numpy as np
 
 from ...runtime.gpu.device_array import is_device_array
 from .argument import Argument, item_name
+from .device_arguments import shared
 from .facts import as_dense_strided, element_name, stride_fact, value_fact
 from .foreign_arrays import refuse_container, refuse_foreign
 from .signature import Signature
@@ -17,7 +18,7 @@ from .signature import Signature
 if TYPE_CHECKING:
     from .shared_memory import Storage
 
-__all__ = ["Call", "take_apart"]
+__all__ = ["Call", "is_donated", "take_apart"]
 
 
 class Call:
@@ -48,7 +49,6 @@ class Call:
         False where they are that already, or none do.  Of those `donated`, which are given away, others are read as
         they were.  OpError where no program can see them as such views.
         """
-        from ..driver.donation import is_donated
         from .shared_memory import Given, storages_of
 
         given: list[Given] = []
@@ -103,8 +103,6 @@ class Call:
 
     def bring_to(self, function: str, device: str) -> None:
         """Take arrays that are in a GPU's memory as they are.  TypeError where it is not that of the `device`."""
-        from ..driver.device_arguments import shared
-
         for name, value in self.on_device.items():
             form = shared(f"{name} of {function}", function, value, device).form()
             leaf = self.leaves()[name]
@@ -142,6 +140,11 @@ class Call:
             if originals[position] is not arrays[position]:
                 originals[position][...] = arrays[position]
         return originals
+
+
+def is_donated(argument: str, names: Collection[str]) -> bool:
+    """Whether an argument, or a part of one (``x.0``), is given away."""
+    return argument.partition(".")[0] in names
 
 
 def take_apart(arguments: dict[str, Any]) -> Call:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
@@ -20,9 +19,9 @@ from ...dialects.ops.reductions.reduction import MonoidReduction
 from ...dialects.order import Order
 from ...dialects.registry import OPS, Op
 from ...dialects.types import TensorType
+from ..config.devices import device as on_device
 from ..driver.compile_cache import packed, strides_of
-from ..driver.jit import jit
-from ..frontend.tensor.apply import apply
+from ..frontend.tensor.apply import apply, as_tensor
 from ..frontend.trace.graph import Node, Value
 from .axes import NeedsWholeAxis, Total
 from .part import part_of
@@ -202,8 +201,8 @@ class ReduceBlocks:
             (*kept, *axes), [*(operand.shape[a] for a in kept), -1]
         )  # fmt: skip
         flat = operand.transpose(places).reshape(shape)
-        reduction = _reduction(node.op, axis % flat.ndim)
-        return lambda first, last: reduction(np.ascontiguousarray(_slice(flat, axis % flat.ndim, first, last)))
+        op, along = node.op, axis % flat.ndim
+        return lambda first, last: _computed(op, np.ascontiguousarray(_slice(flat, along, first, last)), dims=(along,))
 
 
 def _slice(array: np.ndarray, axis: int, first: int, last: int) -> np.ndarray:
@@ -252,16 +251,10 @@ class CombineBlocks:
         return older.blocks == newer.blocks and older.first % (2 * older.blocks) == 0
 
     def _combined(self, older: Subtree, newer: Subtree) -> Subtree:
-        return Subtree(older.first, older.blocks + newer.blocks, _map(self.by)(older.value, newer.value))
+        return Subtree(older.first, older.blocks + newer.blocks, _computed(self.by, older.value, newer.value))
 
 
-@lru_cache(maxsize=64)
-def _map(name: str) -> Callable[..., Any]:
-    """A map op on two arrays."""
-    return jit(lambda older, newer: apply(name, older, newer), threads=1, device="cpu")
-
-
-@lru_cache(maxsize=64)
-def _reduction(op: type[Op], axis: int) -> Callable[..., Any]:
-    """A reduction of an array along one axis."""
-    return jit(lambda x: apply(op, x, dims=(axis,)), threads=1, device="cpu")
+def _computed(op: str | type[Op], *arrays: np.ndarray, **params: Any) -> np.ndarray:
+    """What an op makes of arrays."""
+    with on_device("cpu:1"):
+        return np.asarray(apply(op, *map(as_tensor, arrays), **params))

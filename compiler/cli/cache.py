@@ -9,8 +9,8 @@ from typing import Any
 
 from ..cache.disk_cache import code_key, explain_miss, load_code, open_cache
 from ..config import knobs
+from ..config.options import Options
 from ..driver.compile_cache import packed
-from ..driver.options import Options
 from .inputs import CliError
 
 __all__ = ["cache_command"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..driver.options import Options
+from ..config.options import Options
 from .inputs import CliError
 
 __all__ = ["add_arguments", "explore_command"]

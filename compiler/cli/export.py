@@ -11,7 +11,7 @@ from typing import Any
 
 from ..aot.whole_file import whole_file
 from ..codegen.emit.text import EmitError
-from ..driver.options import Options
+from ..config.options import Options
 from ..frontend.tx.parser import TxFunction
 from ..instrumentation import InstrumentationOptions
 from ..stages import EXPORTS, STAGES
@@ -121,7 +121,8 @@ def emit_stage(stages: Any, stage: str, output: Path | None) -> None:
 
 def write_for_c(functions: Sequence[TxFunction], given: Any, options: Options, watch: InstrumentationOptions) -> None:
     """Make one object, library or header of functions; without ``-o`` an object or header goes to stdout."""
-    from ..aot.export import Entry, export_entries, write_export
+    from ..aot.compiled_entry import Entry
+    from ..aot.export import export_entries, write_export
 
     symbols = given.symbol.split(",") if given.symbol else [""] * len(functions)
     if len(symbols) != len(functions):

@@ -22,7 +22,7 @@ from ..aot.c_signature import ExportError
 from ..codegen.emit.text import EmitError
 from ..codegen.target.target import Target, TargetError
 from ..config import knobs
-from ..driver.options import OptionError, Options
+from ..config.options import OptionError, Options
 from ..frontend.trace.graph import Graph
 from ..instrumentation import InstrumentationOptions, PassError
 from ..progress import reported

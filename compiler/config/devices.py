@@ -1,51 +1,28 @@
-"""Devices: their names, which there are, and the one that lazy expressions of this thread are evaluated on."""
+"""Devices: which there are, and the one that lazy expressions of this thread are evaluated on."""
 
 from __future__ import annotations
 
-import re
 from _thread import RLock, allocate_lock  # as `threading` has them, without the rest of that module
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...runtime.environment import variable
 from ...runtime.pool.threads import default_threads
+from . import knobs
+from .device_names import CPU, DEVICE_VARIABLE, SIMULATOR, Device, OptionError, device_named
 
 if TYPE_CHECKING:
     from ...runtime.gpu.device_array import DeviceArray
     from ...runtime.gpu.gpu_device import GpuDevice
 
 __all__ = [
-    "CPU", "SIMULATOR", "Device", "OptionError", "device", "device_here", "device_lock", "devices", "gpu_device",
-    "parse_device", "to_device",
+    "device", "device_here", "device_lock", "device_of_knob", "devices", "gpu_device", "parse_device", "to_device",
 ]  # fmt: skip
 
-SIMULATOR = "ptx-sim"
-DEVICE_VARIABLE = "TXC_DEVICE"
-
-
-class OptionError(ValueError):
-    """An option, pass or device that does not exist, or a value it does not take."""
-
-    code = "TX0401"
-
-
-class Device(NamedTuple):
-    """`name` is ``cpu``, ``ptx-sim`` or ``cuda:N``; `threads` those of the CPU (0: as many as there are)."""
-
-    name: str
-    threads: int = 0
-
-    @property
-    def is_gpu(self) -> bool:
-        """Whether it runs PTX."""
-        return self.name != "cpu"
-
-
-CPU = Device("cpu")
 _here: ContextVar[Device | None] = ContextVar("txc device", default=None)
 _gpus: dict[str, GpuDevice] = {}
 _opening = allocate_lock()
@@ -67,16 +44,9 @@ def parse_device(name: str) -> Device:
 
     Raises OptionError for what there is not; of a GPU it says why it cannot be used.
     """
-    match = re.fullmatch(r"(cpu|cuda)(?::([0-9]+))?|ptx-sim", name) if isinstance(name, str) else None
-    if match is None or (match[1] == "cpu" and match[2] is not None and int(match[2]) == 0):
-        raise OptionError(
-            f"there is no device {name!r}: txc runs on 'cpu' and, with N threads, on 'cpu:N'; "
-            f"on GPU number N, 'cuda:N'; and on a simulated one, {SIMULATOR!r}"
-        )
-    if match[1] == "cpu":
-        return Device("cpu", int(match[2] or 0))
-    found = Device(SIMULATOR) if match[1] is None else Device(f"cuda:{int(match[2] or 0)}")
-    gpu_device(found.name)
+    found = device_named(name)
+    if found.is_gpu:
+        gpu_device(found.name)
     return found
 
 
@@ -97,9 +67,8 @@ def device_lock(name: str) -> RLock:
 def _opened(name: str) -> GpuDevice:
     if name == SIMULATOR:
         from ...runtime.ptx_simulator import PtxSimulator
-        from .knobs import SIMULATED_GPU
 
-        return PtxSimulator(cpu=SIMULATED_GPU.get())
+        return PtxSimulator(cpu=knobs.SIMULATED_GPU.get())
     from ...runtime.gpu.cuda import open_device
     from ...runtime.gpu.cuda_driver import NoDevice
 
@@ -150,6 +119,13 @@ def device_here() -> Device:
         return found
     if not _device_text():
         return CPU
-    from . import knobs
+    return device_of_knob()
 
-    return knobs.DEVICE.get()
+
+def device_of_knob() -> Device:
+    """The device that `TXC_DEVICE` names.  Raises KnobError for no name, OptionError for a GPU that cannot be used."""
+    found = knobs.DEVICE.get()
+    try:
+        return parse_device(found.name) if found.is_gpu else found
+    except OptionError as error:
+        raise OptionError(f"{DEVICE_VARIABLE}: {error}") from None

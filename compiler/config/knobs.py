@@ -15,7 +15,7 @@ from ...runtime.buffers.buffer_pool import SIZE_VARIABLE as BUFFERS_VARIABLE
 from ...runtime.file_store import DEFAULT_SIZE_MB, FOLDER_VARIABLE, SIZE_VARIABLE, default_folder, size_limit
 from ...runtime.loader.perf_map import PERF_MAP_VARIABLE, perf_map_wanted
 from ...runtime.pool.threads import ENVIRONMENT_VARIABLE, default_threads
-from .devices import CPU, DEVICE_VARIABLE, OptionError, parse_device
+from .device_names import CPU, DEVICE_VARIABLE, OptionError, device_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,7 +108,7 @@ DEVICE = _knob(
     DEVICE_VARIABLE,
     "a device: 'cpu', 'cpu:N', 'ptx-sim' or 'cuda:N'",
     CPU,
-    parse_device,
+    device_named,
     "The device of functions decorated then, and of lazy expressions, where neither an option nor txc.device says.",
 )
 BUFFER_CACHE_MB = _knob(

@@ -12,8 +12,8 @@ from ..cache.disk_cache import code_key, load_code, publish_code
 from ..call.facts import StrideClass, as_dense_strided, resolve_aliasing, stride_fact
 from ..call.signature import Signature
 from ..config.devices import device_here
+from ..config.options import Options
 from .executable import Code, CodeSpec, Executable, Prepared
-from .options import Options
 
 if TYPE_CHECKING:
     from ..cache.disk_cache import CodeKey
@@ -137,17 +137,15 @@ def options_here() -> Options:
 
 
 def call_of(graph: Graph, options: Options, arrays: Sequence[np.ndarray]) -> GraphCall:
-    """How a graph is evaluated whose ints are all known, on walkable arrays."""
-    from ..frontend.indexing.runtime_checks import with_runtime_checks
-
-    graph = with_runtime_checks(graph).without_places()  # equal expressions of other lines find the same code
+    """How a graph with its run-time checks is evaluated whose ints are all known, on walkable arrays."""
+    graph = graph.without_places()  # equal expressions of other lines find the same code
     integers = [i.source for i in graph.inputs if i.kind == "int"]
     executable = compiled(graph, [stride_fact(a) for a in arrays], options)
     return GraphCall(executable, executable.prepared(arrays, integers), options.threads)
 
 
 def evaluate_graph(graph: Graph, options: Options | None = None) -> list[np.ndarray]:
-    """Run a graph whose arrays and ints are all known: what a lazy expression becomes.
+    """Run a graph with its run-time checks whose arrays and ints are all known: what a lazy expression becomes.
 
     What it writes to an input is in the input's own array when this returns.
     """

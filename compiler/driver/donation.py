@@ -13,14 +13,15 @@ import warnings
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from .options import OptionError
+from ..call.arguments import is_donated
+from ..config.device_names import OptionError
 
 if TYPE_CHECKING:
     from ..call.facts import StrideClass
     from ..call.signature import Signature
     from ..frontend.trace.graph import Graph
 
-__all__ = ["DonationWarning", "check_donated", "donate", "is_donated", "warn_of_unused"]
+__all__ = ["DonationWarning", "check_donated", "donate", "warn_of_unused"]
 
 
 class DonationWarning(UserWarning):
@@ -33,11 +34,6 @@ def check_donated(function: str, parameters: Collection[str], names: Sequence[st
         if name not in parameters:
             known = ", ".join(parameters) or "no parameters"
             raise OptionError(f"donate= of {function} names {name!r}, which is no parameter; there are {known}")
-
-
-def is_donated(argument: str, names: Collection[str]) -> bool:
-    """Whether an argument, or a part of one (``x.0``), is given away."""
-    return argument.partition(".")[0] in names
 
 
 def donate(graph: Graph, facts: Sequence[StrideClass], names: Collection[str]) -> Graph:

@@ -7,11 +7,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..cache.disk_cache import SourceLookup, explain_miss
+from ..cache.disk_cache import explain_miss
+from ..cache.source_lookup import SourceLookup
 from ..call.facts import StrideClass, describe
 from ..call.signature import Signature
+from ..config.options import Options
 from .compile_cache import stages_of
-from .options import Options
 from .specializations import Version, describe_versions, described
 
 if TYPE_CHECKING:

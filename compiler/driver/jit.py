@@ -20,20 +20,21 @@ import numpy as np
 
 from ...runtime.stub.cpython_layout import problem
 from ...runtime.stub.native_call import NativeCallable, Record, callable_directly, install, remove_all
-from ..cache.disk_cache import SourceLookup
+from ..cache.source_lookup import SourceLookup
 from ..call.arguments import Call, take_apart
+from ..call.device_arguments import for_the_user, results_on
 from ..call.facts import StrideClass, resolve_aliasing, stride_fact
 from ..call.foreign_arrays import InChunks, LeftToPython
 from ..call.results import Results
 from ..call.signature import Signature
+from ..call.wrapper import Wrapper
 from ..config import knobs
-from ..config.devices import CPU
+from ..config.device_names import CPU
+from ..config.options import Options
 from .compile_cache import compile_cached, strides_of
-from .device_arguments import for_the_user, results_on
 from .inspection import Inspection
 from .interop.function_pointers import FunctionPointers
 from .interop.pandas_engine import PandasEngine
-from .options import Options
 from .size_specialization import EVIDENCE, NO_LIMIT, is_for_one_size
 from .specializations import NONE_FIXED, PreparedCall, Version, why_not
 
@@ -57,7 +58,7 @@ _install_lock = allocate_lock()
 
 
 @callable_directly
-class Jitted(Inspection, FunctionPointers, NativeCallable):
+class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
     """A function compiled for the facts of its calls.  Made by `jit`; binds as a method; `interop/` pickles it.
 
     A call goes to the machine code of the version that fits; where none does, `__call__` finds or compiles one.

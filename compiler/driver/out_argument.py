@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.gpu.device_array import OnDevice, is_device_array
+from ..call.device_arguments import shared
 from ..call.signature import (
     ChainedOutput,
     EitherOutput,
@@ -18,7 +19,6 @@ from ..call.signature import (
     ViewOutput,
     ZippedOutput,
 )
-from .device_arguments import shared
 from .executable import named_dtype
 
 if TYPE_CHECKING:

@@ -12,9 +12,11 @@ import numpy as np
 
 from ...dialects.registry import OpError
 from ...runtime.gpu.device_array import OnDevice, is_device_array
+from ..call.device_arguments import for_the_user, results_on, shared
 from ..call.facts import as_dense_strided, resolve_aliasing, stride_fact
 from ..call.foreign_arrays import is_xarrays, refuse_foreign
 from ..call.results import Results
+from ..config.options import OptionError, Options
 from ..diagnostics import TxcError
 from ..frontend.indexing.runtime_checks import with_runtime_checks
 from ..frontend.trace.graph import Graph
@@ -23,10 +25,8 @@ from ..frontend.tx.errors import load_text
 from ..frontend.tx.parser import TxFunction, TxModule, parse
 from ..frontend.tx.types import Parameter
 from .compile_cache import compiled, packed, stages_of
-from .device_arguments import for_the_user, results_on, shared
 from .executable import GuardFailure
 from .inspection import Lowered
-from .options import OptionError, Options
 
 __all__ = ["CompiledModule", "CompiledTx", "compile_source", "load", "results_of"]
 

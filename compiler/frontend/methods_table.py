@@ -18,6 +18,7 @@ from ...dialects.registry import OPS, OpError, Reduction, Scan
 from ..diagnostics import located
 from .indexing import data_dependent_sizes
 from .indexing.basic import get, put
+from .lazy import evaluate
 from .lazy.op_templates import lookup_binary
 from .numpy.dispatch import function, ufunc
 from .numpy.functions.linalg.products import matmul, raised
@@ -32,6 +33,7 @@ from .tensor.shape_assignment import give_shape
 from .tensor.tensor import Tensor
 from .tensor.view_or_copy import Flat
 from .trace.context import current
+from .trace.graph import Graph
 from .trace.symint import SymInt
 
 __all__ = [
@@ -156,6 +158,13 @@ def vectorized(f: np.vectorize) -> Callable[..., Tensor]:
     return vectorized(f)
 
 
+def with_runtime_checks(graph: Graph) -> Graph:
+    """What evaluates a lazy expression with its checks."""
+    from .indexing.runtime_checks import with_runtime_checks
+
+    return with_runtime_checks(graph)
+
+
 def expand_library(op: type[Library], tensors: Sequence[Tensor], params: dict[str, Any]) -> Any:
     """What an op of the library of .tx functions is made of."""
     from .tx.library import expand  # which loads the language
@@ -163,6 +172,6 @@ def expand_library(op: type[Library], tensors: Sequence[Tensor], params: dict[st
     return expand(op, tensors, params)
 
 
-Tensor.functions = SymInt.functions = sys.modules[__name__]
+Tensor.functions = SymInt.functions = evaluate.functions = sys.modules[__name__]
 Tensor.apply = staticmethod(apply)
 Tensor.lookup_binary = staticmethod(lookup_binary)

@@ -10,8 +10,8 @@ from ..pipeline import code_of, run_stages
 from .executable import GpuCode
 
 if TYPE_CHECKING:
+    from ..config.options import Options
     from ..driver.executable import CodeSpec
-    from ..driver.options import Options
     from ..frontend.trace.graph import Graph
     from ..instrumentation import InstrumentationOptions
 

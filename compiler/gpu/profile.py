@@ -15,9 +15,9 @@ import numpy as np
 
 from ...runtime.gpu.device_array import OnDevice
 from ...runtime.gpu.gpu_device import KernelLaunch
-from ..config.devices import SIMULATOR
+from ..config.device_names import SIMULATOR
 from ..driver.executable import Executable, Prepared
-from ..tools.profile import checked_repeats, copy_with_strides
+from ..tools.timed_calls import checked_repeats, copy_with_strides
 from .executable import GpuCode
 
 __all__ = ["GpuProfile", "KernelRuns", "profile_on_gpu"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen.target.llvm_backend import host_target
-from ..driver.options import Options
+from ..config.options import Options
 from ..frontend.trace.graph import Graph
 from ..pipeline import compile_graph, run_stages
 from ..stages import IR_STAGES

@@ -22,10 +22,10 @@ from ...runtime.check_errors import ERRORS
 from ...runtime.pool.threads import default_threads
 from ..cache.disk_cache import open_cache, tuning_key
 from ..codegen.target.llvm_backend import host_target
+from ..config.options import Options
 from ..driver.executable import Executable, GuardFailure, Integers, Prepared
-from ..driver.options import Options
 from ..pipeline import compile_graph, function_of, machine_of, run_stages
-from .profile import copy_with_strides
+from .timed_calls import copy_with_strides
 
 if TYPE_CHECKING:
     from ...dialects.dims.dims import Dim

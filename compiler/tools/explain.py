@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from ...passes.cost.remarks import Remark
 from ..diagnostics import file_text
 from ..frontend.trace.graph import Graph
+from .notebook import sections_as_html
 
 __all__ = ["Explanation", "Section", "explain", "figures"]
 
@@ -57,8 +58,6 @@ class Explanation(str):
         return Explanation, (self.head, self.sections)
 
     def _repr_html_(self) -> str:
-        from .notebook import sections_as_html
-
         return sections_as_html(self.head, self.sections)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
-from ..driver.specializations import Described
-from .explain import Section
+if TYPE_CHECKING:
+    from ..driver.specializations import Described
+    from .explain import Section
 
 __all__ = ["sections_as_html", "versions_as_html"]
 

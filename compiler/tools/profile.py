@@ -25,17 +25,18 @@ from ...runtime.native_function import NativeFunction, usual_threads
 from ..call.facts import StrideClass
 from ..call.signature import Signature
 from ..codegen.target.llvm_backend import load_object
+from ..config.options import Options
 from ..driver.compile_cache import compiled, strides_of
 from ..driver.executable import CodeSpec, Executable, GuardFailure, Integers, Prepared
-from ..driver.options import Options
 from ..frontend.trace.graph import Graph
 from ..pipeline import code_of, function_of, run_stages
 from .roofline import Ceilings, ceilings
+from .timed_calls import checked_repeats, copy_with_strides
 
 if TYPE_CHECKING:
     from ..gpu.profile import GpuProfile
 
-__all__ = ["KernelProfile", "Profile", "checked_repeats", "copy_with_strides", "profile_graph"]
+__all__ = ["KernelProfile", "Profile", "profile_graph"]
 
 #: What instrumented code calls: `clock_gettime`, and what LLVM calls of its own accord.
 _SYMBOLS = ("clock_gettime", "memcpy", "memmove", "memset")
@@ -185,13 +186,6 @@ def profile_graph(
     return Profile(graph.name, threads, repeats, chosen.seconds, rows, ceilings(threads))
 
 
-def checked_repeats(repeats: int) -> int:
-    """The number of calls; ValueError where it is none."""
-    if not isinstance(repeats, int) or repeats < 1:
-        raise ValueError(f"profile(repeats={repeats!r}): it takes a positive number of calls, e.g. repeats=20")
-    return repeats
-
-
 def _row(op: Operation, seconds: float, env: dict[Sym, int]) -> KernelProfile:
     known = kernel_stats(op, env)
     figures = (None, None, None) if known is None else (known.bytes_read, known.bytes_written, known.flops)
@@ -257,16 +251,6 @@ class _Instrumented:
     def _own(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Copies of the arrays that are written in place, in their own order in memory: the user's stay as they are."""
         return [copy_with_strides(a) if i in self._executable.written else a for i, a in enumerate(arrays)]
-
-
-def copy_with_strides(array: np.ndarray) -> np.ndarray:
-    """A copy with the same strides."""
-    low, high = np.lib.array_utils.byte_bounds(array)
-    memory = np.empty(high - low, np.uint8)
-    offset = array.ctypes.data - low
-    made = np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
-    made[...] = array
-    return made
 
 
 class _InstrumentedFunction(NativeFunction):

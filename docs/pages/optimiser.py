@@ -7,7 +7,7 @@ import textwrap
 from dataclasses import dataclass, fields
 
 from txc.compiler.codegen.target.llvm_backend import make_target
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.frontend.tx.parser import parse
 from txc.compiler.pipeline import run_stages
 from txc.dialects.ir_text import broken, ir_text

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .compiler.diagnostics import TxcError
     from .compiler.driver.interop.evaluate import evaluate
     from .compiler.driver.jit import jit
-    from .compiler.driver.options import OptionError
+    from .compiler.config.device_names import OptionError
     from .compiler.driver.tx_module import compile_source, load
     from .compiler.driver.vectorize import vectorize
     from .compiler.frontend.staging.functional import cond, fori_loop, scan, while_loop
@@ -32,7 +32,7 @@ __all__ = [
 #: Each name's module is imported when the name is first used: a jitted function whose code the cache has needs neither
 #: the front end nor the op registry, which are most of what importing all of txc costs.
 _MODULES = {
-    "OptionError": "driver.options",
+    "OptionError": "config.device_names",
     "Tensor": "frontend.tensor.tensor",
     "TensorFixedSize": "frontend.tensor.memory_tensors",
     "TensorIOFormat": "frontend.tensor.tensor_format",

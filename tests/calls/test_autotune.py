@@ -15,7 +15,7 @@ import pytest
 
 import txc
 from txc.compiler.cli.main import main
-from txc.compiler.driver.options import OptionError
+from txc.compiler.config.options import OptionError
 from txc.compiler.tools import autotune
 from txc.runtime.loader.loader import can_load
 

@@ -7,8 +7,8 @@ import pytest
 
 import txc
 from txc.compiler.cli.main import main
+from txc.compiler.config.options import OptionError
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.driver.options import OptionError
 
 
 def smoothed(x, y):

@@ -7,8 +7,8 @@ import pytest
 
 import txc
 from txc.compiler.cache.disk_cache import code_key
+from txc.compiler.config.options import OptionError, Options
 from txc.compiler.driver.compile_cache import compile_cached, packed
-from txc.compiler.driver.options import OptionError, Options
 
 X, V = np.random.default_rng(5).standard_normal((33, 70)), np.arange(70.0)
 LANES = 4

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.driver.options import OptionError
+from txc.compiler.config.options import OptionError
 
 da = pytest.importorskip("dask.array", reason="Dask is not installed")
 dask = pytest.importorskip("dask", reason="Dask is not installed")

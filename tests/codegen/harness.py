@@ -29,7 +29,7 @@ from txc.compiler.codegen.target.llvm_backend import (
     load_object,
 )
 from txc.compiler.codegen.target.target import Target
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.pipeline import run_stages
 from txc.dialects.attributes import BufferInfo, BufferType, DimAttr, DimsAttr, OrderAttr
 from txc.dialects.dims.dims import Dim, Sym, dim

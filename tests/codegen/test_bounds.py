@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 import txc
 from txc.compiler.codegen.emit.module import emit_llvm
 from txc.compiler.codegen.target.llvm_backend import compile_llvm, host_target, load_object, make_target
-from txc.compiler.driver.options import OptionError
+from txc.compiler.config.options import OptionError
 from txc.dialects.attributes import dims_attr
 from txc.dialects.loop import StoreOp
 from txc.passes.schedule.cpu.schedule import ScheduleCpuPass

@@ -11,7 +11,7 @@ import pytest
 import txc
 from txc.compiler.codegen.cpu.newton_sqrt import stepped_root
 from txc.compiler.codegen.target.llvm_backend import host_target
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.interpret.scalar import NumpyScalarBuilder
 from txc.compiler.pipeline import run_stages
 from txc.passes.cost.model import Machine

@@ -19,8 +19,8 @@ from txc.compiler.codegen.target.llvm_backend import (
 )
 from txc.compiler.codegen.target.names import named_target
 from txc.compiler.codegen.target.target import TargetError
+from txc.compiler.config.options import Options
 from txc.compiler.driver.compile_cache import compiled
-from txc.compiler.driver.options import Options
 from txc.compiler.frontend.tensor.apply import apply
 from txc.compiler.frontend.trace.graph import Graph
 from txc.compiler.frontend.trace.trace import Trace

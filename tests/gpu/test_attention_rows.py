@@ -10,7 +10,7 @@ import pytest
 import txc
 from txc.compiler.codegen.target.llvm_backend import gpu_target
 from txc.compiler.config.devices import gpu_device
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.pipeline import run_stages
 from txc.runtime.ptx_simulator import PtxSimulator
 from txc.runtime.ptx_simulator.execution.perf_counters import SECTOR

@@ -15,9 +15,9 @@ import pytest
 
 import txc
 from txc.compiler.call.facts import stride_fact
+from txc.compiler.config.options import Options
 from txc.compiler.driver.compile_cache import compiled
 from txc.compiler.driver.executable import Executable
-from txc.compiler.driver.options import Options
 from txc.compiler.gpu.executable import GpuCode
 from txc.runtime.gpu.gpu_device import DeviceError
 

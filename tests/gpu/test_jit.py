@@ -16,7 +16,8 @@ import pytest
 import txc
 from txc.compiler.codegen.target.llvm_backend import TargetError
 from txc.compiler.config import devices, knobs
-from txc.compiler.config.devices import Device, device_here
+from txc.compiler.config.device_names import Device
+from txc.compiler.config.devices import device_here
 from txc.compiler.driver.inspection import Lowered
 from txc.runtime.gpu.gpu_device import DeviceError
 from txc.runtime.ptx_simulator import PtxModule, PtxSimulator

@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 import txc
 from txc.compiler.codegen.target.llvm_backend import gpu_target
 from txc.compiler.config.devices import gpu_device
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.interpret import loops
 from txc.compiler.interpret.kernel import run as run_kernels
 from txc.compiler.pipeline import Stages, run_stages

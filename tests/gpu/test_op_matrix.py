@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from txc.compiler.codegen.target.llvm_backend import host_target
+from txc.compiler.config.options import Options
 from txc.compiler.driver.compile_cache import compiled
-from txc.compiler.driver.options import Options
 from txc.compiler.frontend.tensor.apply import apply
 from txc.compiler.tools.bisect import differing
 from txc.dialects.registry import Map, Op, Reduction, Scan, View

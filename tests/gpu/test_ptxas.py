@@ -13,7 +13,7 @@ import pytest
 
 import txc
 from txc.compiler.codegen.target.llvm_backend import gpu_target
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.pipeline import run_stages
 
 from ..codegen.ptxas import may_spill, needs_ptxas, spills

@@ -15,9 +15,9 @@ from xdsl.utils.exceptions import VerifyException
 import txc
 from txc.compiler.call.facts import stride_fact
 from txc.compiler.codegen.target.llvm_backend import gpu_target
+from txc.compiler.config.options import Options
 from txc.compiler.driver.compile_cache import compiled
 from txc.compiler.driver.executable import Executable
-from txc.compiler.driver.options import Options
 from txc.compiler.gpu.executable import GpuCode
 from txc.compiler.gpu.launch_plan import If, Launch, Step
 from txc.compiler.interpret import loops

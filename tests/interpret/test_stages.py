@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect, steps_of
 from txc.compiler.stages import IR_STAGES

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from txc.compiler.call.facts import StrideClass
+from txc.compiler.config.options import Options
 from txc.compiler.driver.compile_cache import compiled
 from txc.compiler.driver.executable import Executable
-from txc.compiler.driver.options import Options
 from txc.compiler.frontend.trace.trace import Trace
 from txc.dialects.registry import OPS, Map, Op, Reduction, Scan, View
 from txc.dialects.types import DTYPES

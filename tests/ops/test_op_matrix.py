@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from txc.compiler.call.facts import StrideClass, stride_fact
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.frontend.tensor.apply import apply
 from txc.compiler.tools.bisect import differing
 from txc.dialects.registry import OPS, Op, Reduction, Scan, View

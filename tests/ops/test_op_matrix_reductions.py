@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.frontend.tensor.apply import apply
 from txc.dialects.registry import Map, Reduction, Scan
 from txc.dialects.types import DTYPES

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.frontend.tensor.apply import apply
 from txc.compiler.frontend.trace.emit import resolved
 from txc.compiler.tools.bisect import differing

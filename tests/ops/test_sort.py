@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import txc
+from txc.compiler.config.options import Options
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.driver.options import Options
 from txc.compiler.frontend.tensor.apply import apply
 from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect

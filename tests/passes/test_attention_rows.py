@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.pipeline import run_stages
 
 RNG = np.random.default_rng(22)

@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 import txc
 from txc.compiler.cache.disk_cache import code_key
 from txc.compiler.codegen.target.llvm_backend import host_target
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.pipeline import compile_graph, run_stages
 from txc.compiler.tools import calibrate
 from txc.dialects.dims.dims import dim, sym

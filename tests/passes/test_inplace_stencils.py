@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import txc
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.interpret.loops import run as run_loops
 from txc.compiler.pipeline import run_stages
 from txc.passes.cost.remarks import collect

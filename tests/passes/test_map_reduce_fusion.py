@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.interpret.loops import run as run_loops
 from txc.compiler.pipeline import run_stages
 

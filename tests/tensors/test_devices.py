@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import txc
-from txc.compiler.config.devices import Device, device_here
+from txc.compiler.config.device_names import Device
+from txc.compiler.config.devices import device_here
 
 X = np.random.default_rng(1).standard_normal((40, 50))
 

@@ -11,7 +11,7 @@ import pytest
 
 import txc
 from txc import tensure as m
-from txc.compiler.driver.options import Options
+from txc.compiler.config.options import Options
 from txc.compiler.frontend.api.tensure.storage import LONGEST
 from txc.compiler.frontend.lazy.evaluate import lazy_graph
 from txc.compiler.pipeline import run_stages

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ...aot.c_function import CFunction
-    from ..options import Options
+    from ...config.options import Options
 
 __all__ = ["FunctionPointers"]
 

@@ -22,14 +22,17 @@ import types
 import weakref
 from _thread import _local
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ....runtime.file_store import sha256
 from ...cache.captured_value import MISSING, PLAIN, cell_content
-from ..jit import Jitted
-from ..options import Options
+from ...call.wrapper import Wrapper
+from ...config.options import Options
+
+if TYPE_CHECKING:
+    from ..jit import Jitted
 
 __all__ = ["reduce_jitted"]
 
@@ -46,7 +49,7 @@ def reduce_jitted(jitted: Jitted) -> Any:
         return function.__qualname__
     if found is function:
         return _jitted, (type(jitted), function, options)
-    if isinstance(found, Jitted) and found.__wrapped__ is function:
+    if isinstance(found, Wrapper) and found.__wrapped__ is function:
         return _with_options, (found, options)
     source = _source_of(function)
     if source is None:
@@ -71,12 +74,12 @@ def _found_by_name(function: types.FunctionType) -> Any:
 
 def _jitted(kind: type[Jitted], function: Callable[..., Any], options: Options) -> Jitted:
     made = _shell(kind)
-    Jitted.__init__(made, function, options)
+    kind.__init__(made, function, options)
     return made
 
 
 def _with_options(jitted: Jitted, options: Options) -> Jitted:
-    return Jitted(jitted.__wrapped__, options, jitted)
+    return type(jitted)(jitted.__wrapped__, options, jitted)
 
 
 def _shell(kind: type[Jitted]) -> Jitted:
@@ -86,7 +89,7 @@ def _shell(kind: type[Jitted]) -> Jitted:
 
 def _fill_jitted(made: Jitted, state: tuple[types.FunctionType, Options, dict[str, Any]]) -> None:
     function, options, own = state
-    Jitted.__init__(made, function, options)
+    type(made).__init__(made, function, options)
     for name, value in own.items():
         setattr(made, name, value)
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_outside_a_trace", "evaluate_async", "evaluate_value", "evaluated", "lazy_graph", "run_in_place"]
 
+#: The module of the functions that need tensors, which puts itself here (`methods_table`).
+functions: Any = None
+
 
 def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
     """The graph that computes values of lazy expressions: their leaves are hidden inputs.
@@ -84,7 +87,7 @@ def _run_first(
     from ...driver.compile_cache import call_of, evaluate_graph, options_here
 
     with suspended():
-        graph = lazy_graph([value], written)
+        graph = functions.with_runtime_checks(lazy_graph([value], written))
         if given is None or device_here().is_gpu:  # whose code knows the user's lines
             return evaluate_graph(graph)[0]
         key, leaves = given

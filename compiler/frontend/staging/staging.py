@@ -24,6 +24,7 @@ from ...call.argument import Argument
 from ...call.foreign_arrays import LeftToPython
 from ...call.shared_memory import Storage
 from ...call.signature import like
+from ...call.wrapper import unwrapped
 from ...diagnostics import TxcError, at, error_loc, head_of, is_pythons, located
 from ..numpy.dispatch import library_function
 from ..numpy.functions.creation.index_tricks import INDEXED
@@ -551,10 +552,7 @@ class StagedRuntime(ControlFlow):
             return functools.partial(self.fn(called.func), *called.args, **called.keywords)
         if isinstance(called, types.MethodType) and not is_library(called.__func__):
             return functools.partial(self.fn(called.__func__), called.__self__)
-        from ...driver.jit import Jitted
-
-        if isinstance(called, Jitted):
-            called = called.__wrapped__
+        called = unwrapped(called)
         if isinstance(called, types.FunctionType):
             if is_library(called):
                 return library_function(called)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..config import knobs
-from ..config.devices import CPU, OptionError, gpu_device, parse_device
+from .device_names import CPU, OptionError
+from .devices import device_of_knob, gpu_device, parse_device
 from .user_schedule import UserSchedule
 
 __all__ = ["FASTMATH", "OptionError", "Options", "parse_device"]
@@ -71,7 +72,7 @@ class Options(NamedTuple):
         if given.get("schedule") is not None:
             given["schedule"] = UserSchedule(given["schedule"])
         if base is None:
-            device = knobs.DEVICE.get()
+            device = device_of_knob()
             base = Options(
                 device.threads, passes=knobs.PASSES.get(), debug=knobs.GDB.get(), device=device.name,
                 check_bounds=knobs.CHECK_BOUNDS.get(),

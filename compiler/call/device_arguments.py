@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...runtime.gpu.device_array import SOME_GPU, DeviceArray, Form, OnDevice, place_of
 from ..config.devices import gpu_device
-from .executable import Executable, Prepared
+
+if TYPE_CHECKING:
+    from ..driver.executable import Executable, Prepared
 
 __all__ = ["for_the_user", "results_on", "shared"]
 

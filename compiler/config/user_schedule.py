@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..config.devices import OptionError
+from .device_names import OptionError
 
 __all__ = ["UserSchedule"]
 
