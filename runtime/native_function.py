@@ -17,7 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from .pool.threads import default_threads
 from .signals.layout import LONG, NEVER, UNKNOWN_WORK
+from .signals.signals import guard
+from .stub.cpython_layout import ARRAY_DATA, problem
 from .stub.fast_call import light_call
 
 __all__ = ["LIGHT", "BoundsStruct", "NativeFunction", "RuntimeStruct", "failure", "should_parallelize", "usual_threads"]
@@ -67,8 +70,6 @@ class RuntimeStruct(ctypes.Structure):
 @functools.lru_cache(maxsize=1)
 def address_of() -> Callable[[np.ndarray], int]:
     """What gives the address of an array's elements: NumPy's own way takes longer than a small kernel."""
-    from .stub.cpython_layout import ARRAY_DATA, problem
-
     if problem():
         return lambda array: array.ctypes.data
     pointer_at = ctypes.c_size_t.from_address
@@ -99,8 +100,6 @@ _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, 
 @functools.lru_cache(maxsize=8)
 def usual_threads(setting: str | None) -> int:
     """`default_threads`, asked once a process for each value of the environment variable: it reads files."""
-    from .pool.threads import default_threads
-
     return default_threads()
 
 
@@ -236,8 +235,6 @@ def should_parallelize(work: float) -> bool:
 
 def _guard() -> Any:
     """What long calls do about signals (`signals.Guard`), if anything."""
-    from .signals.signals import guard
-
     return guard()
 
 

@@ -17,6 +17,9 @@ from ..codegen.call.c_stub import emit_entry
 from ..codegen.target.llvm_backend import compile_linked
 from ..codegen.target.names import NamedTarget, named_target
 from ..config.options import Options
+from ..driver.jit import Jitted
+from ..driver.tx_module import CompiledTx
+from ..frontend.staging.annotations import declared_graph
 from ..frontend.trace.graph import Graph
 from ..instrumentation import InstrumentationOptions
 from ..stages import EXPORTS
@@ -160,10 +163,6 @@ class _Source:
 
     @staticmethod
     def of(function: Any, signature: str | None) -> _Source:
-        from ..driver.jit import Jitted
-        from ..driver.tx_module import CompiledTx
-        from ..frontend.staging.annotations import declared_graph
-
         if isinstance(function, CompiledTx):
             if signature is not None:
                 raise ExportError(f"{function.__name__} has its types from its .tx file", "leave the signature out")

@@ -20,7 +20,7 @@ from ...dialects.order import Order
 from ...dialects.registry import OPS, Op
 from ...dialects.types import TensorType
 from ..config.devices import device as on_device
-from ..driver.compile_cache import packed, strides_of
+from ..driver.compile_cache import packed, stages_of
 from ..frontend.tensor.apply import apply, as_tensor
 from ..frontend.trace.graph import Node, Value
 from .axes import NeedsWholeAxis, Total
@@ -117,12 +117,12 @@ def _order_in_memory(call: ChunkedCall, cut: frozenset[Sym], value: Value) -> tu
     """The order of a reduction of row-major arrays, and the axes of its first operand along which it goes, slowest
     first."""
     from ...dialects import tx
-    from ..pipeline import function_of, run_stages
+    from ..pipeline import function_of
 
     operand = value.node.operands[0]
     graph = part_of(call.graph, [operand, value], (), {}, cut)
     options = call.function.compile_options
-    module = run_stages(graph, options, strides=strides_of(graph, packed(graph)), stop_after="tensor").module
+    module = stages_of(graph, packed(graph), options, stop_after="tensor").module
     assert module is not None
     *_, returned = function_of(module).body.block.ops
     given, made = returned.operands[0], returned.operands[1].owner

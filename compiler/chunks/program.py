@@ -18,7 +18,7 @@ from ..call.arguments import take_apart
 from ..call.facts import StrideClass, as_dense_strided, stride_fact
 from ..call.foreign_arrays import refuse_foreign
 from ..call.signature import Signature, like
-from ..driver.compile_cache import compiled, packed, strides_of
+from ..driver.compile_cache import compiled, packed, stages_of
 from ..driver.executable import Executable, Prepared
 from ..driver.temp_limit import check_temporaries
 from ..frontend.indexing.runtime_checks import with_runtime_checks
@@ -259,11 +259,8 @@ class ChunkProgram:
         options = self.call.function.compile_options
 
         def loops() -> Any:
-            from ..pipeline import run_stages
-
             graph = with_runtime_checks(self._graph)
-            strides = strides_of(graph, packed(graph))
-            return run_stages(graph, options, strides=strides, stop_after="loops").module
+            return stages_of(graph, packed(graph), options, stop_after="loops").module
 
         if options.max_temp_bytes is not None:
             check_temporaries(self.__name__, executable.code, prepared, options.max_temp_bytes, loops)

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...runtime.fingerprint import environment
 from ..cache.disk_cache import code_key, explain_miss, load_code, open_cache
 from ..config import knobs
 from ..config.options import Options
 from ..driver.compile_cache import packed
+from ..frontend.tx.errors import load_text
+from ..frontend.tx.parser import parse
 from .inputs import CliError
 
 __all__ = ["cache_command"]
@@ -33,8 +36,6 @@ def cache_command(parser: ArgumentParser, arguments: Sequence[str]) -> int:
 
 
 def _info(store: Any, _: Any) -> int:
-    from ...runtime.fingerprint import environment
-
     entries = store.entries()
     used = sum(e.size for e in entries)
     print(f"folder   {store.folder}")
@@ -61,9 +62,6 @@ def _clear(store: Any, _: Any) -> int:
 
 
 def _why(_: Any, given: Any) -> int:
-    from ..frontend.tx.errors import load_text
-    from ..frontend.tx.parser import parse
-
     options = Options.of(**({"passes": given.passes} if given.passes else {}))
     for name, function in parse(load_text(given.file), str(given.file)).functions.items():
         graph = function.graph()

@@ -7,7 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ...passes.cost.remarks import collect
 from ..config.options import Options
+from ..instrumentation import InstrumentationOptions
+from ..pipeline import run_stages
+from ..tools.explain import explain
+from ..tools.explore.page import page_of
 from .inputs import CliError
 
 __all__ = ["add_arguments", "explore_command"]
@@ -38,12 +43,6 @@ def explore_command(given: Namespace, select: Callable[[Path, str | None], Any])
 
 def _page_of(graph: Any) -> Any:
     """The page of a function of a `.tx` file."""
-    from ...passes.cost.remarks import collect
-    from ..instrumentation import InstrumentationOptions
-    from ..pipeline import run_stages
-    from ..tools.explain import explain
-    from ..tools.explore.page import page_of
-
     watch = InstrumentationOptions(keep_text=True, locations=True)
     with collect() as remarks:
         stages = run_stages(graph, Options.of(debug=True), watch=watch)

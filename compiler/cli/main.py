@@ -18,12 +18,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...dialects.registry import OpError
+from ...runtime.check_errors import ERRORS
 from ..aot.c_signature import ExportError
 from ..codegen.emit.text import EmitError
 from ..codegen.target.target import Target, TargetError
 from ..config import knobs
 from ..config.options import OptionError, Options
+from ..diagnostics import error_loc
 from ..frontend.trace.graph import Graph
+from ..frontend.tx.errors import load_text
+from ..frontend.tx.parser import parse
 from ..instrumentation import InstrumentationOptions, PassError
 from ..progress import reported
 from ..stages import STAGES, check_stage
@@ -276,9 +280,6 @@ def _emitted_and_last(emit: str | None, stop_after: str | None, forms: Mapping[s
 
 def _program(path: Path) -> dict[str, Any]:
     """The functions of a file by name.  TxcError, with the line, where it cannot be read or is not the language."""
-    from ..frontend.tx.errors import load_text
-    from ..frontend.tx.parser import parse
-
     return parse(load_text(path), str(path)).functions
 
 
@@ -379,8 +380,6 @@ def _run(given: Any) -> int:
 
 def _call(graph: Graph, inputs: dict[str, Any], request: _Request) -> list[np.ndarray]:
     """Compile for packed arrays and run; the outputs of the graph."""
-    from ...runtime.check_errors import ERRORS
-    from ..diagnostics import error_loc
     from ..driver.compile_cache import compiled, packed
     from ..driver.executable import GuardFailure
     from ..driver.temp_limit import check_temporaries

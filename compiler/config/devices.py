@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...runtime.environment import variable
+from ...runtime.gpu.device_array import DeviceArray
 from ...runtime.pool.threads import default_threads
 from . import knobs
 from .device_names import CPU, DEVICE_VARIABLE, SIMULATOR, Device, OptionError, device_named
@@ -83,8 +84,6 @@ def to_device(array: Any, name: str) -> DeviceArray:
 
     Raises OptionError where there is no such GPU.
     """
-    from ...runtime.gpu.device_array import DeviceArray
-
     found = parse_device(name)
     if not found.is_gpu:
         raise OptionError(f"to_device(…, {name!r}): NumPy's arrays are in the CPU's memory; name a GPU")

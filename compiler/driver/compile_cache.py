@@ -89,13 +89,19 @@ def _loaded_or_made(
 
 
 def stages_of(
-    graph: Graph, facts: Sequence[StrideClass], options: Options, watch: Any, found: Tuned | None = None
+    graph: Graph,
+    facts: Sequence[StrideClass],
+    options: Options,
+    watch: Any = None,
+    found: Tuned | None = None,
+    stop_after: str = "obj",
 ) -> Any:
-    """The `pipeline.Stages` of a compilation that `watch` looks at; nothing is taken from a cache, nor kept."""
+    """The `pipeline.Stages` of a compilation, whole or up to a stage, that `watch` looks at; nothing is taken from a
+    cache, nor kept."""
     from ..pipeline import run_stages
 
-    machine = found.machine() if found else None
-    return run_stages(graph, options, strides=strides_of(graph, facts), watch=watch, machine=machine)
+    machine, strides = found.machine() if found else None, strides_of(graph, facts)
+    return run_stages(graph, options, strides=strides, watch=watch, machine=machine, stop_after=stop_after)
 
 
 def strides_of(graph: Graph, facts: Sequence[StrideClass]) -> list[Any]:

@@ -17,6 +17,7 @@ from ...runtime.buffers.buffer_pool import empties, empty
 from ...runtime.check_errors import raise_at, unpacked
 from ...runtime.loader.loader import LoadedObject
 from ...runtime.native_function import NativeFunction, failure, should_parallelize
+from ...runtime.stub.native_call import outside
 from ..call.signature import ROOM, Signature
 
 __all__ = [
@@ -118,8 +119,6 @@ def load_lazily(machine_code: bytes, code: CodeSpec) -> NativeFunction:
     """
 
     def whole() -> LoadedObject:
-        from ...runtime.stub.native_call import outside
-
         return LoadedObject(machine_code, code.names, outside())
 
     return load_native(LoadedObject(machine_code, [code.function], left_out=code.entry), code, whole)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..tools.explore.page import Page
     from .jit import Jitted
 
-__all__ = ["Inspection", "Lowered"]
+__all__ = ["Inspection", "Lowered", "lowered", "profiled"]
 
 
 class Lowered:
@@ -38,6 +38,29 @@ class Lowered:
     def as_text(self, stage: str = "tensor") -> str:
         """The program as it was after `stage`; OptionError for a stage that there is not."""
         return self.stages.text(stage)
+
+
+def lowered(graph: Graph, facts: Sequence[StrideClass], options: Options, found: Tuned | None = None) -> Lowered:
+    """Every stage of a graph's compilation, as text."""
+    from ..instrumentation import InstrumentationOptions
+
+    return Lowered(
+        stages_of(graph, facts, options, InstrumentationOptions(keep_text=True, locations=options.debug), found)
+    )
+
+
+def profiled(
+    graph: Graph,
+    facts: Sequence[StrideClass],
+    options: Options,
+    arrays: Sequence[Any],
+    integers: Callable[[Any], Sequence[int]],
+    repeats: int | None,
+) -> Any:
+    """Where the time of a call goes (`tools/profile.py`)."""
+    from ..tools.profile import profile_graph
+
+    return profile_graph(graph, facts, options, arrays, integers, repeats)
 
 
 class Inspection:
@@ -61,15 +84,12 @@ class Inspection:
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Every stage of the compilation for these arguments, as text; nothing is run (but by a search: `autotune`)."""
-        from ..instrumentation import InstrumentationOptions
-
         call = self._bind(args, kwargs)
         graph, _, facts = self._trace(call)
         found = self._tuned(call, graph, facts)
         if found is not None:
             found.remark(graph.name)
-        watch = InstrumentationOptions(keep_text=True, locations=self._options.debug)
-        return Lowered(stages_of(graph, facts, self._options, watch, found))
+        return lowered(graph, facts, self._options, found)
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The expression graph for these arguments."""
@@ -114,13 +134,11 @@ class Inspection:
         `GpuProfile`, with what the device measures: time, or on the simulator counts, for which one call is enough.
         ValueError where `repeats` is not a positive int; errors as of a call.
         """
-        from ..tools.profile import profile_graph
-
         call = self._bind(args, kwargs)
         graph, _, facts = self._trace(call)
         signature = Signature.of(graph)
         integers = functools.partial(call.integers, signature)
-        return profile_graph(graph, facts, self._options, call.arrays(signature), integers, repeats)
+        return profiled(graph, facts, self._options, call.arrays(signature), integers, repeats)
 
     def explain_cache(self) -> str:
         """For each look-up in the persistent cache: whether it was a hit, and why not.

@@ -31,7 +31,7 @@ from ..call.wrapper import Wrapper
 from ..config import knobs
 from ..config.device_names import CPU
 from ..config.options import Options
-from .compile_cache import compile_cached, strides_of
+from .compile_cache import compile_cached, stages_of, strides_of
 from .inspection import Inspection
 from .interop.function_pointers import FunctionPointers
 from .interop.pandas_engine import PandasEngine
@@ -439,10 +439,8 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
         from .temp_limit import check_temporaries
 
         def loops() -> Any:
-            from ..pipeline import run_stages
-
             graph, _, facts = self._trace(call)
-            return run_stages(graph, self._options, strides=strides_of(graph, facts), stop_after="loops").module
+            return stages_of(graph, facts, self._options, stop_after="loops").module
 
         check_temporaries(version.signature.name, version.executable.code, ready.prepared, most, loops)
 

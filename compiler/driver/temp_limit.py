@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...dialects.dims.dims import Dim, Sym, dim
-from ..diagnostics import TxcError
+from ..diagnostics import Loc, TxcError
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -36,8 +36,6 @@ def check_temporaries(
     module = loops()
     assert module is not None, "the stage loops is one of IR"
     largest, what, loc = _largest(module, sizes)
-    from ..diagnostics import Loc
-
     place = None
     if loc:
         filename, line, column = loc.rsplit(":", 2)

@@ -24,9 +24,9 @@ from ..frontend.tx.calls import match_arguments
 from ..frontend.tx.errors import load_text
 from ..frontend.tx.parser import TxFunction, TxModule, parse
 from ..frontend.tx.types import Parameter
-from .compile_cache import compiled, packed, stages_of
+from .compile_cache import compiled, packed
 from .executable import GuardFailure
-from .inspection import Lowered
+from .inspection import Lowered, lowered, profiled
 
 __all__ = ["CompiledModule", "CompiledTx", "compile_source", "load", "results_of"]
 
@@ -113,11 +113,9 @@ class CompiledTx:
 
     def profile(self, *args: Any, repeats: int | None = None, **kwargs: Any) -> Any:
         """Where the time of such a call goes, kernel by kernel: as `txc.jit` functions have it."""
-        from ..tools.profile import profile_graph
-
         arrays, integers = self._inputs(self._bind(args, kwargs))
         try:
-            return profile_graph(
+            return profiled(
                 self._checked, [stride_fact(a) for a in arrays], self._options, arrays, lambda _: integers, repeats
             )
         except GuardFailure as error:
@@ -130,10 +128,7 @@ class CompiledTx:
 
     def lower(self) -> Lowered:
         """Every stage of its compilation, for packed arguments."""
-        from ..instrumentation import InstrumentationOptions
-
-        watch = InstrumentationOptions(keep_text=True, locations=self._options.debug)
-        return Lowered(stages_of(self._checked, packed(self.graph), self._options, watch))
+        return lowered(self._checked, packed(self.graph), self._options)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Arguments by name, each of its declared type."""

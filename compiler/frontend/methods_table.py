@@ -21,7 +21,7 @@ from .indexing.basic import get, put
 from .lazy import evaluate
 from .lazy.op_templates import lookup_binary
 from .numpy.dispatch import function, ufunc
-from .numpy.functions.linalg.products import matmul, raised
+from .numpy.functions.linalg.products import dot_, matmul, raised
 from .refusals import instead
 from .scalars.python_numbers import of_python
 from .scalars.type_tests import python_type, type_name
@@ -87,7 +87,6 @@ def _round(x: Tensor, *args: Any, **kwargs: Any) -> Any:
 def _methods() -> dict[str, Any]:
     """Methods by name; seen by other threads when it is whole."""
     from .numpy import random  # loaded for the first method that is asked for
-    from .numpy.functions.linalg.products import dot_
     from .numpy.functions.searching import sorting
     from .numpy.functions.shaping import indexing
     from .scalars import custom_functions
@@ -163,6 +162,13 @@ def with_runtime_checks(graph: Graph) -> Graph:
     from .indexing.runtime_checks import with_runtime_checks
 
     return with_runtime_checks(graph)
+
+
+def tensor_repr() -> Any:
+    """The module of what a tensor shows of itself."""
+    from .tensor import tensor_repr
+
+    return tensor_repr
 
 
 def expand_library(op: type[Library], tensors: Sequence[Tensor], params: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from importlib import metadata
 
 from ...runtime.pool.threads import default_threads
 from ...runtime.stub.cpython_layout import problem
+from ..codegen.target.llvm_backend import host_target
 from ..config import knobs
 from ..version import __version__
 
@@ -35,8 +36,6 @@ class Info:
 
 def info() -> Info:
     """What txc is built on here, and whether calls of jitted functions enter machine code directly."""
-    from ..codegen.target.llvm_backend import host_target
-
     versions = {"txc": __version__, "python": platform.python_version()}
     versions |= {name: metadata.version(name) for name in ("numpy", "xdsl", "llvmlite")}
     reason = "TXC_NATIVE_ENTRY is 0" if knobs.NATIVE_ENTRY.get() is False else problem()

@@ -29,6 +29,7 @@ from ..config.options import Options
 from ..driver.compile_cache import compiled, strides_of
 from ..driver.executable import CodeSpec, Executable, GuardFailure, Integers, Prepared
 from ..frontend.trace.graph import Graph
+from ..gpu.profile import profile_on_gpu
 from ..pipeline import code_of, function_of, run_stages
 from .roofline import Ceilings, ceilings
 from .timed_calls import checked_repeats, copy_with_strides
@@ -170,8 +171,6 @@ def profile_graph(
     ValueError for a number of repeats that is none; GuardFailure where the graph does not hold for the arguments.
     """
     if options.gpu:
-        from ..gpu.profile import profile_on_gpu
-
         return profile_on_gpu(compiled(graph, facts, options), arrays, integers({}), repeats)  # which has no rooms
     repeats = 20 if repeats is None else checked_repeats(repeats)
     buffers = run_stages(graph, options, strides=strides_of(graph, facts), stop_after="buffers").module

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..stub import cpython_layout
+from ..stub.native_call import numpy_functions
 
 __all__ = ["array_view"]
 
@@ -47,8 +48,6 @@ class _Memory:
 @lru_cache(maxsize=1)
 def _functions() -> tuple[Any, Any, Any]:
     """``PyArray_NewFromDescr``, ``PyArray_SetBaseObject`` and ``Py_IncRef``."""
-    from ..stub.native_call import numpy_functions
-
     addresses, obj, pointer = numpy_functions(), ctypes.py_object, ctypes.c_void_p
     make = ctypes.PYFUNCTYPE(obj, obj, obj, ctypes.c_int, pointer, pointer, pointer, ctypes.c_int, pointer)
     tie = ctypes.PYFUNCTYPE(ctypes.c_int, obj, obj)

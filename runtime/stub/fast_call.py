@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..loader.code_cache import RuntimeCode
 from .cpython_layout import ARRAY_DATA, problem
 
 __all__ = ["light_call"]
@@ -81,8 +82,6 @@ def light_call(code: int, symbols: int, runtime: int, keep: Any) -> Callable[...
 @functools.lru_cache(maxsize=1)
 def _builtin() -> tuple[Any, _Method]:
     """What makes builtin functions, and the description of ours."""
-    from ..loader.code_cache import RuntimeCode
-
     python = ctypes.pythonapi
     needed = {"PyLong_FromLong": ctypes.cast(python.PyLong_FromLong, ctypes.c_void_p).value or 0}
     address = RuntimeCode("txc_light_call", lambda: _CODE).load(("txc_light_call",), needed)["txc_light_call"]

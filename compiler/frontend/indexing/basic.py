@@ -10,6 +10,7 @@ import numpy as np
 
 from ....dialects.dims.dims import Dim, dim, maximum, minimum, only_call
 from ....dialects.registry import CertainError, OpError
+from ..numpy.functions.searching.data_dependent import nonzero
 from ..scalars.python_numbers import as_int
 from ..tensor.apply import apply, as_tensor, is_traced
 from ..tensor.composite_views import IndexedView
@@ -183,8 +184,6 @@ def _counted_masks(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Any]]:
     """Masks become the indices of their true elements, whose number is computed."""
     if not any(is_mask(k) for k in items):
         return x, items
-    from ..numpy.functions.searching.data_dependent import nonzero
-
     if any(is_mask(k) and not as_tensor(k).ndim for k in items):
         # A mask of rank 0 is one of a new dim.
         dims = [None if k is None or (is_mask(k) and not as_tensor(k).ndim) else slice(None) for k in items]

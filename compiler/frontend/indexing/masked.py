@@ -12,6 +12,7 @@ from typing import Any
 from ....dialects.dims.dims import Dim, dim
 from ....dialects.dims.index_map import product
 from ....dialects.registry import OpError
+from ..numpy.functions.searching.data_dependent import nonzero, places_of
 from ..tensor import methods
 from ..tensor.apply import apply, as_tensor
 from ..tensor.tensor import Tensor
@@ -52,8 +53,6 @@ def fitting(mask: Tensor, dims: Sequence[Dim]) -> Tensor:
 
 def masked(x: Tensor, mask: Tensor) -> Tensor:
     """A copy of the slices of `x` where the mask of its first dims is true, in order."""
-    from ..numpy.functions.searching.data_dependent import places_of
-
     rest = x.dims[mask.ndim :]
     flat = apply("reshape", x, dims=(product(mask.dims), *rest))
     return gather(IndexArrays(flat, [0], [places_of(methods.ravel(mask))], 0, None))
@@ -61,8 +60,6 @@ def masked(x: Tensor, mask: Tensor) -> Tensor:
 
 def put_masked(x: Tensor, mask: Tensor, new: Any) -> None:
     """``x[mask] = new``."""
-    from ..numpy.functions.searching.data_dependent import nonzero
-
     value = as_tensor(new)
     wide = apply("reshape", mask, dims=(*mask.dims, *[dim(1)] * (x.ndim - mask.ndim)))
     found = whole_of(value, mask)

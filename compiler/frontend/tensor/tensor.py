@@ -460,14 +460,10 @@ class Tensor(Operators, Elements):
 
     def __repr__(self) -> str:
         """Its elements as NumPy shows them; its type in a compiled function, and where much would be computed."""
-        from .tensor_repr import as_text
-
-        return as_text(self)
+        return self.functions.tensor_repr().as_text(self)
 
     def _repr_html_(self) -> str:
-        from .tensor_repr import as_html
-
-        return as_html(self)
+        return self.functions.tensor_repr().as_html(self)
 
     def __str__(self) -> str:
         """Its elements; in a function that is being compiled its type, which txc's own messages have."""
@@ -478,9 +474,7 @@ class Tensor(Operators, Elements):
             return self._named()
         if not spec:
             return str(self)
-        from .tensor_repr import formatted
-
-        return formatted(self, spec)
+        return self.functions.tensor_repr().formatted(self, spec)
 
     def _named(self) -> str:
         """Its type, for txc itself; OpError where the user's code asks for the text."""

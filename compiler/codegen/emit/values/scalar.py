@@ -325,8 +325,6 @@ def _predicate(op: Operation) -> str:
 @cache
 def _math_ops() -> dict[str, type[Map]]:
     """The registered maps by the `math` op they keep."""
-    from .....dialects import ops  # noqa: F401  (fills the registry)
-
     return {cls.mlir: cls for cls in OPS.values() if issubclass(cls, Map) and cls.mlir}
 
 

@@ -14,6 +14,7 @@ from ...numpy.functions.creation import diagonals
 from ...tensor import methods
 from ...tensor.apply import as_tensor
 from ...tensor.conversion import asarray
+from ...tensor.memory_tensors import TensorMap
 from ...tensor.tensor import Tensor
 
 __all__ = [
@@ -97,8 +98,6 @@ def linspace(
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array, or on a copy of it."""
-    from ...tensor.memory_tensors import TensorMap
-
     with located():
         on_device(device)
         if isinstance(x, Tensor):

@@ -17,6 +17,7 @@ from ....diagnostics import located
 from ...tensor import methods
 from ...tensor.apply import as_tensor, common_dtype
 from ...tensor.tensor import Tensor
+from .creation import on_device
 
 __all__ = [
     "astype", "bool", "can_cast", "complex64", "complex128", "e", "finfo", "float16", "float32", "float64", "iinfo",
@@ -119,8 +120,6 @@ def can_cast(from_: Any, to: Any, /) -> Any:
 
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Tensor:
     """`x` in another dtype; with ``copy=False`` `x` itself, where it has that dtype already."""
-    from .creation import on_device
-
     with located():
         on_device(device)
         x = as_tensor(x)

@@ -16,6 +16,7 @@ from ...trace.context import table
 from ..out_arrays import into, target_of
 from .creation.arrays import full
 from .registry import handles
+from .searching.data_dependent import nonzero
 
 __all__ = ["isclose", "nan_to_num", "where"]
 
@@ -23,8 +24,6 @@ __all__ = ["isclose", "nan_to_num", "where"]
 @handles(np.where)
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None and y is None:
-        from .searching.data_dependent import nonzero
-
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
