@@ -10,13 +10,14 @@ from functools import reduce
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects import kernel, loop
 from ...dialects.attributes import BufferInfo, BufferType, DimAttr, DimsAttr, dim_attr, scalar_dtype
 from ...dialects.dims.analysis import constant_bound, expand_mods, linear_in, simplify
-from ...dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
-from ...dialects.dims.index_map import IndexMap
+from ...dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides, sym
+from ...dialects.dims.index_map import IndexMap, unravel
+from ...dialects.order import Order
 from ...dialects.scalar.builder import BodyBuilder
 from ...dialects.scalar.hints import NEWTON
 from ..cost.kernel_stats import kernel_label
@@ -25,18 +26,22 @@ from ..cost.remarks import enabled, remark
 from ..cost.work import bytes_of, operations_and_chain, point_time
 from ..locations import copy_loc
 from ..memory.arena import IvRange, aligned_bytes, most
+from .blocks import Range
 
 __all__ = [
     "Access",
     "Point",
     "ScheduleContext",
     "accesses",
+    "accumulator_types",
+    "at_iterators",
     "backward_slice",
     "body_cost",
     "buffer_info",
     "if_positive",
     "materialize_dim",
-]
+    "order_of",
+]  # fmt: skip
 
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
@@ -76,6 +81,23 @@ def accesses(nest: kernel.GenericOp) -> list[Access]:
         split = linear_in(address, extents)
         found.append(Access(split and split[0], n >= len(nest.ins), info.dtype.part.bytes * 8, bool(index.guards)))
     return found
+
+
+def order_of(nest: kernel.GenericOp) -> Order:
+    """The order of a reduction nest."""
+    assert nest.order is not None
+    return nest.order.data
+
+
+def accumulator_types(nest: kernel.GenericOp) -> list[Attribute]:
+    """The types of the accumulators of a reduction nest."""
+    args = nest.combiner.block.args
+    return [a.type for a in list(args)[: len(args) // 2]]
+
+
+def at_iterators(numbers: Iterable[int], index: Iterable[Dim]) -> dict[Sym, Dim]:
+    """Where iterators of a nest stand, by their numbers."""
+    return {Sym(f"d{i}"): at for i, at in zip(numbers, index)}
 
 
 def body_cost(nest: kernel.GenericOp) -> int:
@@ -378,6 +400,38 @@ class ScheduleContext:
     def combine(self, nest: kernel.GenericOp, accumulators: Sequence[SSAValue], block: Block) -> list[SSAValue]:
         """The nest's combiner of older and newer accumulators, appended to the block."""
         return self._copy(nest.combiner, accumulators, {}, block, _yielded(nest.combiner))
+
+    def accumulators(
+        self, block: Block, nest: kernel.GenericOp, dims: Sequence[Dim], strides: Sequence[Dim] = (),
+        scope: str = "arena",
+    ) -> list[SSAValue]:  # fmt: skip
+        """Memory for accumulators of a reduction, packed where no strides are given."""
+        shape = (*dims,), (*(strides or packed_strides(dims)),)
+        types = map(scalar_dtype, accumulator_types(nest))
+        return [self.allocate(block, BufferInfo(dtype, *shape), scope) for dtype in types]
+
+    def reduce(
+        self, nest: kernel.GenericOp, block: Block, elements: Range, write: Callable[[Block], Sequence[SSAValue]], *,
+        order: Order | None = None, vector: int = 1, cooperative: bool = False,
+    ) -> list[SSAValue]:  # fmt: skip
+        """One `loop.reduce` of what `write` gives for each element, by the nest's combiner; its accumulators.
+
+        The order is the nest's unless another is given.
+        """
+        assert nest.identity is not None
+        body = Block()
+        body.add_op(loop.YieldOp(*write(body)))
+        made = loop.ReduceOp(
+            str(elements.iterator), elements.lower, elements.upper, body, self.combiner_block(nest),
+            order=order or order_of(nest), identity=list(nest.identity.data), types=accumulator_types(nest),
+            vector=vector, cooperative=cooperative,
+        )  # fmt: skip
+        block.add_op(made)
+        return list(made.outs)
+
+    def index_of(self, block: Block, number: Dim, extents: Sequence[Dim]) -> list[Dim]:
+        """The row-major multi-index of a number, each of its dims computed here."""
+        return [materialize_dim(self, block, e) for e in unravel(number, extents)]
 
     def combiner_block(self, nest: kernel.GenericOp) -> Block:
         """A copy of the nest's combiner, as a block for `loop.reduce`."""

@@ -11,6 +11,7 @@ from ...dialects import loop
 from ...dialects.dims.dims import Dim
 from ...dialects.scalar.builder import BodyBuilder
 from ...dialects.scalar.language import Value
+from .blocks import for_loop, parallel_loop
 from .body import ScheduleContext, buffer_info, materialize_dim
 
 __all__ = ["LoopBuilder"]
@@ -23,8 +24,9 @@ class LoopBuilder:
         self.context, self.block = context, block
         self.b = BodyBuilder(block, has_fma)
 
-    def inner(self) -> LoopBuilder:
-        return LoopBuilder(self.context, Block(), self.b.has_fma)
+    def inner(self, block: Block | None = None) -> LoopBuilder:
+        """What writes another block."""
+        return LoopBuilder(self.context, Block() if block is None else block, self.b.has_fma)
 
     def load(self, buffer: SSAValue, index: Sequence[Dim], guards: Sequence[Dim] = ()) -> Value:
         made = loop.LoadOp(buffer, index, guards)
@@ -52,10 +54,17 @@ class LoopBuilder:
     def for_(
         self, lower: Dim | int, upper: Dim | int, vector: int = 1, unroll: int = 1
     ) -> Iterator[tuple[LoopBuilder, Dim]]:
-        inner, iterator = self.inner(), self.context.new_iv()
-        yield inner, iterator
-        inner.block.add_op(loop.YieldOp())
-        self.block.add_op(loop.ForOp(str(iterator), lower, upper, inner.block, vector=vector, unroll=unroll))
+        iterator = self.context.new_iv()
+        with for_loop(self.block, iterator, lower, upper, vector=vector, unroll=unroll) as body:
+            yield self.inner(body), iterator
+
+    @contextmanager
+    def parallel_(self, upper: Dim | int, work: Dim, step: Dim | int = 1) -> Iterator[tuple[LoopBuilder, Dim]]:
+        """Iterations that threads share, each of so many units of work."""
+        iterator, costs = self.context.new_iv(), self.context.costs
+        grain = costs.grain(work, costs.work_unit_ns)
+        with parallel_loop(self.block, iterator, 0, upper, step=step, grain=grain) as body:
+            yield self.inner(body), iterator
 
     def if_(
         self, condition: Value, then: Callable[[LoopBuilder], None], otherwise: Callable[[LoopBuilder], None]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 
-from ...dialects import kernel, loop
-from ...dialects.dims.dims import Sym, minimum
-from .body import ScheduleContext
+from ...dialects import kernel
+from ...dialects.dims.dims import minimum
+from ...dialects.dims.index_map import product
+from .blocks import Range, for_loops, move, parallel_loop
+from .body import ScheduleContext, at_iterators
 from .map.schedule import VectorConfig
 
 __all__ = ["schedule_scatter"]
@@ -20,33 +22,18 @@ def schedule_scatter(context: ScheduleContext, op: kernel.ScatterOp, block: Bloc
     """
     extents = op.extents.data
     iterators = [context.new_iv() for _ in extents]
-    body = Block()
-    context.scatter(op, {Sym(f"d{i}"): it for i, it in enumerate(iterators)}, body)
-    free = list(range(op.n_ordered, len(extents)))
+    everywhere = [Range(i, 0, extent) for i, extent in zip(iterators, extents)]
     if op.runs_in_order:
-        made: Operation | None = None
-        for i in reversed(range(op.n_ordered)):
-            body.add_op(loop.YieldOp())
-            made = loop.ForOp(str(iterators[i]), 0, extents[i], body)
-            body = Block([made])
-        block.add_ops(_detached(body))
+        with for_loops(block, *everywhere[: op.n_ordered]) as body:
+            context.scatter(op, at_iterators(range(len(extents)), iterators), body)
         return
-    body.add_op(loop.YieldOp())
-    start, last, span = context.new_iv(), free[-1], context.costs.column_tile
-    stop = minimum(extents[last], start + span)
+    made = Block()
+    context.scatter(op, at_iterators(range(len(extents)), iterators), made)
+    start, span = context.new_iv(), context.costs.column_tile
     width = lanes.width(kernel.shape_of(op.base.type)[0].bytes * 8)
-    made = loop.ForOp(str(iterators[last]), start, stop, body, vector=width, unroll=1)
-    for i in reversed(range(last)):
-        made = loop.ForOp(str(iterators[i]), 0, extents[i], Block([made, loop.YieldOp()]))
-    work = minimum(extents[last], span)
-    for extent in extents[:last]:
-        work = work * extent
-    around, grain = Block([made, loop.YieldOp()]), context.costs.grain(work, context.costs.work_unit_ns)
-    block.add_op(loop.ParallelOp(str(start), 0, extents[last], around, step=span, grain=grain))
-
-
-def _detached(block: Block) -> list[Operation]:
-    ops = list(block.ops)
-    for op in ops:
-        op.detach()
-    return ops
+    work = product(extents[:-1]) * minimum(extents[-1], span)
+    grain = context.costs.grain(work, context.costs.work_unit_ns)
+    with parallel_loop(block, start, 0, extents[-1], step=span, grain=grain) as around:
+        along = Range(iterators[-1], start, minimum(extents[-1], start + span), vector=width)
+        with for_loops(around, *everywhere[:-1], along) as body:
+            move(made, body)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Block
 
-from ...dialects import kernel, loop
+from ...dialects import kernel
 from ...dialects.attributes import BufferInfo
 from ...dialects.dims.dims import Dim, dim, minimum
 from ...dialects.dims.index_map import product, unravel
@@ -39,20 +39,9 @@ class _Search:
     def emit(self, block: Block) -> None:
         code = LoopBuilder(self.context, block, self.op.params["has_fma"])
         steps, count = self._steps(code), product(self.dims)
-        body, start = code.inner(), self.context.new_iv()
-        with body.for_(start, minimum(count, start + SPAN), self.width) as (c, number):
-            self._find(c, list(unravel(number, self.dims)), steps)
-        body.block.add_op(loop.YieldOp())
-        code.block.add_op(
-            loop.ParallelOp(
-                str(start),
-                0,
-                count,
-                body.block,
-                step=SPAN,
-                grain=self.context.costs.grain(dim(SPAN * 16), self.context.costs.work_unit_ns),
-            )
-        )
+        with code.parallel_(count, dim(SPAN * 16), step=SPAN) as (body, start):
+            with body.for_(start, minimum(count, start + SPAN), self.width) as (c, number):
+                self._find(c, list(unravel(number, self.dims)), steps)
 
     def _steps(self, code: LoopBuilder) -> Dim:
         """The bits of the number of elements."""

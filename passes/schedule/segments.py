@@ -7,14 +7,15 @@ one need no division, and vectors run along memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 
-from ...dialects import kernel, loop
+from ...dialects import kernel
 from ...dialects.dims.analysis import expand_mods, linear_in, quotients, simplify
 from ...dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
+from .blocks import for_loop
 from .body import Point, ScheduleContext, buffer_info
 
 __all__ = ["Segments", "match_segments"]
@@ -36,25 +37,20 @@ class Segments:
         return start, numbers, (maximum(0, lower - start), minimum(self.extent, upper - start))
 
     def loops(
-        self,
-        context: ScheduleContext,
-        point: Point,
-        lower: Dim,
-        upper: Dim,
-        write: Callable[[Dim, Dim, Dim, Dim], Sequence[Operation]],
-    ) -> Operation:
-        """A loop over the segments of a range; `write` gives the loops over a part of one.
+        self, context: ScheduleContext, block: Block, point: Point, lower: Dim, upper: Dim,
+        write: Callable[[Block, Dim, Dim, Dim, Dim], None],
+    ) -> None:  # fmt: skip
+        """A loop over the segments of a range; `write` adds the loops over a part of one.
 
         It is called with the place in the segment, where the iterator stands there, the part's first place, and its
         end.
         """
-        number, index, inner = context.new_iv(), context.new_iv(), Block()
+        number, index = context.new_iv(), context.new_iv()
         start, numbers, within = self.ranges(number, point, lower, upper)
         before, context.extents = context.extents, {symbol: self.extent for symbol in index.symbols()}
-        made = write(index, start + index, *within)
+        with for_loop(block, number, *numbers) as inner:
+            write(inner, index, start + index, *within)
         context.extents = before
-        inner.add_ops([*made, loop.YieldOp()])
-        return loop.ForOp(str(number), *numbers, inner)
 
 
 def match_segments(nest: kernel.GenericOp, symbol: Sym, least: int) -> Segments | None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from xdsl.ir import Block
 
-from ....dialects import kernel, loop
+from ....dialects import kernel
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, dim, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product
@@ -168,15 +168,12 @@ class _Fft(Bluestein):
     # One transform after another
 
     def _transforms(self, code: LoopBuilder) -> None:
-        count, body, start = self.outer * self.groups, code.inner(), self.context.new_iv()
+        count = self.outer * self.groups
         # Each piece of Bluestein's transforms makes the filter of its own, so these, not the others, have few pieces.
         step = 1 + self.flag * (maximum(8, minimum(64, count // 8)) - 1)
-        with body.for_(start - self.flag, minimum(count, start + step)) as (one, row):
-            self._one(one, row, start)
-        body.block.add_op(loop.YieldOp())
-        costs = self.context.costs
-        grain = costs.grain(self.n * self.side * 4 * step, costs.work_unit_ns)
-        code.block.add_op(loop.ParallelOp(str(start), 0, count, body.block, step=step, grain=grain))
+        with code.parallel_(count, self.n * self.side * 4 * step, step) as (body, start):
+            with body.for_(start - self.flag, minimum(count, start + step)) as (one, row):
+                self._one(one, row, start)
 
     def _one(self, code: LoopBuilder, row: Dim, start: Dim) -> None:
         """One transform; that before the `start` of a chunk is of Bluestein's filter."""

@@ -16,9 +16,9 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import Access, ScheduleContext, accesses, if_positive, materialize_dim
+from ..body import Access, ScheduleContext, accesses, accumulator_types, if_positive, materialize_dim
 from ..language.axes import FusedAxis, collapse_axes, point_of
-from ..reduce.core import accumulator_types, can_vectorize_results, combine_partials, reduce_loop
+from ..reduce.core import can_vectorize_results, combine_partials, reduce_loop
 from .builder import grid_loop, thread_loop
 from .map import LaunchShape
 

@@ -16,9 +16,8 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ..body import ScheduleContext, accesses, if_positive, materialize_dim
+from ..body import ScheduleContext, accesses, accumulator_types, if_positive, materialize_dim
 from ..language.axes import collapse_axes, point_of
-from ..reduce.core import accumulator_types
 from .builder import grid_loop, thread_loop
 
 __all__ = ["SHORT_ROW", "schedule_gpu_scan", "supports_scan"]

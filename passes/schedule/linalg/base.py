@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from xdsl.ir import Block, SSAValue
 
-from ....dialects import kernel, loop
+from ....dialects import kernel
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, dim, packed_strides
 from ....dialects.dims.index_map import product, unravel
@@ -58,12 +58,8 @@ class BatchedLinalg:
     def emit(self, block: Block) -> None:
         code = LoopBuilder(self.context, block, self.op.params["has_fma"])
         self.allocate(code)
-        body, number = code.inner(), self.context.new_iv()
-        self.one(body, [*unravel(number, self.batch)])
-        body.block.add_op(loop.YieldOp())
-        costs = self.context.costs
-        grain = costs.grain(self.rows * self.columns * self.columns, costs.work_unit_ns)
-        code.block.add_op(loop.ParallelOp(str(number), 0, product(self.batch), body.block, grain=grain))
+        with code.parallel_(product(self.batch), self.rows * self.columns * self.columns) as (body, number):
+            self.one(body, [*unravel(number, self.batch)])
 
     def allocate(self, code: LoopBuilder) -> None:
         """Memory of the thread."""

@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, order_attr
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides
-from ....dialects.dims.index_map import product, unravel
+from ....dialects.dims.index_map import product
 from ....dialects.loop.amx import ELEMENT, TILE
 from ....dialects.matrix_units import MatrixUnit
 from ....dialects.order import CHAIN_FMA
@@ -30,12 +30,12 @@ from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ...tensor.tensor_cores import FEW, NarrowOperands
-from ..body import ScheduleContext, materialize_dim
-from ..gpu.matmul_simt import along_k, point_of_contraction
+from ..blocks import Range, for_loop, for_loops, load_all, move, parallel_loop, shared_loop, store_all
+from ..body import ScheduleContext, at_iterators, materialize_dim
 from ..map.schedule import VectorConfig
 from ..parallelize import split_range
 from .cpu import schedule_contraction
-from .match import MatmulOperands
+from .match import MatmulOperands, along_k, point_of_contraction
 
 __all__ = ["AmxMatmul"]
 
@@ -120,14 +120,12 @@ class AmxMatmul:
         if not self.factors.batch:
             self._all(block)
             return
-        extents = [self.nest.extents.data[i] for i in self.factors.batch]
-        number, body = self.context.new_iv(), Block()
-        indices = [materialize_dim(self.context, body, e) for e in unravel(number, extents)]
-        self.batch, self.alone = {Sym(f"d{i}"): index for i, index in zip(self.factors.batch, indices)}, True
-        self._all(body)
-        body.add_op(loop.YieldOp())
+        extents, number = [self.nest.extents.data[i] for i in self.factors.batch], self.context.new_iv()
         work = self.context.costs.grain(self.left.extent * self.right.extent * maximum(1, self.k), PRODUCT)
-        block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
+        with parallel_loop(block, number, 0, product(extents), grain=work) as body:
+            self.batch = at_iterators(self.factors.batch, self.context.index_of(body, number, extents))
+            self.alone = True
+            self._all(body)
 
     def _all(self, block: Block) -> None:
         """All results, one row tile after another."""
@@ -136,13 +134,12 @@ class AmxMatmul:
         self._pack(block, self.right, right, dim(0), panels, TOGETHER)
         held = minimum(maximum(1, rows), self._rows_in(self.context.costs.machine.l3_bytes))
         left = self._packed(block, self.left, held)
-        row_tile, body = self.context.new_iv(), Block()
-        first = materialize_dim(self.context, body, row_tile * held)
-        last = materialize_dim(self.context, body, minimum(rows, row_tile * held + held))
-        self._pack(body, self.left, left, first, last, 1)
-        self._multiply(body, left, right, first, last)
-        body.add_op(loop.YieldOp())
-        block.add_op(loop.ForOp(str(row_tile), 0, (rows + (held - 1)) // held, body))
+        row_tile = self.context.new_iv()
+        with for_loop(block, row_tile, 0, (rows + (held - 1)) // held) as body:
+            first = materialize_dim(self.context, body, row_tile * held)
+            last = materialize_dim(self.context, body, minimum(rows, row_tile * held + held))
+            self._pack(body, self.left, left, first, last, 1)
+            self._multiply(body, left, right, first, last)
 
     def _rows_in(self, cache: float) -> Dim:
         """How many blocks of the left operand half a cache holds, at least one."""
@@ -153,9 +150,8 @@ class AmxMatmul:
 
     def _packed(self, block: Block, side: _Operand, blocks: Dim) -> _Tiles:
         """Memory for the tiles of some blocks of an operand: a worker's own where it is alone."""
-        return self._memory(
-            block, (blocks, self.steps, dim(self.unit.terms), dim(side.tiles)), "thread" if self.alone else "arena"
-        )
+        shape = blocks, self.steps, dim(self.unit.terms), dim(side.tiles)
+        return self._memory(block, shape, "thread" if self.alone else "arena")
 
     def _memory(self, block: Block, dims: tuple[Dim, ...], scope: str) -> _Tiles:
         shapes = (*dims, dim(TILE), dim(self.unit.depth)), (*dims, dim(TILE), dim(TILE))
@@ -168,21 +164,18 @@ class AmxMatmul:
     def _pack(self, block: Block, side: _Operand, tiles: _Tiles, first: Dim, last: Dim, together: int) -> None:
         """The blocks `first` to `last` of an operand, to the beginning of its memory."""
         group, number = self.context.new_iv(), self.context.new_iv()
-        body = Block()
-        stage = self._memory(body, (dim(self.unit.terms),), "thread") if side.transposed else None
         whole = self.k // self.unit.depth
-        for lower, upper, partial in ((dim(0), whole, False), (whole, self.steps, True)):
-            if lower == upper:
-                continue
-            step, tile, inner = self.context.new_iv(), self.context.new_iv(), Block()
-            start = number * side.size + tile * TILE
-            self._pack_tile(inner, side, tiles, stage, (number - first, step, tile), start, partial)
-            made = _loop(tile, dim(0), dim(side.tiles), inner)
-            made = _loop(number, group, minimum(last, group + together), _block(made))
-            body.add_op(_loop(step, lower, upper, _block(made)))
-        body.add_op(loop.YieldOp())
         work = self.context.costs.grain(maximum(1, self.k) * side.size * together, PACKING)
-        block.add_op(self._shared(group, first, last, body, work, together))
+        with shared_loop(block, group, first, last, step=together, grain=work, alone=self.alone) as body:
+            stage = self._memory(body, (dim(self.unit.terms),), "thread") if side.transposed else None
+            for lower, upper, partial in ((dim(0), whole, False), (whole, self.steps, True)):
+                if lower == upper:
+                    continue
+                step, tile = self.context.new_iv(), self.context.new_iv()
+                numbers = Range(number, group, minimum(last, group + together))
+                with for_loops(body, Range(step, lower, upper), numbers, Range(tile, 0, side.tiles)) as inner:
+                    start = number * side.size + tile * TILE
+                    self._pack_tile(inner, side, tiles, stage, (number - first, step, tile), start, partial)
 
     def _pack_tile(
         self, block: Block, side: _Operand, tiles: _Tiles, stage: _Tiles | None, at: tuple[Dim, Dim, Dim],
@@ -202,28 +195,25 @@ class AmxMatmul:
         if stage is None:
             return
         # The word of row r and column c comes from row c and column r.
-        term, r, c, body = self.context.new_iv(), self.context.new_iv(), self.context.new_iv(), Block()
-        word = loop.LoadOp(stage.words, staged(term, c, r))
-        body.add_ops([word, loop.StoreOp(word.result, tiles.words, index(term, r, c))])
-        columns = _block(_loop(c, dim(0), dim(TILE), body, vector=TILE))
-        rows = _block(_loop(r, dim(0), dim(TILE), columns, unroll=TILE))
-        block.add_op(_loop(term, dim(0), dim(self.unit.terms), rows))
+        term, r, c = (self.context.new_iv() for _ in range(3))
+        rows, columns = Range(r, 0, TILE, unroll=TILE), Range(c, 0, TILE, vector=TILE)
+        with for_loops(block, Range(term, 0, self.unit.terms), rows, columns) as body:
+            store_all(body, load_all(body, [stage.words], staged(term, c, r)), [tiles.words], index(term, r, c))
 
     def _fill_elements(
         self, block: Block, side: _Operand, tiles: _Tiles, index: _Place, k: Dim, start: Dim, partial: bool
     ) -> None:
         """Rows of elements that are neighbours along K, from `k` on."""
         depth = self.unit.depth
-        r, along, rows = self.context.new_iv(), self.context.new_iv(), Block()
+        r, along = self.context.new_iv(), self.context.new_iv()
         there = minimum(depth, self.k - k) if partial else dim(depth)
-        for lower, upper, beyond in ((dim(0), there, False), (there, dim(depth), True)):
-            if lower == upper:
-                continue
-            body = Block()
-            for term, value in enumerate(self._terms(body, side, start + r, k + along, beyond)):
-                body.add_op(loop.StoreOp(value.ref, tiles.elements, index(dim(term), r, along)))
-            rows.add_op(_loop(along, lower, upper, body, vector=1 if beyond else depth))
-        block.add_op(_loop(r, dim(0), minimum(TILE, side.extent - start), rows))
+        with for_loop(block, r, 0, minimum(TILE, side.extent - start)) as rows:
+            for lower, upper, beyond in ((dim(0), there, False), (there, dim(depth), True)):
+                if lower == upper:
+                    continue
+                with for_loop(rows, along, lower, upper, vector=1 if beyond else depth) as body:
+                    for term, value in enumerate(self._terms(body, side, start + r, k + along, beyond)):
+                        body.add_op(loop.StoreOp(value.ref, tiles.elements, index(dim(term), r, along)))
 
     def _fill_words(
         self, block: Block, side: _Operand, tiles: _Tiles, index: _Place, k: Dim, start: Dim, partial: bool
@@ -235,14 +225,12 @@ class AmxMatmul:
         for lower, upper, there in ((dim(0), pairs, 2), (pairs, halves, 1), (halves, dim(TILE), 0)):
             if lower == upper:
                 continue
-            j, body = self.context.new_iv(), Block()
-            low, high = (
-                self._terms(body, side, start + j, k + number * 2 + i, beyond=i >= there) for i in range(2)
-            )  # fmt: skip
-            for term, (even, odd) in enumerate(zip(low, high, strict=True)):
-                body.add_op(loop.StoreOp(_word(even, odd).ref, tiles.words, index(dim(term), number, j)))
-            columns = _loop(j, dim(0), minimum(TILE, side.extent - start), body, vector=TILE)
-            block.add_op(_loop(number, lower, upper, _block(columns)))
+            j = self.context.new_iv()
+            columns = Range(j, 0, minimum(TILE, side.extent - start), vector=TILE)
+            with for_loops(block, Range(number, lower, upper), columns) as body:
+                low, high = (self._terms(body, side, start + j, k + number * 2 + i, i >= there) for i in range(2))
+                for term, (even, odd) in enumerate(zip(low, high, strict=True)):
+                    body.add_op(loop.StoreOp(_word(even, odd).ref, tiles.words, index(dim(term), number, j)))
 
     def _terms(self, block: Block, side: _Operand, beside: Dim, k: Dim, beyond: bool) -> list[Value]:
         """The terms of a factor; zeros beyond K."""
@@ -251,9 +239,8 @@ class AmxMatmul:
             return [b.literal(0.0, HALF)] * self.unit.terms
         row, column = (dim(0), beside) if side.number else (beside, dim(0))
         point = point_of_contraction(self.nest, self.factors, self.batch, row, column, k)
-        left = b.wrap(
-            self.context.operand_value(self.nest, self.held.values[side.number], point, block), self.unit.element
-        )
+        value = self.context.operand_value(self.nest, self.held.values[side.number], point, block)
+        left = b.wrap(value, self.unit.element)
         if self.unit.terms == 1:
             return [left]
         found: list[Value] = []
@@ -276,39 +263,25 @@ class AmxMatmul:
         down = materialize_dim(self.context, body, lower - upper)
         each = materialize_dim(self.context, body, (self.steps + (self.left.size - 1)) // self.steps)
 
-        reduction, step, inner, beside = self.context.new_iv(), self.context.new_iv(), Block(), Block()
-        # Reductions run panel by panel, row by row.
-        (row, panel), earlier = (
-            (
-                materialize_dim(self.context, inner, n % down + upper),
-                materialize_dim(self.context, inner, n // down + before),
+        reduction, step, beside = self.context.new_iv(), self.context.new_iv(), Block()
+        with for_loop(body, reduction, 0, down * (behind - before)) as inner:
+            # Reductions run panel by panel, row by row.
+            (row, panel), earlier = (
+                [materialize_dim(self.context, inner, e) for e in (n % down + upper, n // down + before)]
+                for n in (reduction, maximum(0, reduction - 1))
             )
-            for n in (reduction, maximum(0, reduction - 1))
-        )
-        # The first reduction finishes none.
-        end = minimum(step * each + each, reduction * self.left.size)
-        self._finish(beside, sums, earlier, first, step * each, end)
-        beside.add_op(loop.YieldOp())
-        inner.add_op(
-            loop.AmxOp(
-                str(step),
-                0,
-                self.steps,
-                self.unit,
-                left.elements,
-                [row, step],
-                right.words,
-                [panel, step],
-                sums,
-                beside,
-            )
-        )
-        body.add_op(_loop(reduction, dim(0), down * (behind - before), inner))
+            # The first reduction finishes none.
+            end = minimum(step * each + each, reduction * self.left.size)
+            self._finish(beside, sums, (earlier[0], earlier[1]), first, step * each, end)
+            beside.add_op(loop.YieldOp())
+            operands = left.elements, [row, step], right.words, [panel, step], sums
+            inner.add_op(loop.AmxOp(str(step), 0, self.steps, self.unit, *operands, beside))
         self._finish(body, sums, (lower - 1, behind - 1), first, dim(0), dim(self.left.size))
-        body.add_op(loop.YieldOp())
         products = rows * panels * (self.left.size * self.right.size) * maximum(1, self.k)
         work = materialize_dim(self.context, block, products // maximum(1, blocks * groups))
-        block.add_op(self._shared(task, dim(0), blocks * groups, body, self.context.costs.grain(work, PRODUCT)))
+        grain = self.context.costs.grain(work, PRODUCT)
+        with shared_loop(block, task, 0, blocks * groups, grain=grain, alone=self.alone) as around:
+            move(body, around)
 
     def _tasks(self, block: Block, rows: Dim) -> tuple[Dim, Dim]:
         """How many blocks of a row tile by how many groups of panels the tasks are: blocks that the second cache
@@ -325,21 +298,13 @@ class AmxMatmul:
     def _finish(self, block: Block, sums: SSAValue, index: tuple[Dim, Dim], first: Dim, start: Dim, end: Dim) -> None:
         """The results of a reduction, row by row: those from `start` to `end`."""
         row, column = (index[0] + first) * self.left.size, index[1] * self.right.size
-        r, j, body = self.context.new_iv(), self.context.new_iv(), Block()
-        total = loop.LoadOp(sums, [r, j])
-        body.add_op(total)
-        point = point_of_contraction(self.nest, self.factors, self.batch, row + r, column + j, dim(0))
-        self.context.epilogue(self.nest, [total.result], point, body)
+        r, j = self.context.new_iv(), self.context.new_iv()
         columns = minimum(self.right.size, self.right.extent - column)
-        made = _loop(j, dim(0), columns, body, vector=TILE, unroll=ACROSS)
         there = minimum(self.left.size, self.left.extent - row)
-        block.add_op(_loop(r, start, minimum(end, there), _block(made)))
-
-    def _shared(self, iterator: Dim, lower: Dim, upper: Dim, body: Block, grain: Dim, step: int = 1) -> Operation:
-        """A loop for the threads to share; a plain one where they share those around it."""
-        if self.alone:
-            return loop.ForOp(str(iterator), lower, upper, body, step=step)
-        return loop.ParallelOp(str(iterator), lower, upper, body, step=step, grain=grain)
+        lanes = Range(j, 0, columns, vector=TILE, unroll=ACROSS)
+        with for_loops(block, Range(r, start, minimum(end, there)), lanes) as body:
+            point = point_of_contraction(self.nest, self.factors, self.batch, row + r, column + j, dim(0))
+            self.context.epilogue(self.nest, load_all(body, [sums], [r, j]), point, body)
 
 
 def _word(even: Value, odd: Value) -> Value:
@@ -351,12 +316,3 @@ def _word(even: Value, odd: Value) -> Value:
 
 def _info(dtype: DType, dims: tuple[Dim, ...]) -> BufferInfo:
     return BufferInfo(dtype, dims, packed_strides(dims))
-
-
-def _block(*ops: Operation) -> Block:
-    return Block(ops)
-
-
-def _loop(iterator: Dim, lower: Dim, upper: Dim, body: Block, vector: int = 1, unroll: int = 1) -> loop.ForOp:
-    body.add_op(loop.YieldOp())
-    return loop.ForOp(str(iterator), lower, upper, body, vector=vector, unroll=unroll)

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import scalar_dtype
-from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
-from ....dialects.dims.index_map import product, unravel
-from ....dialects.scalar.builder import BodyBuilder
-from ..body import ScheduleContext, buffer_info, if_positive, materialize_dim
+from ....dialects.dims.dims import Dim, dim, maximum, minimum
+from ....dialects.dims.index_map import product
+from ..blocks import Range, for_loop, for_loops, load_all, move, parallel_loop
+from ..body import ScheduleContext, at_iterators, buffer_info, if_positive, materialize_dim
+from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from ..parallelize import split_range
 from .few_rows import FewRows
@@ -77,15 +77,11 @@ class CpuMatmul(FewRows):
     def each(self, block: Block, write: Callable[[Block], None]) -> None:
         """What `write` adds for a matrix of a stack, for all of them: threads share these."""
         extents = [self.nest.extents.data[i] for i in self.factors.batch]
-        number, body = self.context.new_iv(), Block()
-        indices = (
-            [materialize_dim(self.context, body, e) for e in unravel(number, extents)] if len(extents) > 1 else [number]
-        )
-        self.batch, self.alone = {Sym(f"d{i}"): index for i, index in zip(self.factors.batch, indices)}, True
-        write(body)
-        body.add_op(loop.YieldOp())
-        work = self.context.grain(self.m * self.n * maximum(1, self.k), self.nest)
-        block.add_op(loop.ParallelOp(str(number), 0, product(extents), body, grain=work))
+        number, work = self.context.new_iv(), self.context.grain(self.m * self.n * maximum(1, self.k), self.nest)
+        with parallel_loop(block, number, 0, product(extents), grain=work) as body:
+            self.batch = at_iterators(self.factors.batch, self.context.index_of(body, number, extents))
+            self.alone = True
+            write(body)
 
     def _packing(self, block: Block) -> None:
         if self._contiguous_along_k(0):
@@ -119,11 +115,10 @@ class CpuMatmul(FewRows):
 
     def _columns(self, block: Block, blocks: tuple[Dim, Dim], sums: SSAValue | None, left: PackedLhs | None) -> None:
         """The tasks, for some blocks of K."""
-        task, body = self.context.new_iv(), Block()
-        tiles = materialize_dim(self.context, block, self.tiles)
+        task, tiles = self.context.new_iv(), materialize_dim(self.context, block, self.tiles)
         groups, parts = self._shares(block, tiles)
-        self._tiles_by_panels(body, None, blocks, sums, task, (tiles, parts), groups, left)
-        block.add_op(self.shared(task, groups * parts, body))
+        with self.shared(block, task, groups * parts) as body:
+            self._tiles_by_panels(body, None, blocks, sums, task, (tiles, parts), groups, left)
 
     def _shares(self, block: Block, tiles: Dim) -> tuple[Dim, Dim]:
         """How many groups of panels by how many parts of the rows the tasks of `_b_stationary` are.
@@ -174,10 +169,9 @@ class CpuMatmul(FewRows):
     def _by_blocks(self, block: Block, at_once: Dim, write: Callable[[Block, tuple[Dim, Dim]], None]) -> None:
         """What `write` adds for some blocks of K, from a first to a last one, for so many after another."""
         at_once = materialize_dim(self.context, block, at_once)
-        group, body = self.context.new_iv(), Block()
-        write(body, (group * at_once, minimum(group * at_once + at_once, self._blocks)))
-        body.add_op(loop.YieldOp())
-        block.add_op(loop.ForOp(str(group), 0, (self._blocks + (at_once - 1)) // at_once, body))
+        group = self.context.new_iv()
+        with for_loop(block, group, 0, (self._blocks + (at_once - 1)) // at_once) as body:
+            write(body, (group * at_once, minimum(group * at_once + at_once, self._blocks)))
 
     def pack(self, block: Block) -> SSAValue:
         """All of the right operand in panels."""
@@ -225,7 +219,8 @@ class CpuMatmul(FewRows):
         blocks, groups = self._tasks(block, tiles, are_shared)
         self._tiles_by_panels(body, packed, (first, last), sums, task, (tiles, blocks), groups)
         grain = materialize_dim(self.context, block, maximum(1, (1 - are_shared) * blocks * groups))
-        block.add_op(self.shared(task, blocks * groups, body, grain=grain))
+        with self.shared(block, task, blocks * groups, grain=grain) as around:
+            move(body, around)
 
     def _are_shared(self, block: Block) -> Dim:
         """1 where the product takes longer than threads take to join for what is packed, and again; else 0."""
@@ -235,33 +230,19 @@ class CpuMatmul(FewRows):
         return materialize_dim(self.context, block, minimum(1, self.m * self.n * maximum(1, self.k) // joined))
 
     def _tiles_by_panels(
-        self,
-        body: Block,
-        packed: SSAValue | None,
-        blocks: tuple[Dim, Dim],
-        sums: SSAValue | None,
-        task: Dim,
-        tiles: tuple[Dim, Dim],
-        groups: Dim,
-        left: PackedLhs | None = None,
-    ) -> None:
+        self, body: Block, packed: SSAValue | None, blocks: tuple[Dim, Dim], sums: SSAValue | None, task: Dim,
+        tiles: tuple[Dim, Dim], groups: Dim, left: PackedLhs | None = None,
+    ) -> None:  # fmt: skip
         """A task: a part of the rows (`tiles`: how many, and how many parts of them) by one of the groups of panels."""
         upper, lower = split_range(self.context, body, tiles[0], task // groups, tiles[1])
         panels = split_range(self.context, body, self.panels, task % groups, groups)
         rows = materialize_dim(self.context, body, upper * self.rows), minimum(self.m, lower * self.rows)
         self._rows_by_panels(body, packed, blocks, sums, rows, panels, left)
-        body.add_op(loop.YieldOp())
 
     def _rows_by_panels(
-        self,
-        block: Block,
-        packed: SSAValue | None,
-        blocks: tuple[Dim, Dim],
-        sums: SSAValue | None,
-        rows: tuple[Dim, Dim],
-        panels: tuple[Dim, Dim],
-        ready: PackedLhs | None = None,
-    ) -> None:
+        self, block: Block, packed: SSAValue | None, blocks: tuple[Dim, Dim], sums: SSAValue | None,
+        rows: tuple[Dim, Dim], panels: tuple[Dim, Dim], ready: PackedLhs | None = None,
+    ) -> None:  # fmt: skip
         """Tiles of the rows and panels from a first to a last one, for one after another of the blocks of K.
 
         Panel by panel of what is `packed`, tile by tile of rows where panels are the worker's own.  All rows may be
@@ -270,43 +251,30 @@ class CpuMatmul(FewRows):
         number, panel, tile, r, j = (self.context.new_iv() for _ in range(5))
         start, height = rows[0], rows[1] - rows[0]
         column, row = panel * self.panel + j, start + tile * self.rows + r
-        tiles = (height + (self.rows - 1)) // self.rows
-        deep = Block()
-        left = None
-        if ready is not None:
-            left = ready.of(number - blocks[0], start // self.rows)
-        elif not self._contiguous_along_k(0):
-            left = self._pack_left(deep, start, height, number)
-        indices = (number - blocks[0], panel, j)
-        loops = [(tile, dim(0), tiles), (panel, *panels)]
-        if packed is None:
-            packed, indices = self._pack_own(deep, number, panels), (dim(0), panel - panels[0], j)
-            loops.reverse()
-        body = Block()
-        if sums is not None:
-            # Fetched while the tile is computed: a chain is too long for the processor to look beyond its end.
-            body.add_op(loop.PrefetchOp(sums, self._sum_index(row, column, sums)))
-        total = self._chain(body, left, packed, (tile, r, row), indices, number)
-        if sums is None:
-            self.context.epilogue(self.nest, [total], self._point(row, column, dim(0)), body)
-        else:
-            self._add(body, sums, total, self._sum_index(row, column, sums), number)
-        body.add_op(loop.YieldOp())
-        columns = minimum(self.n - panel * self.panel, self.panel)
-        here = minimum(height - tile * self.rows, self.rows)
-        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
-        one_row = Block()
-        one_row.add_ops([made, loop.YieldOp()])
-        tile_ops: list[Operation] = [loop.ForOp(str(r), 0, here, one_row, unroll=self.rows)]
-        if sums not in (None, self.nest.outs[0]):
-            first = start + tile * self.rows
-            tile_ops.append(self._finish_tile(sums, (first, here), panel, columns, number))
-        for iterator, lower, upper in loops:
-            inner = Block()
-            inner.add_ops([*tile_ops, loop.YieldOp()])
-            tile_ops = [loop.ForOp(str(iterator), lower, upper, inner)]
-        deep.add_ops([*tile_ops, loop.YieldOp()])
-        block.add_op(loop.ForOp(str(number), *blocks, deep))
+        columns, here = minimum(self.n - panel * self.panel, self.panel), minimum(height - tile * self.rows, self.rows)
+        loops = [Range(panel, *panels), Range(tile, 0, (height + (self.rows - 1)) // self.rows)]
+        lanes = Range(j, 0, columns, vector=self.width, unroll=self.copies)
+        with for_loop(block, number, *blocks) as deep:
+            left, indices = None, (number - blocks[0], panel, j)
+            if ready is not None:
+                left = ready.of(number - blocks[0], start // self.rows)
+            elif not self._contiguous_along_k(0):
+                left = self._pack_left(deep, start, height, number)
+            if packed is None:
+                packed, indices = self._pack_own(deep, number, panels), (dim(0), panel - panels[0], j)
+                loops.reverse()
+            with for_loops(deep, *loops) as one_tile:
+                with for_loops(one_tile, Range(r, 0, here, unroll=self.rows), lanes) as body:
+                    if sums is not None:
+                        # Fetched while the tile is computed: a chain is too long for the processor to look beyond it.
+                        body.add_op(loop.PrefetchOp(sums, self._sum_index(row, column, sums)))
+                    total = self._chain(body, left, packed, (tile, r, row), indices, number)
+                    if sums is None:
+                        self.context.epilogue(self.nest, [total], self._point(row, column, dim(0)), body)
+                    else:
+                        self._add(body, sums, total, self._sum_index(row, column, sums), number)
+                if sums is not None and sums is not self.nest.outs[0]:
+                    self._finish_tile(one_tile, sums, (start + tile * self.rows, here), panel, columns, number)
 
     def _tasks(self, block: Block, tiles: Dim, are_shared: Dim) -> tuple[Dim, Dim]:
         """How many blocks of rows by how many groups of panels the tasks are.
@@ -325,75 +293,52 @@ class CpuMatmul(FewRows):
         return materialize_dim(self.context, block, maximum(1, minimum(blocks, tiles))), groups
 
     def _chain(
-        self,
-        block: Block,
-        left: PackedLhs | None,
-        packed: SSAValue,
-        row: tuple[Dim, Dim, Dim],
-        column: tuple[Dim, Dim, Dim],
-        number: Dim,
-    ) -> SSAValue:
+        self, block: Block, left: PackedLhs | None, packed: SSAValue, row: tuple[Dim, Dim, Dim],
+        column: tuple[Dim, Dim, Dim], number: Dim,
+    ) -> SSAValue:  # fmt: skip
         """One element's FMA chain along a block of K; `row`: tile, row of it, row; `column`: block, panel, lane."""
-        kk = self.context.new_iv()
-        body = Block()
-        tile, r, i = row
-        if left is None:
-            point = self._point(i, dim(0), number * self.depth + kk)
-            a = self.context.operand_value(self.nest, self.factors.values[0], point, body)
-        else:
-            stored = loop.LoadOp(left.memory, left.index(tile, r, kk))
-            body.add_op(stored)
-            a = stored.result
-        right = loop.LoadOp(packed, [column[0], column[1], kk, column[2]])
-        body.add_op(right)
-        return self._sum_products(block, body, [a, right.result], kk, minimum(self.k - number * self.depth, self.depth))
+        kk, (tile, r, i) = self.context.new_iv(), row
+
+        def factors(body: Block) -> list[SSAValue]:
+            if left is None:
+                point = self._point(i, dim(0), number * self.depth + kk)
+                a = [self.context.operand_value(self.nest, self.factors.values[0], point, body)]
+            else:
+                a = load_all(body, [left.memory], left.index(tile, r, kk))
+            return a + load_all(body, [packed], [column[0], column[1], kk, column[2]])
+
+        return self._sum_products(block, kk, minimum(self.k - number * self.depth, self.depth), factors)
 
     def _add(self, block: Block, sums: SSAValue, total: SSAValue, index: list[Dim], number: Dim) -> None:
         """``sums += total``; the first block starts from the identity, whatever the memory held."""
-        before = loop.LoadOp(sums, index, [number - 1])
-        block.add_op(before)
-        b, element = BodyBuilder(block), scalar_dtype(self.accumulator)
+        code, element = LoopBuilder(self.context, block, has_fma=True), scalar_dtype(self.accumulator)
+        older = code.load(sums, index, [number - 1])
         assert self.nest.identity is not None
-        identity, older = self.nest.identity.data[0], b.wrap(before.result, element)
+        (identity,) = self.nest.identity.data
         # Loads that a guard leaves out are +0, as most identities are: choosing would take a branch, and registers.
         assert isinstance(identity, FloatAttr | IntegerAttr)
         if str(identity.value.data) not in ("0", "0.0"):  # -0.0 is another
-            made = arith.ConstantOp.create(result_types=[self.accumulator], properties={"value": identity})
-            block.add_op(made)
-            older = b.select(b.index(number) > 0, older, b.wrap(made.result, element))
-        block.add_op(loop.StoreOp((older + b.wrap(total, element)).ref, sums, index))
+            (start,) = self.context.identity(self.nest, block)
+            older = code.b.select(code.b.index(number) > 0, older, code.b.wrap(start, element))
+        code.store(older + code.b.wrap(total, element), sums, index)
 
-    def _finish_tile(self, sums: SSAValue, rows: tuple[Dim, Dim], panel: Dim, columns: Dim, number: Dim) -> Operation:
+    def _finish_tile(
+        self, block: Block, sums: SSAValue, rows: tuple[Dim, Dim], panel: Dim, columns: Dim, number: Dim
+    ) -> None:
         """The nest's `finish` over a tile's sums, which the first cache holds, after the last block of K.
 
         Outlined: registers of a long epilogue would be taken from the sums.
         """
         once, r, j = (self.context.new_iv() for _ in range(3))
-        row, column, body = rows[0] + r, panel * self.panel + j, Block()
-        total = loop.LoadOp(sums, self._sum_index(row, column, sums))
-        body.add_op(total)
-        self.context.epilogue(self.nest, [total.result], self._point(row, column, dim(0)), body)
-        body.add_op(loop.YieldOp())
-        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=self.copies)
-        for iterator, lower, upper in ((r, dim(0), rows[1]), (once, self._blocks - 1, number + 1)):
-            inner = Block()
-            inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), lower, upper, inner, outline=iterator is r)
-        return made
+        row, column = rows[0] + r, panel * self.panel + j
+        last, finished = Range(once, self._blocks - 1, number + 1), Range(r, 0, rows[1], outline=True)
+        with for_loops(block, last, finished, Range(j, 0, columns, vector=self.width, unroll=self.copies)) as body:
+            total = load_all(body, [sums], self._sum_index(row, column, sums))
+            self.context.epilogue(self.nest, total, self._point(row, column, dim(0)), body)
 
     def _finish_if_empty(self, block: Block, first: Dim, last: Dim) -> None:
         """Where K is 0 there is no last block: finish the identity for ``k`` iterations below one."""
         i, j, once = (self.context.new_iv() for _ in range(3))
-        body = Block()
-        assert self.nest.identity is not None
-        identity = arith.ConstantOp.create(
-            result_types=[self.accumulator], properties={"value": self.nest.identity.data[0]}
-        )
-        body.add_op(identity)
-        self.context.epilogue(self.nest, [identity.result], self._point(i, j, dim(0)), body)
-        body.add_op(loop.YieldOp())
-        row = Block()
-        row.add_ops([loop.ForOp(str(j), 0, self.n, body), loop.YieldOp()])
-        rows = Block()
-        rows.add_ops([loop.ForOp(str(i), first, last, row), loop.YieldOp()])
-        block.add_op(loop.ForOp(str(once), self.k, 1, rows))
+        with for_loops(block, Range(once, self.k, 1), Range(i, first, last), Range(j, 0, self.n)) as body:
+            identity = self.context.identity(self.nest, body)
+            self.context.epilogue(self.nest, identity, self._point(i, j, dim(0)), body)

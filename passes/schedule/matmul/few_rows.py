@@ -12,17 +12,17 @@ first are transposed in registers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.ir import Block, SSAValue
 
-from ....dialects import loop
-from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, dim, maximum, minimum, packed_strides
-from ..body import materialize_dim
+from ....dialects.attributes import scalar_dtype
+from ....dialects.dims.dims import Dim, dim, maximum, minimum
+from ..blocks import Range, for_loops, store_all
+from ..body import materialize_dim, order_of
 from ..builder import LoopBuilder
 from .packing import L1_WAYS, PackedOperands
 
@@ -72,38 +72,30 @@ class FewRows(PackedOperands):
         panel = self.width * vectors
         start, tile, r, j, kk = (self.context.new_iv() for _ in range(5))
         point = self._point(tile * tile_rows + r, j, kk)
-        body, element = Block(), Block()
-        values = [self.context.operand_value(self.nest, value, point, element) for value in self.factors.values]
-        total = self._sum_products(body, element, values, kk, self.k)
-        self.context.epilogue(self.nest, [total], point, body)
-        body.add_op(loop.YieldOp())
-        columns, rows = minimum(self.n, start + panel), minimum(self.m - tile * tile_rows, tile_rows)
-        short = bool(self.factors.batch)
-        made = loop.ForOp(str(j), start, columns, body, vector=self.width, unroll=vectors, short=short)
-        tiles = (self.m + (tile_rows - 1)) // tile_rows
-        for iterator, upper, unroll in ((r, rows, tile_rows), (tile, tiles, 1)):
-            inner = Block()
-            inner.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), 0, upper, inner, unroll=unroll)
-        panels = Block()
-        panels.add_ops([made, loop.YieldOp()])
+        rows, tiles = minimum(self.m - tile * tile_rows, tile_rows), (self.m + (tile_rows - 1)) // tile_rows
+        columns, short = minimum(self.n, start + panel), bool(self.factors.batch)
+        lanes = Range(j, start, columns, vector=self.width, unroll=vectors, short=short)
         work = self.context.grain(self.m * panel * maximum(1, self.k), self.nest)
-        block.add_op(self.shared(start, self.n, panels, step=panel, grain=work))
+        with self.shared(block, start, self.n, step=panel, grain=work) as panels:
+            with for_loops(panels, Range(tile, 0, tiles), Range(r, 0, rows, unroll=tile_rows), lanes) as body:
+                total = self._sum_products(
+                    body, kk, self.k,
+                    lambda step: [self.context.operand_value(self.nest, v, point, step) for v in self.factors.values],
+                )  # fmt: skip
+                self.context.epilogue(self.nest, [total], point, body)
 
-    def _sum_products(self, block: Block, body: Block, values: list[SSAValue], kk: Dim, upper: Dim) -> SSAValue:
-        """The reduction of products in the nest's order; `body` has what the factors need."""
-        assert self.nest.identity is not None and self.nest.order is not None
-        if not self.nest.order.data.product:
-            product_ = arith.MuliOp(values[0], values[1])
+    def _sum_products(self, block: Block, kk: Dim, upper: Dim, factors: Callable[[Block], list[SSAValue]]) -> SSAValue:
+        """The reduction of products of factors in the nest's order."""
+
+        def element(body: Block) -> list[SSAValue]:
+            left, right = factors(body)
+            if order_of(self.nest).product:
+                return [left, right]
+            product_ = arith.MuliOp(left, right)
             body.add_op(product_)
-            values = [product_.result]
-        body.add_op(loop.YieldOp(*values))
-        made = loop.ReduceOp(
-            str(kk), 0, upper, body, self.context.combiner_block(self.nest), order=self.nest.order.data,
-            identity=list(self.nest.identity.data), types=[self.accumulator],
-        )  # fmt: skip
-        block.add_op(made)
-        return made.outs[0]
+            return [product_.result]
+
+        return self.context.reduce(self.nest, block, Range(kk, 0, upper), element)[0]
 
     def _by_rows_of_right(self, block: Block) -> None:
         """Rows of the right operand, some beside each other, along pieces of them that threads share.
@@ -116,32 +108,26 @@ class FewRows(PackedOperands):
         shares = maximum(SHORTEST_PIECE, (self.n + (threads - 1)) // threads)
         most = LONGEST_PIECE // scalar_dtype(self.accumulator).bytes
         longest = materialize_dim(self.context, block, minimum(shares, most))
-        first, body = self.context.new_iv(), LoopBuilder(self.context, Block(), has_fma=True)
-        columns = minimum(self.n, most) + GAP
-        chains, sums, left = (self._own(body, self.m, width) for width in (columns, columns, dim(STEPS)))
-        piece = _Piece(first, body.materialize_dim(minimum(self.n - first, longest)), chains, left)
-        self._fill(body, piece, sums)
-        with body.for_(0, self._blocks) as (b, number):
-            self._fill(b, piece, chains)
-            start, depth = number * self.depth, b.materialize_dim(minimum(self.k - number * self.depth, self.depth))
-            whole = b.materialize_dim(depth // STEPS)
-            with b.for_(0, whole) as (c, step):
-                self._add_products(c, piece, start + step * STEPS, STEPS)
-            with b.for_(whole * STEPS, depth) as (c, step):
-                self._add_products(c, piece, start + step, 1)
-            with self._each(b, piece) as (c, _, place):
-                c.store(c.load(sums, place) + c.load(chains, place), sums, place)
-        with self._each(body, piece) as (c, (r, j), place):
-            total = c.load(sums, place).ref
-            self.context.epilogue(self.nest, [total], self._point(r, piece.first + j, dim(0)), c.block)
-        body.block.add_op(loop.YieldOp())
+        first, columns = self.context.new_iv(), minimum(self.n, most) + GAP
         work = self.context.grain(self.m * longest * maximum(1, self.k), self.nest)
-        block.add_op(self.shared(first, self.n, body.block, step=longest, grain=work))
-
-    def _own(self, code: LoopBuilder, rows: Dim, columns: Dim) -> SSAValue:
-        """A matrix of numbers as the sums are, in a worker's own memory."""
-        info = BufferInfo(scalar_dtype(self.accumulator), (rows, columns), packed_strides((rows, columns)))
-        return self.context.allocate(code.block, info, "thread")
+        with self.shared(block, first, self.n, step=longest, grain=work) as task:
+            body = LoopBuilder(self.context, task, has_fma=True)
+            chains, sums, left = (self._own(task, (self.m, width)) for width in (columns, columns, dim(STEPS)))
+            piece = _Piece(first, body.materialize_dim(minimum(self.n - first, longest)), chains, left)
+            self._fill(body, piece, sums)
+            with body.for_(0, self._blocks) as (b, number):
+                self._fill(b, piece, chains)
+                start, depth = number * self.depth, b.materialize_dim(minimum(self.k - number * self.depth, self.depth))
+                whole = b.materialize_dim(depth // STEPS)
+                with b.for_(0, whole) as (c, step):
+                    self._add_products(c, piece, start + step * STEPS, STEPS)
+                with b.for_(whole * STEPS, depth) as (c, step):
+                    self._add_products(c, piece, start + step, 1)
+                with self._each(b, piece) as (c, _, place):
+                    c.store(c.load(sums, place) + c.load(chains, place), sums, place)
+            with self._each(body, piece) as (c, (r, j), place):
+                total = c.load(sums, place).ref
+                self.context.epilogue(self.nest, [total], self._point(r, piece.first + j, dim(0)), c.block)
 
     @contextmanager
     def _each(self, code: LoopBuilder, piece: _Piece) -> Iterator[tuple[LoopBuilder, tuple[Dim, Dim], list[Dim]]]:
@@ -151,33 +137,21 @@ class FewRows(PackedOperands):
 
     def _fill(self, code: LoopBuilder, piece: _Piece, memory: SSAValue) -> None:
         """The identity for all sums."""
-        assert self.nest.identity is not None
         with self._each(code, piece) as (c, _, place):
-            made = arith.ConstantOp.create(
-                result_types=[self.accumulator], properties={"value": self.nest.identity.data[0]}
-            )
-            c.block.add_op(made)
-            c.block.add_op(loop.StoreOp(made.result, memory, place))
+            store_all(c.block, self.context.identity(self.nest, c.block), [memory], place)
 
     def _add_products(self, code: LoopBuilder, piece: _Piece, k: Dim, steps: int) -> None:
         """All chains go on by so many products from `k` on."""
-        assert self.nest.order is not None
-        fused, dtype = self.nest.order.data.product == "fma", scalar_dtype(self.accumulator)
+        fused, dtype = order_of(self.nest).product == "fma", scalar_dtype(self.accumulator)
         left, right = self.factors.values
         with code.for_(0, self.m) as (c, r):
             for step in range(steps):
                 a = self.context.operand_value(self.nest, left, self._point(r, dim(0), k + step), c.block)
                 c.store(c.b.wrap(a, dtype), piece.left, [r, dim(step)])
         with code.for_(0, piece.columns, self.width, VECTORS) as (columns, j):
-            factors = [
-                columns.b.wrap(
-                    self.context.operand_value(
-                        self.nest, right, self._point(dim(0), piece.first + j, k + step), columns.block
-                    ),
-                    dtype,
-                )
-                for step in range(steps)
-            ]
+            points = [self._point(dim(0), piece.first + j, k + step) for step in range(steps)]
+            values = [self.context.operand_value(self.nest, right, point, columns.block) for point in points]
+            factors = [columns.b.wrap(value, dtype) for value in values]
             with columns.for_(0, self.m) as (c, r):
                 total = c.load(piece.chains, [r, j])
                 for step, b in enumerate(factors):

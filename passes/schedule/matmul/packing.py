@@ -11,17 +11,19 @@ window).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ....dialects import kernel, loop
-from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.analysis import divisors, expand_mods, linear_in, simplify
-from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides
-from ....dialects.dims.index_map import product, unravel
-from ..body import ScheduleContext, accesses, backward_slice, buffer_info, materialize_dim
+from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
+from ....dialects.dims.index_map import product
+from ..blocks import Range, for_loop, for_loops, move, shared_loop
+from ..body import ScheduleContext, accesses, backward_slice, buffer_info, materialize_dim, order_of
 from ..map.schedule import VectorConfig
-from .match import MatmulOperands
+from .match import MatmulOperands, point_of_contraction
 from .packed_lhs import PackedLhs
 from .register_tile import register_tile
 
@@ -66,8 +68,7 @@ class PackedOperands:
         self.m = product([extents[i] for i in factors.left])
         self.n = product([extents[i] for i in factors.right])
         self.k = extents[-1]
-        assert nest.order is not None
-        self.depth = nest.order.data.block or DEPTH
+        self.depth = order_of(nest).block or DEPTH
         self.accumulator: Attribute = nest.combiner.block.args[0].type
         self.width = _lanes(scalar_dtype(self.accumulator).bits, self.n, lanes)
         tile = register_tile(self.m, self.n, self.width, int(context.costs.machine.vector_registers))
@@ -92,12 +93,10 @@ class PackedOperands:
             self.row_tiles = self._tiles_held(self.context.costs.machine.l1_bytes, depth)
 
     def shared(
-        self, iterator: Dim, upper: Dim, body: Block, step: Dim | int = 1, grain: Dim | int = 1, lower: Dim | int = 0
-    ) -> Operation:
+        self, block: Block, iterator: Dim, upper: Dim, step: Dim | int = 1, grain: Dim | int = 1
+    ) -> AbstractContextManager[Block]:
         """A loop for the threads to share; a plain one where they share those around it."""
-        if self.alone:
-            return loop.ForOp(str(iterator), lower, upper, body, step=step)
-        return loop.ParallelOp(str(iterator), lower, upper, body, step=step, grain=grain)
+        return shared_loop(block, iterator, 0, upper, step=step, grain=grain, alone=self.alone)
 
     @property
     def _in_one_block(self) -> bool:
@@ -115,40 +114,34 @@ class PackedOperands:
 
     def _allocate(self, block: Block, dims: tuple[Dim, ...]) -> SSAValue:
         """Memory for a temporary: a worker's own where it is alone."""
-        info = BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims))
-        return self.context.allocate(block, info, "thread" if self.alone else "arena")
+        return self.context.accumulators(block, self.nest, dims, scope="thread" if self.alone else "arena")[0]
+
+    def _own(self, block: Block, dims: tuple[Dim, ...]) -> SSAValue:
+        """Memory of the worker's own."""
+        return self.context.accumulators(block, self.nest, dims, scope="thread")[0]
 
     def _point(self, m: Dim, n: Dim, k: Dim) -> dict[Sym, Dim]:
-        extents = self.nest.extents.data
-        point = {**self.batch, Sym(f"d{self.nest.n_parallel}"): k}
-        for iterators, linear in ((self.factors.left, m), (self.factors.right, n)):
-            for i, e in zip(iterators, unravel(linear, [extents[i] for i in iterators])):
-                point[Sym(f"d{i}")] = e
-        return point
+        return point_of_contraction(self.nest, self.factors, self.batch, m, n, k)
 
     def _pack(self, block: Block, packed: SSAValue, first: Dim, last: Dim) -> None:
         """``packed[b - first, p, kk, j] = right[p * panel + j, b * depth + kk]`` for the blocks `first` to `last`.
 
         Threads share the blocks, and in them groups of panels.
         """
-        task, outer = self.context.new_iv(), Block()
-        beside = minimum(PANELS_PACKED, maximum(1, (self.panels + 3) // 4))
+        task, beside = self.context.new_iv(), minimum(PANELS_PACKED, maximum(1, (self.panels + 3) // 4))
         groups = materialize_dim(self.context, block, (self.panels + (beside - 1)) // beside)
-        number = materialize_dim(self.context, outer, first + task // groups)
-        group = materialize_dim(self.context, outer, task % groups * beside)
-        panels = group, minimum(self.panels, group + beside)
-        self._pack_panels(outer, packed, (number - first, dim(0)), number, panels)
-        outer.add_op(loop.YieldOp())
         elements = minimum(self.k, self.depth) * self.panel * beside
         grain = self.context.costs.grain(elements, PACK_COST * self.context.costs.work_unit_ns)
-        block.add_op(self.shared(task, (last - first) * groups, outer, grain=grain))
+        with self.shared(block, task, (last - first) * groups, grain=grain) as outer:
+            number = materialize_dim(self.context, outer, first + task // groups)
+            group = materialize_dim(self.context, outer, task % groups * beside)
+            panels = group, minimum(self.panels, group + beside)
+            self._pack_panels(outer, packed, (number - first, dim(0)), number, panels)
 
     def _pack_own(self, block: Block, number: Dim, panels: tuple[Dim, Dim]) -> SSAValue:
         """Panels from a first to a last one of the block `number` of K, in the worker's own memory."""
         dims = (dim(1), minimum(self.panels, self.panels_held), minimum(self.k, self.depth), dim(self.panel))
-        packed = self.context.allocate(
-            block, BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims)), "thread"
-        )
+        packed = self._own(block, dims)
         self._pack_panels(block, packed, (dim(0), panels[0]), number, panels)
         return packed
 
@@ -166,23 +159,21 @@ class PackedOperands:
         body, (at, origin) = Block(), offset
         point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
         value = self.context.operand_value(self.nest, self.factors.values[1], point, body)
-        body.add_ops([loop.StoreOp(value, packed, [at, panel - origin, kk, j]), loop.YieldOp()])
+        body.add_op(loop.StoreOp(value, packed, [at, panel - origin, kk, j]))
         columns = minimum(self.n - panel * self.panel, self.panel)
         depth = minimum(self.k - number * self.depth, self.depth)
         across = self._contiguous_along_k(1)
-        made = loop.ForOp(str(j), 0, columns, body, vector=self.width, unroll=1 if across else self.copies)
         if across:
-            levels = [(kk, dim(0), depth, 1, self.width), (panel, *panels, 1, 1)]
+            levels = [Range(panel, *panels), Range(kk, 0, depth, unroll=self.width)]
         elif self._contiguous(1, self.factors.right):
             first = self.context.new_iv()
-            some = kk, first, minimum(depth, first + L1_WAYS), 1, L1_WAYS
-            levels = [some, (panel, *panels, 1, 1), (first, dim(0), depth, L1_WAYS, 1)]
+            some = Range(kk, first, minimum(depth, first + L1_WAYS), unroll=L1_WAYS)
+            levels = [Range(first, 0, depth, L1_WAYS), Range(panel, *panels), some]
         else:
-            levels = [(panel, *panels, 1, 1), (kk, dim(0), depth, 1, 1)]
-        for iterator, lower, upper, step, unroll in levels:
-            inner = Block([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), lower, upper, inner, step=step, unroll=unroll)
-        block.add_op(made)
+            levels = [Range(kk, 0, depth), Range(panel, *panels)]
+        lanes = Range(j, 0, columns, vector=self.width, unroll=1 if across else self.copies)
+        with for_loops(block, *levels, lanes) as row:
+            move(body, row)
 
     def _contiguous(self, factor: int, iterators: tuple[int, ...]) -> bool:
         """Whether the left (0) or the right factor (1) is just an element of memory, contiguous along one iterator."""
@@ -230,10 +221,7 @@ class PackedOperands:
     def _pack_left(self, block: Block, start: Dim, height: Dim, number: Dim) -> PackedLhs:
         """The block `number` of K of the `height` rows from `start`, in the worker's own memory."""
         tile = (self.depth + PADDING, self.rows) if self.run is None else (self.rows, self.depth)
-        dims = (dim(self.row_tiles), *map(dim, tile))
-        memory = self.context.allocate(
-            block, BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims)), "thread"
-        )
+        memory = self._own(block, (dim(self.row_tiles), *map(dim, tile)))
         packed = PackedLhs(memory, across=self.run is None)
         if self.run is None:
             self._pack_across(block, packed, start, height, number)
@@ -259,39 +247,34 @@ class PackedOperands:
 
     def _pack_rows(self, block: Block, packed: PackedLhs, blocks: tuple[Dim, Dim]) -> PackedLhs:
         """All rows of the blocks of K from a first to a last one, which threads share by groups of tiles."""
-        task, outer = self.context.new_iv(), Block()
+        task = self.context.new_iv()
         beside = minimum(TILES_PACKED, maximum(TILES_PACKED // 2, (self.tiles + 3) // 4))
         groups = materialize_dim(self.context, block, (self.tiles + (beside - 1)) // beside)
-        number = materialize_dim(self.context, outer, blocks[0] + task // groups)
-        first = materialize_dim(self.context, outer, task % groups * beside)
-        start, end = first * self.rows, minimum(self.m, (first + beside) * self.rows)
-        self._pack_across(outer, packed.of(number - blocks[0], first), start, end - start, number)
-        outer.add_op(loop.YieldOp())
         elements = minimum(self.k, self.depth) * (TILES_PACKED * self.rows)
         grain = self.context.costs.grain(elements, self.context.costs.work_unit_ns)
-        block.add_op(self.shared(task, (blocks[1] - blocks[0]) * groups, outer, grain=grain))
+        with self.shared(block, task, (blocks[1] - blocks[0]) * groups, grain=grain) as outer:
+            number = materialize_dim(self.context, outer, blocks[0] + task // groups)
+            first = materialize_dim(self.context, outer, task % groups * beside)
+            start, end = first * self.rows, minimum(self.m, (first + beside) * self.rows)
+            self._pack_across(outer, packed.of(number - blocks[0], first), start, end - start, number)
         return packed
 
     def _pack_runs(self, block: Block, packed: PackedLhs, start: Dim, height: Dim, number: Dim, extent: Dim) -> None:
         """``packed[t, r, kk] = left[start + t * rows + r, number * depth + kk]``, by runs of `extent` along K."""
         row, run, offset = (self.context.new_iv() for _ in range(3))
         first, last = number * self.depth, minimum(self.k, number * self.depth + self.depth)
-        body = Block()
-        self.context.extents = _extents({offset: extent})
-        point = self._point(start + row, dim(0), run * extent + offset)
-        value = self.context.operand_value(self.nest, self.factors.values[0], point, body)
-        self.context.extents = {}
-        at = packed.index(row // self.rows, row % self.rows, run * extent + offset - first)
-        body.add_ops([loop.StoreOp(value, packed.memory, at), loop.YieldOp()])
-        low, high = maximum(0, first - run * extent), minimum(extent, last - run * extent)
-        runs = Block()
-        copies = self.context.costs.unroll_factor(1, 1)
-        runs.add_ops([loop.ForOp(str(offset), low, high, body, vector=self.width, unroll=copies), loop.YieldOp()])
         # The runs that have an element of the block.
         below, above = first // maximum(1, extent), (last + (extent - 1)) // maximum(1, extent)
-        rows = Block()
-        rows.add_ops([loop.ForOp(str(run), below, above, runs), loop.YieldOp()])
-        block.add_op(loop.ForOp(str(row), 0, height, rows))
+        low, high = maximum(0, first - run * extent), minimum(extent, last - run * extent)
+        copies = self.context.costs.unroll_factor(1, 1)
+        lanes = Range(offset, low, high, vector=self.width, unroll=copies)
+        with for_loops(block, Range(row, 0, height), Range(run, below, above), lanes) as body:
+            self.context.extents = _extents({offset: extent})
+            point = self._point(start + row, dim(0), run * extent + offset)
+            value = self.context.operand_value(self.nest, self.factors.values[0], point, body)
+            self.context.extents = {}
+            at = packed.index(row // self.rows, row % self.rows, run * extent + offset - first)
+            body.add_op(loop.StoreOp(value, packed.memory, at))
 
     def _pack_across(self, block: Block, packed: PackedLhs, start: Dim, height: Dim, number: Dim) -> None:
         """``packed[t, kk, r] = left[start + t * rows + r, number * depth + kk]``.
@@ -303,50 +286,41 @@ class PackedOperands:
         """
         run, tiles = self.context.new_iv(), (height + (self.rows - 1)) // self.rows
         depth = minimum(self.k - number * self.depth, self.depth)
-        offsets, inner = (run, minimum(depth, run + L1_WAYS)), Block()
-        if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
-            whole = dim(0)
-            if self._contiguous(0, self.factors.left):
-                whole = materialize_dim(self.context, block, height // self.rows)
-                inner.add_op(self._tiles_across(packed, start, number, (dim(0), whole), offsets, None))
-            inner.add_op(self._tiles_across(packed, start, number, (whole, tiles), offsets, height))
-        else:
-            tile, kk, r = (self.context.new_iv() for _ in range(3))
-            body = self._element_across(packed, start, number, tile, kk, r)
-            rows = loop.ForOp(str(r), 0, minimum(height - tile * self.rows, self.rows), body, unroll=self.rows)
-            along = loop.ForOp(str(kk), *offsets, Block([rows, loop.YieldOp()]))
-            inner.add_op(loop.ForOp(str(tile), 0, tiles, Block([along, loop.YieldOp()])))
-        inner.add_op(loop.YieldOp())
-        block.add_op(loop.ForOp(str(run), 0, depth, inner, step=L1_WAYS))
+        offsets = run, minimum(depth, run + L1_WAYS)
+        with for_loop(block, run, 0, depth, step=L1_WAYS) as inner:
+            if len(self.factors.left) == 1 and self._computed_along(self.factors.left[0]):
+                whole = dim(0)
+                if self._contiguous(0, self.factors.left):
+                    whole = materialize_dim(self.context, block, height // self.rows)
+                    self._tiles_across(inner, packed, start, number, (dim(0), whole), offsets, None)
+                self._tiles_across(inner, packed, start, number, (whole, tiles), offsets, height)
+            else:
+                tile, kk, r = (self.context.new_iv() for _ in range(3))
+                rows = Range(r, 0, minimum(height - tile * self.rows, self.rows), unroll=self.rows)
+                with for_loops(inner, Range(tile, 0, tiles), Range(kk, *offsets), rows) as body:
+                    self._element_across(body, packed, start, number, tile, kk, r)
 
     def _tiles_across(
-        self,
-        packed: PackedLhs,
-        start: Dim,
-        number: Dim,
-        tiles: tuple[Dim, Dim],
-        offsets: tuple[Dim, Dim],
-        height: Dim | None,
-    ) -> Operation:
+        self, block: Block, packed: PackedLhs, start: Dim, number: Dim, tiles: tuple[Dim, Dim],
+        offsets: tuple[Dim, Dim], height: Dim | None,
+    ) -> None:  # fmt: skip
         """Loops that copy some tiles by vectors across rows: of `height` rows in all, or whole ones (None)."""
         tile, kk = self.context.new_iv(), self.context.new_iv()
         present = dim(self.rows) if height is None else height - tile * self.rows
-        across = Block()
-        for first, lanes in _vectors(self.rows, self.width):
-            r = self.context.new_iv()
-            body = self._element_across(packed, start, number, tile, kk, r)
-            across.add_op(loop.ForOp(str(r), first, minimum(present, first + lanes), body, vector=lanes))
-        across.add_op(loop.YieldOp())
-        along = loop.ForOp(str(kk), *offsets, across, unroll=L1_WAYS if height is None else 1)
-        return loop.ForOp(str(tile), *tiles, Block([along, loop.YieldOp()]))
+        along = Range(kk, *offsets, unroll=L1_WAYS if height is None else 1)
+        with for_loops(block, Range(tile, *tiles), along) as across:
+            for first, lanes in _vectors(self.rows, self.width):
+                r = self.context.new_iv()
+                with for_loop(across, r, first, minimum(present, first + lanes), vector=lanes) as body:
+                    self._element_across(body, packed, start, number, tile, kk, r)
 
-    def _element_across(self, packed: PackedLhs, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim) -> Block:
-        """A loop's body that packs one element."""
-        body = Block()
+    def _element_across(
+        self, body: Block, packed: PackedLhs, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim
+    ) -> None:
+        """Pack one element."""
         point = self._point(start + tile * self.rows + r, dim(0), number * self.depth + kk)
         value = self.context.operand_value(self.nest, self.factors.values[0], point, body)
-        body.add_ops([loop.StoreOp(value, packed.memory, packed.index(tile, r, kk)), loop.YieldOp()])
-        return body
+        body.add_op(loop.StoreOp(value, packed.memory, packed.index(tile, r, kk)))
 
 
 def _vectors(rows: int, width: int) -> Iterator[tuple[int, int]]:

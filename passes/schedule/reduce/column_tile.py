@@ -11,16 +11,17 @@ so that fewer accumulators leave the registers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from xdsl.ir import Block, SSAValue
 
-from ....dialects import kernel, loop
-from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.order import SERIAL, Order
-from ..body import Point, ScheduleContext
-from .core import accumulator_types, unrolled_reduce
+from ..blocks import Range, for_loop, load_all, store_all
+from ..body import Point, ScheduleContext, order_of
+from .core import unrolled_reduce
 
 __all__ = ["ColumnTile"]
 
@@ -45,51 +46,38 @@ class ColumnTile:
         """Reduce the elements from one to another into `partials` at an index, which hold the results so far."""
         context, nest, row = self.context, self.nest, self.context.new_iv()
         (first, last), rows = elements, context.costs.rows_per_pass
-
-        def passes_over(lower: Dim, upper: Dim, count: int) -> loop.ForOp:
-            body = Block()
-            accumulators = unrolled_reduce(context, nest, body, self.point, row, count, _load(body, partials, index))
-            _store(body, accumulators, partials, index)
-            steps = Block([self.across(body, unroll), loop.YieldOp()])
-            return loop.ForOp(str(row), lower, upper, steps, step=count)
-
-        start = Block()
-        _store(start, context.identity(nest, start), partials, index)
+        with self.across(block, unroll) as body:
+            store_all(body, context.identity(nest, body), partials, index)
         whole = first + (last - first) // rows * rows
-        block.add_ops([self.across(start, unroll), passes_over(first, whole, rows), passes_over(whole, last, 1)])
+        for lower, upper, count in ((first, whole, rows), (whole, last, 1)):
+            with for_loop(block, row, lower, upper, step=count) as steps, self.across(steps, unroll) as body:
+                older = load_all(body, partials, index)
+                newer = unrolled_reduce(context, nest, body, self.point, row, count, older)
+                store_all(body, newer, partials, index)
 
     def per_accumulator_lane(
-        self,
-        block: Block,
-        elements: tuple[Dim, Dim],
-        store: Callable[[list[SSAValue], Block], None],
-        unroll: int,
+        self, block: Block, elements: tuple[Dim, Dim], store: Callable[[list[SSAValue], Block], None], unroll: int,
         jam: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Reduce the elements from one to another, so many lanes `jam`, and `store` each result."""
         context, (first, last), (start, _, most) = self.context, elements, self.results
-        assert self.nest.order is not None
-        lanes = self.nest.order.data.lanes // jam
-        values = [
-            context.allocate(block, BufferInfo(scalar_dtype(t), (dim(lanes), dim(most)), (dim(most), dim(1))), "thread")
-            for t in accumulator_types(self.nest)
-        ]
-        lane, body = context.new_iv(), Block()
-        some = self._some_lanes(body, first + lane, last, jam)
-        _store(body, some, values, [_bit_reverse(lane, lanes), self.column - start])
-        inner = Block([self.across(body, unroll), loop.YieldOp()])
-        position, body = context.new_iv(), Block()
-        block.add_op(loop.ForOp(str(lane), 0, lanes, inner))
-        gather = Block()
-        gather.add_op(loop.YieldOp(*_load(gather, values, [position, self.column - start])))
-        accumulators = self._reduced(body, position, dim(lanes), gather, Order("tree", 1, 1))
-        store(accumulators, body)
-        block.add_op(self.across(body, context.costs.unroll_factor(len(accumulators), 0)))
+        lanes = order_of(self.nest).lanes // jam
+        values = context.accumulators(block, self.nest, (dim(lanes), dim(most)), scope="thread")
+        lane = context.new_iv()
+        with for_loop(block, lane, 0, lanes) as inner, self.across(inner, unroll) as body:
+            some = self._some_lanes(body, first + lane, last, jam)
+            store_all(body, some, values, [_bit_reverse(lane, lanes), self.column - start])
+        position = context.new_iv()
+        with self.across(block, context.costs.unroll_factor(len(values), 0)) as body:
+            accumulators = context.reduce(
+                self.nest, body, Range(position, 0, lanes),
+                lambda gather: load_all(gather, values, [position, self.column - start]), order=Order("tree", 1, 1),
+            )  # fmt: skip
+            store(accumulators, body)
 
     def _some_lanes(self, block: Block, first: Dim, last: Dim, count: int) -> list[SSAValue]:
         """What so many lanes come to, as far apart as can be, which are therefore the first to be combined."""
-        assert self.nest.order is not None
-        lanes = self.nest.order.data.lanes
+        lanes = order_of(self.nest).lanes
         found = [self._lane(block, first + number * (lanes // count), last, lanes) for number in range(count)]
         while len(found) > 1:
             half = len(found) // 2
@@ -99,42 +87,21 @@ class ColumnTile:
 
     def _lane(self, block: Block, first: Dim, last: Dim, stride: int) -> list[SSAValue]:
         """The elements of one lane, one after another."""
-        step, body = self.context.new_iv(), Block()
+        step, order = self.context.new_iv(), order_of(self.nest)
         here = {**self.point, Sym(f"d{self.nest.n_parallel}"): first + step * stride}
-        body.add_op(loop.YieldOp(*self.context.body(self.nest, here, body)))
-        assert self.nest.order is not None
-        product = self.nest.order.data.product
-        order = Order("chain", self.nest.order.data.block, 1, product) if product else SERIAL
-        return self._reduced(block, step, (last - first + (stride - 1)) // stride, body, order)
-
-    def _reduced(self, block: Block, iterator: Dim, count: Dim, body: Block, order: Order) -> list[SSAValue]:
-        """What a body yields, combined with the nest's accumulators in an order."""
-        assert self.nest.identity is not None
-        made = loop.ReduceOp(
-            str(iterator), 0, count, body, self.context.combiner_block(self.nest), order=order,
-            identity=list(self.nest.identity.data), types=accumulator_types(self.nest), vector=1,
+        return self.context.reduce(
+            self.nest, block, Range(step, 0, (last - first + (stride - 1)) // stride),
+            lambda body: self.context.body(self.nest, here, body),
+            order=Order("chain", order.block, 1, order.product) if order.product else SERIAL,
         )  # fmt: skip
-        block.add_op(made)
-        return list(made.outs)
 
-    def across(self, body: Block, unroll: int) -> loop.ForOp:
+    def across(self, block: Block, unroll: int) -> AbstractContextManager[Block]:
         """A loop across the column tile."""
-        body.add_op(loop.YieldOp())
         start, stop, _ = self.results
-        return loop.ForOp(str(self.column), start, stop, body, vector=self.width, unroll=unroll)
+        return for_loop(block, self.column, start, stop, vector=self.width, unroll=unroll)
 
 
 def _bit_reverse(number: Dim, count: int) -> Dim:
     """A number below a power of two with its bits in reverse: so halves are neighbours, which a counter takes first."""
     bits = count.bit_length() - 1
     return sum((number // (1 << bit) % 2 * (count >> (bit + 1)) for bit in range(bits)), dim(0))
-
-
-def _load(block: Block, buffers: Sequence[SSAValue], index: Sequence[Dim]) -> list[SSAValue]:
-    loads = [loop.LoadOp(buffer, index) for buffer in buffers]
-    block.add_ops(loads)
-    return [load.result for load in loads]
-
-
-def _store(block: Block, values: Sequence[SSAValue], buffers: Sequence[SSAValue], index: Sequence[Dim]) -> None:
-    block.add_ops([loop.StoreOp(value, buffer, index) for value, buffer in zip(values, buffers)])

@@ -11,17 +11,26 @@ from functools import reduce
 
 from xdsl.ir import Block, SSAValue
 
-from ....dialects import kernel, loop
-from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects import kernel
+from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product
 from ...cost.work import point_time, point_work
-from ..body import ScheduleContext, accesses, body_cost, buffer_info, materialize_dim
+from ..blocks import store_all
+from ..body import (
+    ScheduleContext,
+    accesses,
+    accumulator_types,
+    body_cost,
+    buffer_info,
+    materialize_dim,
+    order_of,
+)
 from ..language.axes import collapse_axes, point_of
 from ..map.schedule import VectorConfig, choose_lanes
 from ..parallelize import LoopSpec, balanced_tile, parallel_loops
 from .column_tile import ColumnTile
-from .core import accumulator_types, combine_partials, element_accesses, order_of, unroll_length
+from .core import combine_partials, element_accesses, unroll_length
 from .register import RegisterReduction, side_by_side
 
 __all__ = [
@@ -43,19 +52,15 @@ class ColumnReduction:
     """The results of one nest by column tiles; stages that need none use `reduction`."""
 
     def __init__(self, reduction: RegisterReduction):
-        self.reduction, self.context, self.nest, self.groups = (
-            reduction,
-            reduction.context,
-            reduction.nest,
-            reduction.groups,
-        )
+        self.reduction, self.context, self.nest = reduction, reduction.context, reduction.nest
+        self.groups = reduction.groups
         self.outer, self.columns = [g.extent for g in self.groups[:-1]], self.groups[-1].extent
 
     def write(self, block: Block) -> None:
         """The reductions: blocks of elements by column tiles of results, then the blocks' values of each result."""
         nest, context, order = self.nest, self.context, order_of(self.nest)
-        extent, per_accumulator_lane, accumulators = nest.extents.data[-1], order.lanes > 1, accumulator_types(nest)
-        lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in accumulators)
+        extent, per_accumulator_lane = nest.extents.data[-1], order.lanes > 1
+        lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in accumulator_types(nest))
         most = context.costs.l2_column_tile(lane_bytes) if per_accumulator_lane else context.costs.column_tile
         size = (order.block or most) if per_accumulator_lane else self._block
         blocks, outer, columns = (extent + (size - 1)) // size, self.outer, self.columns
@@ -66,25 +71,21 @@ class ColumnReduction:
         )
         *around, plane, step = packed_strides((*outer, blocks, columns))
         done_at_once = per_accumulator_lane and blocks.const == 1
-        partials = [
-            context.allocate(block, BufferInfo(scalar_dtype(t), (*outer, columns, blocks), (*around, step, plane)))
-            for t in accumulators
-            if not done_at_once
-        ]
+        shape, strides = (*outer, columns, blocks), (*around, step, plane)
+        partials = [] if done_at_once else context.accumulators(block, nest, shape, strides)
 
         def store(values: list[SSAValue], inner: Block) -> None:
             if done_at_once:
-                return context.epilogue(nest, values, point, inner)
-            index = [*iterators, number]
-            return inner.add_ops([loop.StoreOp(value, buffer, index) for value, buffer in zip(values, partials)])
+                context.epilogue(nest, values, point, inner)
+            else:
+                store_all(inner, values, partials, [*iterators, number])
 
         tile, unroll = self._column_tile(iterators, start, side, most)
         elements, task = (number * size, minimum(extent, number * size + size)), Block()
         if per_accumulator_lane:
             lanes = _lanes_per_pass(context, nest)
-            beside = side_by_side(context, nest, self.reduction.access_list, self.groups[-1], tile.width) // max(
-                2, lanes
-            )
+            vectors = side_by_side(context, nest, self.reduction.access_list, self.groups[-1], tile.width)
+            beside = vectors // max(2, lanes)
             tile.per_accumulator_lane(task, elements, store, self.reduction.lanes.unroll or max(1, beside), lanes)
         else:
             tile.multi_pass(task, elements, partials, [*iterators, number], unroll)
@@ -111,13 +112,10 @@ class ColumnReduction:
     def _column_tile(self, iterators: list[Dim], start: Dim, side: Dim, most: int) -> tuple[ColumnTile, int]:
         """Results from a first one on, and how many vectors of them are unrolled."""
         copies = self.context.costs.unroll_factor(body_cost(self.nest), 1)
-        width, unroll = choose_lanes(
-            self.reduction.lanes, element_accesses(self.nest, self.reduction.access_list), copies
-        )
-        results = start, minimum(self.columns, start + side), most
-        return ColumnTile(
-            self.context, self.nest, point_of(self.groups, iterators), iterators[-1], results, width
-        ), unroll
+        accessed = element_accesses(self.nest, self.reduction.access_list)
+        width, unroll = choose_lanes(self.reduction.lanes, accessed, copies)
+        results, point = (start, minimum(self.columns, start + side), most), point_of(self.groups, iterators)
+        return ColumnTile(self.context, self.nest, point, iterators[-1], results, width), unroll
 
     def _tile_of_pass(self, block: Block, others: Dim) -> Dim:
         """The most results of a tile that is reduced in several passes: longer ones for a single thread.
@@ -135,9 +133,8 @@ def reduce_columns(context: ScheduleContext, nest: kernel.GenericOp, block: Bloc
     """Loops for a reduction of adjacent results that `can_tile_columns`."""
     access_list = accesses(nest)
     groups = collapse_axes(nest, access_list, 0, nest.n_parallel)
-    ColumnReduction(RegisterReduction(context, nest, lanes, access_list, groups, {}, across=True, serial=False)).write(
-        block
-    )
+    reduction = RegisterReduction(context, nest, lanes, access_list, groups, {}, across=True, serial=False)
+    ColumnReduction(reduction).write(block)
 
 
 def can_tile_columns(nest: kernel.GenericOp) -> bool:

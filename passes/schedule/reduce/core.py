@@ -9,27 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 
-from ....dialects import kernel, loop
+from ....dialects import kernel
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ....dialects.order import Order
 from ....dialects.scalar.builder import BodyBuilder
-from ..body import Access, Point, ScheduleContext, body_cost
+from ..blocks import Range, for_loop, load_all, store_all
+from ..body import Access, Point, ScheduleContext, accumulator_types, body_cost, order_of
 from ..map.schedule import VectorConfig
 from ..segments import Segments, match_segments
 
 __all__ = [
     "BLOCK",
     "LONGEST_STEPS",
-    "accumulator_types",
     "can_vectorize_results",
     "combine_partials",
     "contiguous",
     "element_accesses",
     "few_elements",
-    "order_of",
     "reduce_few",
     "reduce_loop",
     "reduce_segment_block",
@@ -49,18 +48,6 @@ FEW_ELEMENTS = 8
 NEUTRAL = (arith.AddfOp, arith.MulfOp, arith.MaximumfOp, arith.MinimumfOp)
 #: Elements of a reduction in free order that are copied at a time.
 BLOCK = 1024
-
-
-def order_of(nest: kernel.GenericOp) -> Order:
-    """The order of a reduction nest."""
-    assert nest.order is not None
-    return nest.order.data
-
-
-def accumulator_types(nest: kernel.GenericOp) -> list[Attribute]:
-    """The types of the accumulators of a reduction nest."""
-    args = nest.combiner.block.args
-    return [a.type for a in list(args)[: len(args) // 2]]
 
 
 def contiguous(access: Access, symbol: Sym) -> bool:
@@ -99,58 +86,30 @@ def unroll_length(nest: kernel.GenericOp) -> int:
 
 
 def reduce_loop(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    block: Block,
-    point: dict[Sym, Dim],
-    lower: Dim,
-    upper: Dim,
-    width: int,
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, point: Point, lower: Dim, upper: Dim, width: int,
     cooperative: bool = False,
-) -> list[SSAValue]:
+) -> list[SSAValue]:  # fmt: skip
     """One `loop.reduce` of the nest's body over part of its reduced iterator; its accumulators."""
-    iterator, body = context.new_iv(), Block()
-    yielded = context.body(nest, {**point, Sym(f"d{nest.n_parallel}"): iterator}, body)
-    body.add_op(loop.YieldOp(*yielded))
-    return _reduce(context, nest, block, iterator, lower, upper, body, width, cooperative)
-
-
-def _reduce(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    block: Block,
-    iterator: Dim,
-    lower: Dim,
-    upper: Dim,
-    body: Block,
-    width: int,
-    cooperative: bool = False,
-) -> list[SSAValue]:
-    """The `loop.reduce` of a body that yields elements."""
-    order, types = order_of(nest), accumulator_types(nest)
-    assert nest.identity is not None
-    if order.kind in ("tree", "serial"):
-        width = min(width, order.lanes)
-    made = loop.ReduceOp(
-        str(iterator), lower, upper, body, context.combiner_block(nest), order=order, identity=list(nest.identity.data),
-        types=types, vector=width, cooperative=cooperative,
+    iterator = context.new_iv()
+    here = {**point, Sym(f"d{nest.n_parallel}"): iterator}
+    return context.reduce(
+        nest, block, Range(iterator, lower, upper), lambda body: context.body(nest, here, body),
+        vector=_lanes(nest, width), cooperative=cooperative,
     )  # fmt: skip
-    block.add_op(made)
-    return list(made.outs)
+
+
+def _lanes(nest: kernel.GenericOp, width: int) -> int:
+    """No more lanes than the order has."""
+    order = order_of(nest)
+    return min(width, order.lanes) if order.kind in ("tree", "serial") else width
 
 
 def unrolled_reduce(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    block: Block,
-    point: Point,
-    first: Dim,
-    count: int,
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, point: Point, first: Dim, count: int,
     accumulators: list[SSAValue],
-) -> list[SSAValue]:
+) -> list[SSAValue]:  # fmt: skip
     """`accumulators` with `count` elements from the `first` on combined, without a loop."""
-    assert nest.order is not None
-    product = nest.order.data.product
+    product = order_of(nest).product
     b = BodyBuilder(block, has_fma=product == "fma")
     for number in range(count):
         element = context.body(nest, {**point, Sym(f"d{nest.n_parallel}"): first + number}, block)
@@ -194,73 +153,43 @@ def reduce_few(
 
 
 def combine_partials(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    block: Block,
-    partials: Sequence[SSAValue],
-    index: Sequence[Dim],
-    count: Dim,
-    cooperative: bool = False,
-) -> list[SSAValue]:
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, partials: Sequence[SSAValue], index: Sequence[Dim],
+    count: Dim, cooperative: bool = False,
+) -> list[SSAValue]:  # fmt: skip
     """The values of an order's blocks, along the last dim of ``partials[place]``, combined as the order says."""
-    position = context.new_iv()
-    gather = Block()
-    loads = [loop.LoadOp(buffer, [*index, position]) for buffer in partials]
-    gather.add_ops([*loads, loop.YieldOp(*[load.result for load in loads])])
-    order = order_of(nest)
-    assert nest.identity is not None
-    counter = Order("tree", 1, 1) if order.kind == "tree" else order
-    total = loop.ReduceOp(
-        str(position), 0, count, gather, context.combiner_block(nest), order=counter, identity=list(nest.identity.data),
-        types=accumulator_types(nest), cooperative=cooperative,
+    position, order = context.new_iv(), order_of(nest)
+    return context.reduce(
+        nest, block, Range(position, 0, count), lambda body: load_all(body, partials, [*index, position]),
+        order=Order("tree", 1, 1) if order.kind == "tree" else order, cooperative=cooperative,
     )  # fmt: skip
-    block.add_op(total)
-    return list(total.outs)
 
 
 def segments_of(nest: kernel.GenericOp, lanes: VectorConfig) -> Segments | None:
     """The segments of a reduction whose elements are copied, segment by segment, to contiguous memory."""
-    k, widest = (
-        Sym(f"d{nest.n_parallel}"),
-        min((t.bits for t in map(scalar_dtype, accumulator_types(nest))), default=32),
-    )
+    k = Sym(f"d{nest.n_parallel}")
+    widest = min((t.bits for t in map(scalar_dtype, accumulator_types(nest))), default=32)
     return match_segments(nest, k, 2 * lanes.width(widest)) if order_of(nest).kind in ("tree", "free") else None
 
 
 def reduce_segments(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    block: Block,
-    point: dict[Sym, Dim],
-    runs: Segments,
-    lanes: VectorConfig,
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, point: Point, runs: Segments, lanes: VectorConfig
 ) -> list[SSAValue]:
     """A whole reduction, a block of its order at a time."""
     extent, size = nest.extents.data[-1], order_of(nest).block or BLOCK
     if extent.const is not None and extent.const <= size:
         return reduce_segment_block(context, nest, block, point, (dim(0), extent), runs, lanes)
-    blocks, number, body = (extent + (size - 1)) // size, context.new_iv(), Block()
-    partials = [
-        context.allocate(block, BufferInfo(scalar_dtype(t), (blocks,), (dim(1),)), "thread")
-        for t in accumulator_types(nest)
-    ]
-    part = number * size, minimum(extent, number * size + size)
-    for value, buffer in zip(reduce_segment_block(context, nest, body, point, part, runs, lanes), partials):
-        body.add_op(loop.StoreOp(value, buffer, [number]))
-    body.add_op(loop.YieldOp())
-    block.add_op(loop.ForOp(str(number), 0, blocks, body))
+    blocks, number = (extent + (size - 1)) // size, context.new_iv()
+    partials = context.accumulators(block, nest, (blocks,), scope="thread")
+    with for_loop(block, number, 0, blocks) as body:
+        part = number * size, minimum(extent, number * size + size)
+        store_all(body, reduce_segment_block(context, nest, body, point, part, runs, lanes), partials, [number])
     return combine_partials(context, nest, block, partials, [], blocks)
 
 
 def reduce_segment_block(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    block: Block,
-    point: dict[Sym, Dim],
-    part: tuple[Dim, Dim],
-    runs: Segments,
-    lanes: VectorConfig,
-) -> list[SSAValue]:
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, point: Point, part: tuple[Dim, Dim],
+    runs: Segments, lanes: VectorConfig,
+) -> list[SSAValue]:  # fmt: skip
     """One block of a reduction, whose elements are staged in L1."""
     lower, upper = part
     last = nest.body.block.last_op
@@ -271,15 +200,13 @@ def reduce_segment_block(
     width = lanes.width(max(kind.part.bytes * 8 for kind in kinds))
     unroll = lanes.unroll or context.unroll_factor(nest, {runs.symbol})
 
-    def copy(index: Dim, at: Dim, first: Dim, end: Dim) -> list[loop.ForOp]:
-        body = Block()
-        values = context.body(nest, {**point, runs.symbol: at}, body)
-        body.add_ops([loop.StoreOp(value, stage, [at - lower]) for value, stage in zip(values, stages)])
-        body.add_op(loop.YieldOp())
-        return [loop.ForOp(str(index), first, end, body, vector=width, unroll=unroll)]
+    def copy(segment: Block, index: Dim, at: Dim, first: Dim, end: Dim) -> None:
+        with for_loop(segment, index, first, end, vector=width, unroll=unroll) as body:
+            store_all(body, context.body(nest, {**point, runs.symbol: at}, body), stages, [at - lower])
 
-    block.add_op(runs.loops(context, point, lower, upper, copy))
-    position, loads = context.new_iv(), Block()
-    read = [loop.LoadOp(stage, [position]) for stage in stages]
-    loads.add_ops([*read, loop.YieldOp(*[load.result for load in read])])
-    return _reduce(context, nest, block, position, dim(0), upper - lower, loads, width)
+    runs.loops(context, block, point, lower, upper, copy)
+    position = context.new_iv()
+    return context.reduce(
+        nest, block, Range(position, 0, upper - lower), lambda body: load_all(body, stages, [position]),
+        vector=_lanes(nest, width),
+    )  # fmt: skip

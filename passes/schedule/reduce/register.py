@@ -11,22 +11,21 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block
 
-from ....dialects import kernel, loop
+from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import remark
-from ..body import Access, ScheduleContext, body_cost, materialize_dim
+from ..blocks import for_loop, move, parallel_loop
+from ..body import Access, ScheduleContext, accumulator_types, body_cost, materialize_dim, order_of
 from ..language.axes import FusedAxis
 from ..language.lower import write_scheduled
 from ..language.nest import Nest
 from ..map.schedule import VectorConfig, choose_lanes
 from .core import (
     LONGEST_STEPS,
-    accumulator_types,
     contiguous,
     element_accesses,
     few_elements,
-    order_of,
     reduce_few,
     reduce_loop,
     reduce_segments,
@@ -97,9 +96,9 @@ class RegisterReduction:
             return write_scheduled(made, lambda nest: self._schedule(nest, most, jam, iterators), block)
         self._name(made, iterators)
         width, unroll, _ = self._vectors(most)
-        body, (results,) = Block(), made.loops
+        (results,) = made.loops
+        body = Block()
         element(body, made.point())
-        body.add_op(loop.YieldOp())
         least = self.context.grain(work, self.nest)
         return _vector_chunks(self.context, block, results.extent, results.at, body, width, unroll, least)
 
@@ -212,7 +211,6 @@ def _vector_chunks(
         context, block, maximum(least, minimum(most, maximum(line, most + several * (share - most))))
     )
     begin = sym(f"{iterator}.b")
-    inner = loop.ForOp(str(iterator), begin, minimum(extent, begin + chunk), body, vector=width, unroll=unroll)
-    outer = Block()
-    outer.add_ops([inner, loop.YieldOp()])
-    block.add_op(loop.ParallelOp(str(begin), 0, extent, outer, step=chunk))
+    with parallel_loop(block, begin, 0, extent, step=chunk) as outer:
+        with for_loop(outer, iterator, begin, minimum(extent, begin + chunk), vector=width, unroll=unroll) as inner:
+            move(body, inner)

@@ -13,25 +13,23 @@ from dataclasses import replace
 
 from xdsl.ir import Block
 
-from ....dialects import kernel, loop
-from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, Sym, dim, minimum
+from ....dialects import kernel
+from ....dialects.dims.dims import Dim, Sym, minimum
 from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import remark
 from ...cost.work import operations_and_chain
-from ..body import Access, ScheduleContext, accesses
+from ..blocks import for_loop, parallel_loop, store_all
+from ..body import Access, ScheduleContext, accesses, accumulator_types, order_of
 from ..language.axes import collapse_axes
 from ..map.schedule import VectorConfig, choose_lanes
 from .columns import ColumnReduction, prefers_tiling, profits_from_tiling, reduce_columns
 from .core import (
     BLOCK,
-    accumulator_types,
     can_vectorize_results,
     combine_partials,
     contiguous,
     element_accesses,
     few_elements,
-    order_of,
     reduce_loop,
     reduce_segment_block,
     segments_of,
@@ -45,13 +43,9 @@ __all__ = ["schedule_reduction"]
 
 
 def schedule_reduction(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    block: Block,
-    lanes: VectorConfig,
-    done: dict[Sym, Dim],
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, done: dict[Sym, Dim],
     serial: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Loops for a reduction nest; `done` has the places of the iterators that enclosing rows run."""
     access_list = accesses(nest)
     groups = collapse_axes(nest, access_list, len(done), nest.n_parallel)
@@ -149,34 +143,28 @@ def _two_stage(
     by_runs = runs is not None and panels is None
     size = BLOCK if by_runs and order_of(nest).kind == "free" else _block_of(context, nest)
     blocks = (extent + (size - 1)) // size
-    partials = []
-    for accumulator in accumulator_types(nest):
-        info = BufferInfo(scalar_dtype(accumulator), (blocks,), (dim(1),))
-        partials.append(context.allocate(block, info))
-    number = context.new_iv()
+    partials, number = context.accumulators(block, nest, (blocks,)), context.new_iv()
     width = choose_lanes(lanes, element_accesses(nest, access_list), 1)[0]
 
-    def one_block() -> Block:
-        inner, part = Block(), (number * size, minimum(extent, number * size + size))
+    def one_block(inner: Block) -> None:
+        part = number * size, minimum(extent, number * size + size)
         if runs is not None and by_runs:
             accumulators = reduce_segment_block(context, nest, inner, {}, part, runs, lanes)
         else:
             accumulators = reduce_loop(context, nest, inner, {}, *part, width)
-        for value, buffer in zip(accumulators, partials):
-            inner.add_op(loop.StoreOp(value, buffer, [number]))
-        inner.add_op(loop.YieldOp())
-        return inner
+        store_all(inner, accumulators, partials, [number])
 
     def in_panels(panels: TransposedOperand, block: Block) -> None:
-        task, each, outer = context.new_iv(), panels.blocks(size), Block()
-        first, last = task * each, minimum(blocks, task * each + each)
-        panels.copy(outer, first * size, minimum(extent, last * size), each * size, lanes)
-        outer.add_ops([loop.ForOp(str(number), first, last, one_block()), loop.YieldOp()])
-        block.add_op(loop.ParallelOp(str(task), 0, (blocks + (each - 1)) // each, outer))
+        task, each = context.new_iv(), panels.blocks(size)
+        with parallel_loop(block, task, 0, (blocks + (each - 1)) // each) as outer:
+            first, last = task * each, minimum(blocks, task * each + each)
+            panels.copy(outer, first * size, minimum(extent, last * size), each * size, lanes)
+            with for_loop(outer, number, first, last) as inner:
+                one_block(inner)
 
     if panels is None:
-        grain = max(1, context.chunk(nest) // size)
-        block.add_op(loop.ParallelOp(str(number), 0, blocks, one_block(), grain=grain))
+        with parallel_loop(block, number, 0, blocks, grain=max(1, context.chunk(nest) // size)) as inner:
+            one_block(inner)
     elif order_of(nest).lanes == 1 or (rows := panels.of_whole_blocks(size, partials)) is None:
         in_panels(panels, block)
     else:

@@ -16,7 +16,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, map_attr
 from ....dialects.dims.dims import Dim, dim, iterator, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap
-from ..body import ScheduleContext, buffer_info, materialize_dim
+from ..body import ScheduleContext, accumulator_types, buffer_info, materialize_dim, order_of
 from ..map.copy import copy_transposed
 from ..map.schedule import VectorConfig
 
@@ -53,7 +53,7 @@ class TransposedOperand:
         None where an input is not read by rows and columns.
         """
         nest = self.nest
-        assert nest.order is not None and nest.identity is not None
+        assert nest.identity is not None
         number, row, k = (sym(f"d{n}") for n in range(3))
         extents = (self.columns // size, self._rows, dim(size))
         along, maps = sym("d0"), list[IndexMap]()
@@ -65,21 +65,18 @@ class TransposedOperand:
         if any(isinstance(op, kernel.ReadOp | loop.IndexOp) for op in nest.body.block.walk()):
             return None
         merge = nest.combiner.clone().detach_block(0)
-        accumulators = [a.type for a in list(merge.args)[: len(partials)]]
-        finish = Block(arg_types=accumulators)
+        finish = Block(arg_types=accumulator_types(nest))
         finish.add_op(kernel.YieldOp(*finish.args))
         out_map = IndexMap(extents, (row * (self.columns // size) + number,))
         return kernel.GenericOp(
             nest.ins, partials, extents, maps, [out_map] * len(partials), nest.body.clone().detach_block(0), [],
-            parallel=2, combiner=merge, epilogue=finish, order=nest.order.data, identity=list(nest.identity.data),
+            parallel=2, combiner=merge, epilogue=finish, order=order_of(nest), identity=list(nest.identity.data),
         )  # fmt: skip
 
     def copy(self, block: Block, first: Dim, last: Dim, most: Dim, lanes: VectorConfig) -> None:
         """Copy the rows of elements `first` to `last` (at most `most`); from then on the nest reads the copies."""
-        at, stop = (
-            materialize_dim(self.context, block, first // self.columns),
-            (last + (self.columns - 1)) // self.columns,
-        )
+        at = materialize_dim(self.context, block, first // self.columns)
+        stop = (last + (self.columns - 1)) // self.columns
         operands, maps = list(self.nest.operands), list(self.nest.maps_in())
         for number in self.numbers:
             source, info = operands[number], buffer_info(operands[number])

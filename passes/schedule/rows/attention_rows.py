@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block, SSAValue
 
-from ....dialects import kernel, loop
+from ....dialects import kernel
 from ....dialects.attributes import BufferInfo
-from ....dialects.dims.dims import Dim, Sym, dim, iterator, minimum, packed_strides
-from ....dialects.dims.index_map import unravel
+from ....dialects.dims.dims import Dim, dim, iterator, minimum, packed_strides
 from ...locations import copy_loc
-from ..body import ScheduleContext, buffer_info, materialize_dim
+from ..blocks import for_loop
+from ..body import ScheduleContext, at_iterators, buffer_info, materialize_dim
 from ..map.schedule import VectorConfig
 from ..matmul.cpu import CpuMatmul
 from ..matmul.match import MatmulOperands, match_matmul, match_product
@@ -70,17 +70,16 @@ class _RowTiles:
 
     def _matrix(self, block: Block) -> None:
         """The right operands, packed, and a loop over panels of rows."""
-        start, task = self.context.new_iv(), Block()
-        stop = materialize_dim(self.context, task, minimum(self.first.m, start + self._height))
-        memory = self._memory(task)
-        made = [redirect_operands(nest, memory, [self._row - start]) for nest in self.nests]
-        ends = [self._contraction(made[0]), self._contraction(made[-1])]
-        packed = [end.pack(block) for end in ends]
-        ends[0].write_rows(task, packed[0], start, stop, self._height)
-        self._between(made[1:-1], task, start, stop)
-        ends[1].write_rows(task, packed[1], start, stop, self._height)
-        task.add_op(loop.YieldOp())
-        block.add_op(self.first.shared(start, self.first.m, task, step=self._height))
+        start, height = self.context.new_iv(), self._height
+        with self.first.shared(block, start, self.first.m, step=height) as task:
+            stop = materialize_dim(self.context, task, minimum(self.first.m, start + height))
+            memory = self._memory(task)
+            made = [redirect_operands(nest, memory, [self._row - start]) for nest in self.nests]
+            ends = [self._contraction(made[0]), self._contraction(made[-1])]
+            packed = [end.pack(block) for end in ends]
+            ends[0].write_rows(task, packed[0], start, stop, height)
+            self._between(made[1:-1], task, start, stop)
+            ends[1].write_rows(task, packed[1], start, stop, height)
 
     def _contraction(self, nest: kernel.GenericOp) -> CpuMatmul:
         """A contraction of one matrix of a stack, where rows do not say which they are of."""
@@ -94,14 +93,11 @@ class _RowTiles:
     def _between(self, nests: Sequence[kernel.GenericOp], block: Block, start: Dim, stop: Dim) -> None:
         """The nests between the contractions, a row after another."""
         around = kernel.RowGroupOp(self.shared, Block([*nests, kernel.YieldOp()]), [])
-        row, body = self.context.new_iv(), Block()
-        left = self.first.factors.left
-        indices = unravel(row, self._extents(left))
-        done = self.first.batch | {Sym(f"d{i}"): materialize_dim(self.context, body, p) for i, p in zip(left, indices)}
-        for nest in around.nests:
-            self.write_nest(nest, body, dict(done))
-        body.add_op(loop.YieldOp())
-        block.add_op(loop.ForOp(str(row), start, stop, body))
+        row, left = self.context.new_iv(), self.first.factors.left
+        with for_loop(block, row, start, stop) as body:
+            done = self.first.batch | at_iterators(left, self.context.index_of(body, row, self._extents(left)))
+            for nest in around.nests:
+                self.write_nest(nest, body, dict(done))
 
     @property
     def _height(self) -> int:

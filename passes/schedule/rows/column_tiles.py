@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ArrayAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
-from ....dialects import kernel, loop
+from ....dialects import kernel
 from ....dialects.attributes import BufferInfo, MapAttr, map_attr
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap, product
 from ...cost.work import point_time
 from ...locations import copy_loc
-from ..body import ScheduleContext, accesses, buffer_info, materialize_dim
+from ..blocks import Range, for_loop, for_loops
+from ..body import ScheduleContext, accesses, at_iterators, buffer_info, materialize_dim
 from ..language.axes import collapse_axes, point_of
 from ..map.schedule import VectorConfig, choose_lanes
 from ..parallelize import LoopSpec, parallel_loops
@@ -27,7 +28,7 @@ from ..reduce.core import reduce_loop
 from .fuse_map_into_reduction import fusable_maps
 from .staging import is_row_buffer
 
-__all__ = ["is_column_major_access", "schedule_column_tiles", "tile_columns"]
+__all__ = ["is_column_major_access", "schedule_column_tiles", "tile_columns", "work_of_row"]
 
 #: Lines of adjacent rows that are a parallel task, at most.
 _MOST_LINES = 16
@@ -60,16 +61,13 @@ def schedule_column_tiles(
     extents = nests[0].extents.data[:shared]
     iterators, start = [context.new_iv() for _ in extents[:-1]], context.new_iv()
     rows, share = extents[-1], _share(context, block, extents)
-    first, task, body = context.new_iv(), Block(), Block()
-    done = {Sym(f"d{i}"): it for i, it in enumerate([*iterators, first])}
+    first, task = context.new_iv(), Block()
+    done = at_iterators(range(shared), [*iterators, first])
     tile = tile_columns(context, nests)
     end = materialize_dim(context, task, minimum(rows, start + share))
-    _write_tile(context, nests, body, lanes, done, minimum(end, first + tile), tile)
-    body.add_op(loop.YieldOp())
-    task.add_op(loop.ForOp(str(first), start, end, body, step=tile))
-    work = dim(0)
-    for nest in nests:
-        work = work + product(nest.extents.data[shared:]) * context.costs.weight(point_time(nest, context.costs))
+    with for_loop(task, first, start, end, step=tile) as body:
+        _write_tile(context, nests, body, lanes, done, minimum(end, first + tile), tile)
+    work = work_of_row(context, nests, shared)
     levels = [*(LoopSpec(i, e) for i, e in zip(iterators, extents)), LoopSpec(start, rows, share)]
     parallel_loops(context, block, levels, task, work * share, context.costs.work_unit_ns, serial=False)
 
@@ -78,6 +76,12 @@ def tile_columns(context: ScheduleContext, nests: Sequence[kernel.GenericOp]) ->
     """Rows of a column tile: four lines of the widest elements."""
     widest = max(buffer_info(v).dtype.part.bytes for nest in nests for v in nest.operands)
     return 4 * int(context.costs.machine.cache_line) // widest
+
+
+def work_of_row(context: ScheduleContext, nests: Sequence[kernel.GenericOp], shared: int) -> Dim:
+    """What the nests of a row take, in units of work."""
+    weights = (context.costs.weight(point_time(nest, context.costs)) for nest in nests)
+    return sum((product(n.extents.data[shared:]) * weight for n, weight in zip(nests, weights)), dim(0))
 
 
 def _share(context: ScheduleContext, block: Block, extents: Sequence[Dim]) -> Dim:
@@ -90,14 +94,9 @@ def _share(context: ScheduleContext, block: Block, extents: Sequence[Dim]) -> Di
 
 
 def _write_tile(
-    context: ScheduleContext,
-    nests: Sequence[kernel.GenericOp],
-    block: Block,
-    lanes: VectorConfig,
-    done: dict[Sym, Dim],
-    stop: Dim,
-    tile: int,
-) -> None:
+    context: ScheduleContext, nests: Sequence[kernel.GenericOp], block: Block, lanes: VectorConfig,
+    done: dict[Sym, Dim], stop: Dim, tile: int,
+) -> None:  # fmt: skip
     """The nests for the rows from ``done``'s last index on, as many as a column tile has."""
     shared = len(done)
     last = Sym(f"d{shared - 1}")
@@ -111,29 +110,22 @@ def _write_tile(
         if nest in fused_into_reductions:
             continue
         access_list = accesses(nest)
-        width, unroll = choose_lanes(
-            lanes, access_list, context.unroll_factor(context.fused_maps.get(nest, nest), {last})
-        )
+        copies = context.unroll_factor(context.fused_maps.get(nest, nest), {last})
+        width, unroll = choose_lanes(lanes, access_list, copies)
+        if nest.is_reduction and nest not in context.fused_maps:
+            unroll = lanes.unroll or max(1, min(8, tile // width))
         groups = collapse_axes(nest, access_list, shared, nest.n_parallel)
         iterators, row = [context.new_iv() for _ in groups], context.new_iv()
         point = {**done, last: row, **point_of(groups, iterators)}
-        body = Block()
-        if nest.is_reduction:
-            if nest not in context.fused_maps:
-                unroll = lanes.unroll or max(1, min(8, tile // width))
-            context.epilogue(
-                nest, reduce_loop(context, nest, body, point, dim(0), nest.extents.data[-1], 1), point, body
-            )
-        else:
-            context.store(nest, context.body(nest, point, body), point, body)
-        body.add_op(loop.YieldOp())
-        made: Operation = loop.ForOp(str(row), start, stop, body, vector=width, unroll=unroll)
-        for group, iterator in zip(reversed(groups), reversed(iterators)):
-            around = Block()
-            around.add_ops([made, loop.YieldOp()])
-            made = loop.ForOp(str(iterator), 0, group.extent, around)
-        block.add_op(made)
-        copy_loc(nest, block, made.prev_op)
+        before = block.last_op
+        around = [Range(i, 0, group.extent) for i, group in zip(iterators, groups)]
+        with for_loops(block, *around, Range(row, start, stop, vector=width, unroll=unroll)) as body:
+            if nest.is_reduction:
+                sums = reduce_loop(context, nest, body, point, dim(0), nest.extents.data[-1], 1)
+                context.epilogue(nest, sums, point, body)
+            else:
+                context.store(nest, context.body(nest, point, body), point, body)
+        copy_loc(nest, block, before)
     context.fused_maps = {}
 
 

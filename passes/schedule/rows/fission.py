@@ -43,10 +43,8 @@ def rows_exceed_l2(context: ScheduleContext, nests: Sequence[kernel.GenericOp], 
 
     Where these are numbers, where half of it does not hold what reductions read of a tile, nor all of it all rows.
     """
-    cache, handed = (
-        int(context.costs.machine.l2_bytes),
-        [buffer_info(v) for v in crossing_values([[nest] for nest in nests])],
-    )
+    cache = int(context.costs.machine.l2_bytes)
+    handed = [buffer_info(v) for v in crossing_values([[nest] for nest in nests])]
     if any(info.dims for info in handed):
         held = reduce(add, (product(info.dims) * info.dtype.bytes for info in handed if info.dims))
         return held * tile_columns(context, nests) - cache
@@ -70,13 +68,9 @@ def _workspace(context: ScheduleContext, nest: kernel.GenericOp, shared: int, ro
 
 
 def schedule_fissioned(
-    context: ScheduleContext,
-    nests: Sequence[kernel.GenericOp],
-    shared: int,
-    block: Block,
-    lanes: VectorConfig,
+    context: ScheduleContext, nests: Sequence[kernel.GenericOp], shared: int, block: Block, lanes: VectorConfig,
     write_nest: Callable[[kernel.GenericOp, Block, dict[Sym, Dim]], None],
-) -> None:
+) -> None:  # fmt: skip
     """Loops for one nest of rows after another."""
     alone = [[nest] for nest in nests]
     for run in fission(alone, shared, lambda info: context.allocate(block, info), across=True):

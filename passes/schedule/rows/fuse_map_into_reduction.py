@@ -12,8 +12,7 @@ from itertools import pairwise
 from ....dialects import kernel
 from ...cost.model import CostModel
 from ...cost.work import point_work
-from ..body import buffer_info
-from ..reduce.core import order_of
+from ..body import buffer_info, order_of
 from .staging import is_row_buffer
 
 __all__ = ["fusable_maps"]
@@ -29,20 +28,11 @@ def fusable_maps(
 def can_fuse(made: kernel.GenericOp, reduction: kernel.GenericOp, shared: int, costs: CostModel) -> bool:
     """Whether a reduction along the whole row reads each element of a map's row once, in the order that it is
     stored."""
-    if (
-        made.is_reduction
-        or not reduction.is_reduction
-        or reduction.is_scan
-        or order_of(reduction).kind not in ("tree", "free")
-    ):
+    if made.is_reduction or not reduction.is_reduction or reduction.is_scan or len(made.outs) != 1:
         return False
     extents = made.extents.data
-    if (
-        extents != reduction.extents.data
-        or len(extents) != shared + 1
-        or reduction.n_parallel != shared
-        or len(made.outs) != 1
-    ):
+    along_row = extents == reduction.extents.data and len(extents) == shared + 1 and reduction.n_parallel == shared
+    if not along_row or order_of(reduction).kind not in ("tree", "free"):
         return False
     # Divisions go by vectors, and in ways, of their own.
     if not is_row_buffer(made.outs[0]) or point_work(made, costs).divisions:

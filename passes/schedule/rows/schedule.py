@@ -12,17 +12,17 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Block, SSAValue
 
-from ....dialects import kernel, loop
+from ....dialects import kernel
 from ....dialects.attributes import BufferInfo, map_attr
 from ....dialects.dims.dims import Dim, Sym, dim, iterator, maximum, minimum, sym
-from ....dialects.dims.index_map import IndexMap, product
-from ...cost.work import point_time
+from ....dialects.dims.index_map import IndexMap
 from ...fusion.row_fusion import is_column_major
-from ..body import ScheduleContext, buffer_info
+from ..blocks import for_loop
+from ..body import ScheduleContext, at_iterators, buffer_info
 from ..map.copy import copy_transposed
 from ..map.schedule import VectorConfig
 from ..parallelize import LoopSpec, parallel_loops
-from .column_tiles import is_column_major_access, schedule_column_tiles
+from .column_tiles import is_column_major_access, schedule_column_tiles, work_of_row
 from .fission import group_can_fission, rows_exceed_l2, schedule_fissioned, too_few_rows
 from .fuse_map_into_reduction import fusable_maps
 from .staging import RowAccess, uses_of_rows
@@ -65,7 +65,7 @@ def _row_by_row(
     """Loops around the nests of one row."""
     nests, shared = rows.nests, rows.n_shared
     iterators = [context.new_iv() for _ in range(shared)]
-    done = {Sym(f"d{i}"): it for i, it in enumerate(iterators)}
+    done = at_iterators(range(shared), iterators)
     extents = nests[0].extents.data[:shared]
     body = Block()
     steps = [1] * shared
@@ -74,20 +74,15 @@ def _row_by_row(
         _stage_transposed(context, nests, body, lanes, done, crossing, write_nest)
     else:
         _write_row(context, nests, body, done, write_nest)
-    work = dim(0)
-    for nest in nests:
-        work = work + product(nest.extents.data[shared:]) * context.costs.weight(point_time(nest, context.costs))
+    work = work_of_row(context, nests, shared) * steps[-1]
     levels = [LoopSpec(i, e, s) for i, e, s in zip(iterators, extents, steps)]
-    parallel_loops(context, block, levels, body, work * steps[-1], context.costs.work_unit_ns, serial=False)
+    parallel_loops(context, block, levels, body, work, context.costs.work_unit_ns, serial=False)
 
 
 def _write_row(
-    context: ScheduleContext,
-    nests: list[kernel.GenericOp],
-    block: Block,
-    done: dict[Sym, Dim],
+    context: ScheduleContext, nests: list[kernel.GenericOp], block: Block, done: dict[Sym, Dim],
     write_nest: NestScheduler,
-) -> None:
+) -> None:  # fmt: skip
     """The nests of one row, one after another; reductions evaluate the map in front of them."""
     context.fused_maps = fusable_maps(nests, len(done), context.costs) if context.fuse_maps else {}
     made = {*context.fused_maps.values()}
@@ -114,14 +109,9 @@ def _transposed_inputs(nests: list[kernel.GenericOp], shared: int) -> dict[SSAVa
 
 
 def _stage_transposed(
-    context: ScheduleContext,
-    nests: list[kernel.GenericOp],
-    block: Block,
-    lanes: VectorConfig,
-    done: dict[Sym, Dim],
-    crossing: dict[SSAValue, RowAccess],
-    write_nest: NestScheduler,
-) -> None:
+    context: ScheduleContext, nests: list[kernel.GenericOp], block: Block, lanes: VectorConfig, done: dict[Sym, Dim],
+    crossing: dict[SSAValue, RowAccess], write_nest: NestScheduler,
+) -> None:  # fmt: skip
     """The nests for some rows from ``done``'s last place on, one row after another, behind copies of what crosses."""
     last, tile = Sym(f"d{len(done) - 1}"), context.costs.results_in_flight
     start, extents = done[last], nests[0].extents.data
@@ -137,12 +127,10 @@ def _stage_transposed(
         i, j = iterator(0), iterator(1)
         read = [e.substitute({**done, last: start + i, along: j}) for e in use.exprs]
         copy_transposed(context, block, (stop - start, length), (value, read), (panel, [i, j]), lanes)
-    inside = Block()
     for nest in nests:
         _read_panels(nest, panels, crossing, sym(last.name) - start)
-    _write_row(context, nests, inside, {**done, last: row}, write_nest)
-    inside.add_op(loop.YieldOp())
-    block.add_op(loop.ForOp(str(row), start, stop, inside))
+    with for_loop(block, row, start, stop) as inside:
+        _write_row(context, nests, inside, {**done, last: row}, write_nest)
 
 
 def _read_panels(

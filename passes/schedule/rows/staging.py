@@ -48,11 +48,8 @@ def stage_shared_rows(nests: Sequence[kernel.GenericOp], shared: int) -> list[ke
     loads: list[kernel.GenericOp] = []
     for value in dict.fromkeys(v for nest in nests for v in nest.ins):
         uses = uses_of_rows(nests, shared, value)
-        if (
-            value in stored
-            or len(uses) < 2
-            or any(u.exprs != uses[0].exprs or u.extents != uses[0].extents for u in uses)
-        ):
+        alike = all((u.exprs, u.extents) == (uses[0].exprs, uses[0].extents) for u in uses)
+        if value in stored or len(uses) < 2 or not alike:
             continue
         load = _load(nests[0].extents.data[:shared], value, uses[0])
         loads.append(load)
@@ -109,11 +106,9 @@ def is_attention(rows: kernel.RowGroupOp) -> bool:
 
 
 def fission(
-    runs: Sequence[Sequence[kernel.GenericOp]],
-    shared: int,
-    allocate: Callable[[BufferInfo], SSAValue],
+    runs: Sequence[Sequence[kernel.GenericOp]], shared: int, allocate: Callable[[BufferInfo], SSAValue],
     across: bool = False,
-) -> list[list[kernel.GenericOp]]:
+) -> list[list[kernel.GenericOp]]:  # fmt: skip
     """Copies of the nests of rows that `can_fission`, in runs that can stand apart.
 
     What one run hands another is memory for all rows, which lie along it, or `across`; the rest stays with its row.

@@ -5,23 +5,23 @@ So what is contiguous across results is read and written in long segments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from xdsl.ir import Block, SSAValue
 
-from ....dialects import kernel, loop
-from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ....dialects.dims.index_map import product
 from ...cost.work import operations_and_chain, point_time
-from ..body import Point, ScheduleContext, accesses
+from ..blocks import for_loop, load_all, store_all
+from ..body import Point, ScheduleContext, accesses, order_of
 from ..language.axes import FusedAxis, point_of
 from ..map.schedule import VectorConfig, choose_lanes
 from ..parallelize import LoopSpec, balanced_tile, parallel_loops
-from ..reduce.core import accumulator_types
 
-__all__ = ["fits_unrolled", "is_exclusive", "scan_columns"]
+__all__ = ["doubled", "fits_unrolled", "is_exclusive", "scan_columns"]
 
 #: Scalar ops of a run whose steps are written one by one.
 LONGEST_RUN = 256
@@ -34,24 +34,30 @@ def is_exclusive(nest: kernel.GenericOp) -> bool:
 
 def fits_unrolled(nest: kernel.GenericOp) -> bool:
     """Whether a run of the order ``prefix`` can be written step by step: it is short, and reads at its own places."""
-    assert nest.order is not None
-    lanes = nest.order.data.lanes
+    lanes = order_of(nest).lanes
     merge, body = (operations_and_chain(r.block.ops)[0] for r in (nest.combiner, nest.body))
     reads = any(isinstance(op, kernel.ReadOp) for r in nest.regions for b in r.blocks for op in b.ops)
     return not reads and lanes * (merge * (lanes.bit_length() + 2) + body) <= LONGEST_RUN
 
 
+def doubled(
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, identity: list[SSAValue],
+    lanes: list[list[SSAValue]],
+) -> list[list[SSAValue]]:  # fmt: skip
+    """A run's lanes scanned by doubling, as the order ``prefix`` says."""
+    step = 1
+    while step < len(lanes):
+        older = [*[identity] * step, *lanes[:-step]]
+        lanes = [context.combine(nest, [*x, *y], block) for x, y in zip(older, lanes, strict=True)]
+        step *= 2
+    return lanes
+
+
 def scan_columns(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    block: Block,
-    lanes: VectorConfig,
-    groups: list[FusedAxis],
-    done: Point,
-    serial: bool,
-) -> None:
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, groups: list[FusedAxis],
+    done: Point, serial: bool,
+) -> None:  # fmt: skip
     """Column tiles along the last group."""
-    assert nest.order is not None
     iterators, start = [context.new_iv() for _ in groups], context.new_iv()
     extent, costs = nest.extents.data[-1], context.costs
     most = costs.column_tile
@@ -60,7 +66,7 @@ def scan_columns(
     point = {**done, **point_of(groups, iterators)}
     results = start, minimum(columns, start + side), most
     tile, outer = _ColumnTile(context, nest, point, groups[-1], iterators[-1], results, lanes), Block()
-    if nest.order.data.kind == "prefix":
+    if order_of(nest).kind == "prefix":
         tile.by_runs(outer)
     else:
         tile.by_steps(outer)
@@ -86,46 +92,38 @@ class _ColumnTile:
     def starting(self, block: Block) -> list[SSAValue]:
         """Memory for the accumulators of the column tile, which start from the identity."""
         accumulators = self._accumulators(block)
-        start = Block()
-        self._store(start, self.context.identity(self.nest, start), accumulators)
-        block.add_op(self._across(start))
+        with self._across(block) as start:
+            store_all(start, self.context.identity(self.nest, start), accumulators, self._index)
         return accumulators
 
     def by_steps(self, block: Block) -> None:
         """The steps of the axis in order ``serial``: each of all results."""
-        context, nest, k, body = self.context, self.nest, self.context.new_iv(), Block()
+        context, nest, k = self.context, self.nest, self.context.new_iv()
         accumulators = self.starting(block)
         here = self._at(k)
-        older = self._load(body, accumulators)
-        newer = context.combine(nest, [*older, *context.body(nest, here, body)], body)
-        self._store(body, newer, accumulators)
-        context.epilogue(nest, older if is_exclusive(nest) else newer, here, body)
-        steps = Block([self._across(body), loop.YieldOp()])
-        block.add_op(loop.ForOp(str(k), 0, nest.extents.data[-1], steps))
+        with for_loop(block, k, 0, nest.extents.data[-1]) as steps, self._across(steps) as body:
+            older = load_all(body, accumulators, self._index)
+            newer = context.combine(nest, [*older, *context.body(nest, here, body)], body)
+            store_all(body, newer, accumulators, self._index)
+            context.epilogue(nest, older if is_exclusive(nest) else newer, here, body)
 
     def by_runs(self, block: Block) -> None:
         """The runs of the axis in order ``prefix``, block by block: all steps of one, of all results."""
-        assert self.nest.order is not None
-        size, lanes = self.nest.order.data.block, self.nest.order.data.lanes
-        context, extent, first, inner = self.context, self.nest.extents.data[-1], self.context.new_iv(), Block()
+        size, lanes = order_of(self.nest).block, order_of(self.nest).lanes
+        context, extent, first = self.context, self.nest.extents.data[-1], self.context.new_iv()
         latest = self.starting(block)
         chain, before = self._accumulators(block), self._accumulators(block)
-        start = Block()
-        self._store(start, self._load(start, latest), before)
-        self._store(start, context.identity(self.nest, start), chain)
         last = minimum(extent, first + size)
-
-        def runs(lower: Dim, upper: Dim, whole: bool) -> loop.ForOp:
-            k, body = context.new_iv(), Block()
-            self._run(body, k, None if whole else last, (chain, before, latest))
-            return loop.ForOp(str(k), lower, upper, Block([self._across(body), loop.YieldOp()]), step=lanes)
-
         whole = last // lanes * lanes
-        inner.add_ops([self._across(start), runs(first, whole, True)])
-        if (extent % lanes).const != 0:
-            inner.add_op(runs(whole, last, False))
-        inner.add_op(loop.YieldOp())
-        block.add_op(loop.ForOp(str(first), 0, extent, inner, step=size))
+        parts = [(first, whole, None), (whole, last, last)]
+        with for_loop(block, first, 0, extent, step=size) as inner:
+            with self._across(inner) as start:
+                store_all(start, load_all(start, latest, self._index), before, self._index)
+                store_all(start, context.identity(self.nest, start), chain, self._index)
+            for lower, upper, end in parts if (extent % lanes).const != 0 else parts[:1]:
+                k = context.new_iv()
+                with for_loop(inner, k, lower, upper, step=lanes) as runs, self._across(runs) as body:
+                    self._run(body, k, end, (chain, before, latest))
 
     def _run(
         self, body: Block, first: Dim, last: Dim | None, memory: tuple[list[SSAValue], list[SSAValue], list[SSAValue]]
@@ -135,8 +133,7 @@ class _ColumnTile:
         The `memory` has the chain of runs, the accumulators before the block, and the latest ones.
         """
         context, nest, (chain, _, latest) = self.context, self.nest, memory
-        assert nest.order is not None
-        indices = [first + number for number in range(nest.order.data.lanes)]
+        indices = [first + number for number in range(order_of(nest).lanes)]
 
         def at(index: Dim, write: Callable[[Point], None]) -> None:
             context.store_guards = () if last is None else (last - 1 - index,)
@@ -146,46 +143,33 @@ class _ColumnTile:
         elements: list[list[SSAValue]] = []
         for index in indices:
             at(index, lambda here: elements.append(context.body(nest, here, body)))
-        neutral, step = context.identity(nest, body), 1
-        while step < len(indices):
-            older = [neutral] * step + elements[:-step]
-            elements = [context.combine(nest, [*x, *y], body) for x, y in zip(older, elements)]
-            step *= 2
-        runs, accumulators, shown = (self._load(body, buffers) for buffers in memory)
+        elements = doubled(context, nest, body, context.identity(nest, body), elements)
+        runs, accumulators, shown = (load_all(body, buffers, self._index) for buffers in memory)
         for index, local in zip(indices, elements):
             inside = context.combine(nest, [*runs, *local], body)
             newer = context.combine(nest, [*accumulators, *inside], body)
             values, shown = shown if is_exclusive(nest) else newer, newer
             at(index, lambda here, values=values: context.epilogue(nest, values, here, body))
         if last is None:
-            self._store(body, context.combine(nest, [*runs, *elements[-1]], body), chain)
-            self._store(body, shown, latest)
+            store_all(body, context.combine(nest, [*runs, *elements[-1]], body), chain, self._index)
+            store_all(body, shown, latest, self._index)
 
     def _at(self, index: Dim) -> dict[Sym, Dim]:
         """The nest's iterators at a place of the axis."""
         return {**self.point, Sym(f"d{self.nest.n_parallel}"): index}
 
     def _accumulators(self, block: Block) -> list[SSAValue]:
-        side = dim(self.results[2])
-        types = map(scalar_dtype, accumulator_types(self.nest))
-        return [self.context.allocate(block, BufferInfo(t, (side,), (dim(1),)), "thread") for t in types]
+        return self.context.accumulators(block, self.nest, (dim(self.results[2]),), scope="thread")
 
-    def _load(self, block: Block, buffers: Sequence[SSAValue]) -> list[SSAValue]:
-        loads = [loop.LoadOp(buffer, [self.column - self.results[0]]) for buffer in buffers]
-        block.add_ops(loads)
-        return [load.result for load in loads]
+    @property
+    def _index(self) -> list[Dim]:
+        """Where a column's accumulators lie."""
+        return [self.column - self.results[0]]
 
-    def _store(self, block: Block, values: Sequence[SSAValue], buffers: Sequence[SSAValue]) -> None:
-        index = [self.column - self.results[0]]
-        block.add_ops([loop.StoreOp(value, buffer, index) for value, buffer in zip(values, buffers)])
-
-    def _across(self, body: Block) -> loop.ForOp:
+    def _across(self, block: Block) -> AbstractContextManager[Block]:
         """A loop across the column tile."""
-        body.add_op(loop.YieldOp())
         start, stop, _ = self.results
-        assert self.nest.order is not None
-        copies = (
-            1 if self.nest.order.data.kind == "prefix" else self.context.unroll_factor(self.nest, {*self.group.symbols})
-        )
+        in_runs = order_of(self.nest).kind == "prefix"
+        copies = 1 if in_runs else self.context.unroll_factor(self.nest, {*self.group.symbols})
         width, unroll = choose_lanes(self.lanes, accesses(self.nest), copies)
-        return loop.ForOp(str(self.column), start, stop, body, vector=width, unroll=unroll)
+        return for_loop(block, self.column, start, stop, vector=width, unroll=unroll)

@@ -10,35 +10,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
-from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ...cost.work import operations_and_chain, point_time
-from ..body import Access, ScheduleContext, accesses
+from ..blocks import Range, carried_loop, for_loop, load_all, move, parallel_loop, store_all
+from ..body import Access, Point, ScheduleContext, accesses, accumulator_types, order_of
 from ..language.axes import FusedAxis, collapse_axes, point_of
 from ..map.schedule import VectorConfig
 from ..parallelize import LoopSpec, parallel_loops
-from ..reduce.core import accumulator_types
 from .column_tiles import fits_unrolled, is_exclusive, scan_columns
 
 __all__ = ["schedule_scan"]
 
 
 def schedule_scan(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    block: Block,
-    lanes: VectorConfig,
-    done: dict[Sym, Dim],
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, done: dict[Sym, Dim],
     serial: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Loops for a scan nest; `done` has the places of the iterators that enclosing rows run."""
     access_list, extent = accesses(nest), nest.extents.data[-1]
     groups = collapse_axes(nest, access_list, len(done), nest.n_parallel)
-    assert nest.order is not None
-    is_row = nest.order.data.kind == "prefix"
+    is_row = order_of(nest).kind == "prefix"
     if is_row and not groups and not serial and not done:
         if extent.const is None or extent.const > 2 * context.chunk(nest):
             return _blocked(context, nest, block)
@@ -79,14 +73,11 @@ def _interleave(
 ) -> tuple[Block, LoopSpec]:
     """Some neighbouring chains together, each of which waits for itself: the loop over these, and the level around."""
     merging, waiting = operations_and_chain(nest.combiner.block.ops)
-    copies, start = (
-        context.costs.unroll_factor(operations_and_chain(nest.body.block.ops)[0] + merging, waiting),
-        context.new_iv(),
-    )
-    chain.add_op(loop.YieldOp())
-    stop = minimum(level.extent, start + copies)
-    made = loop.ForOp(str(level.iterator), start, stop, chain, unroll=copies)
-    return Block([made]), LoopSpec(start, level.extent, copies)
+    copies = context.costs.unroll_factor(operations_and_chain(nest.body.block.ops)[0] + merging, waiting)
+    start, around = context.new_iv(), Block()
+    with for_loop(around, level.iterator, start, minimum(level.extent, start + copies), unroll=copies) as body:
+        move(chain, body)
+    return around, LoopSpec(start, level.extent, copies)
 
 
 def _row(context: ScheduleContext, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim]) -> None:
@@ -95,15 +86,9 @@ def _row(context: ScheduleContext, nest: kernel.GenericOp, block: Block, point: 
 
 
 def _scan(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    block: Block,
-    point: dict[Sym, Dim],
-    lower: Dim,
-    upper: Dim,
-    inits: Sequence[SSAValue],
-    stores: bool,
-) -> list[SSAValue]:
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, point: Point, lower: Dim, upper: Dim,
+    inits: Sequence[SSAValue], stores: bool,
+) -> list[SSAValue]:  # fmt: skip
     """One `loop.scan` over a part of the axis; without `stores` only for the accumulators at its end."""
     iterator = context.new_iv()
     here = {**point, Sym(f"d{nest.n_parallel}"): iterator}
@@ -112,9 +97,9 @@ def _scan(
     if stores:
         context.epilogue(nest, list(finish.args), here, finish)
     finish.add_op(loop.YieldOp())
-    assert nest.order is not None and nest.identity is not None
+    assert nest.identity is not None
     made = loop.ScanOp(
-        str(iterator), lower, upper, inits, body, context.combiner_block(nest), finish, order=nest.order.data,
+        str(iterator), lower, upper, inits, body, context.combiner_block(nest), finish, order=order_of(nest),
         identity=list(nest.identity.data), exclusive=is_exclusive(nest),
     )  # fmt: skip
     block.add_op(made)
@@ -126,61 +111,44 @@ def _blocked(context: ScheduleContext, nest: kernel.GenericOp, block: Block) -> 
 
     First the blocks' own totals, then the chain of these, then the blocks once more from where the chain is.
     """
-    assert nest.order is not None
-    size, extent, scan_chunk = nest.order.data.block, nest.extents.data[-1], context.costs.scan_chunk
+    size, extent, scan_chunk = order_of(nest).block, nest.extents.data[-1], context.costs.scan_chunk
     begin, number, position = (context.new_iv() for _ in range(3))
     blocks = minimum((extent - begin + (size - 1)) // size, scan_chunk // size)
-    types = accumulator_types(nest)
-    starts = [context.allocate(block, _line(t, scan_chunk // size + 1)) for t in types]
-    start = Block()
-    for value, buffer in zip(context.identity(nest, block), starts):
-        block.add_op(loop.StoreOp(value, buffer, [dim(scan_chunk // size)]))
+    # The last element has what the chunk starts from.
+    last = [dim(scan_chunk // size)]
+    starts = context.accumulators(block, nest, (last[0] + 1,))
+    store_all(block, context.identity(nest, block), starts, last)
 
-    def chunk(stores: bool) -> Operation:
-        inner = Block()
-        if stores:
-            loads = [loop.LoadOp(buffer, [number]) for buffer in starts]
-            inner.add_ops(loads)
-            inits = [load.result for load in loads]
-        else:
-            inits = context.identity(nest, inner)
-        first = begin + number * size
-        ends = _scan(context, nest, inner, {}, first, minimum(extent, first + size), inits, stores)
-        if not stores:
-            for value, buffer in zip(ends, starts):
-                inner.add_op(loop.StoreOp(value, buffer, [number]))
-        inner.add_op(loop.YieldOp())
-        return loop.ParallelOp(str(number), 0, blocks, inner, grain=max(1, context.chunk(nest) // size))
+    def chunk(start: Block, stores: bool) -> None:
+        grain = max(1, context.chunk(nest) // size)
+        with parallel_loop(start, number, 0, blocks, grain=grain) as inner:
+            inits = load_all(inner, starts, [number]) if stores else context.identity(nest, inner)
+            first = begin + number * size
+            ends = _scan(context, nest, inner, {}, first, minimum(extent, first + size), inits, stores)
+            if not stores:
+                store_all(inner, ends, starts, [number])
 
-    start.add_op(chunk(False))
-    # The totals become what each block starts from; the last element has what the chunk starts from.
-    carried = [loop.LoadOp(buffer, [dim(scan_chunk // size)]) for buffer in starts]
-    start.add_ops(carried)
-    chain = Block(arg_types=types)
-    totals = [loop.LoadOp(buffer, [position]) for buffer in starts]
-    chain.add_ops(totals)
-    for value, buffer in zip(chain.args, starts):
-        chain.add_op(loop.StoreOp(value, buffer, [position]))
-    chain.add_op(loop.YieldOp(*context.combine(nest, [*chain.args, *[t.result for t in totals]], chain)))
-    chained = loop.ForOp(str(position), 0, blocks, chain, inits=[load.result for load in carried])
-    start.add_op(chained)
-    for value, buffer in zip(chained.outs, starts):
-        start.add_op(loop.StoreOp(value, buffer, [dim(scan_chunk // size)]))
-    start.add_ops([chunk(True), loop.YieldOp()])
-    block.add_op(loop.ForOp(str(begin), 0, extent, start, step=scan_chunk))
+    def step(chain: Block, older: list[SSAValue]) -> list[SSAValue]:
+        totals = load_all(chain, starts, [position])
+        store_all(chain, older, starts, [position])
+        return context.combine(nest, [*older, *totals], chain)
+
+    with for_loop(block, begin, 0, extent, step=scan_chunk) as start:
+        chunk(start, False)
+        # The totals become what each block starts from.
+        chained = carried_loop(start, Range(position, 0, blocks), load_all(start, starts, last), step)
+        store_all(start, chained, starts, last)
+        chunk(start, True)
 
 
-def _line(accumulator: Attribute, length: int) -> BufferInfo:
-    return BufferInfo(scalar_dtype(accumulator), (dim(length),), (dim(1),))
-
-
-def _chain(context: ScheduleContext, nest: kernel.GenericOp, block: Block, point: dict[Sym, Dim]) -> None:
+def _chain(context: ScheduleContext, nest: kernel.GenericOp, block: Block, point: Point) -> None:
     """The whole scan at one place of the other iterators, as a loop that carries the accumulators."""
     k = context.new_iv()
     here = {**point, Sym(f"d{nest.n_parallel}"): k}
-    body = Block(arg_types=accumulator_types(nest))
-    older = list(body.args)
-    newer = context.combine(nest, [*older, *context.body(nest, here, body)], body)
-    context.epilogue(nest, older if is_exclusive(nest) else newer, here, body)
-    body.add_op(loop.YieldOp(*newer))
-    block.add_op(loop.ForOp(str(k), 0, nest.extents.data[-1], body, inits=context.identity(nest, block)))
+
+    def step(body: Block, older: list[SSAValue]) -> list[SSAValue]:
+        newer = context.combine(nest, [*older, *context.body(nest, here, body)], body)
+        context.epilogue(nest, older if is_exclusive(nest) else newer, here, body)
+        return newer
+
+    carried_loop(block, Range(k, 0, nest.extents.data[-1]), context.identity(nest, block), step)

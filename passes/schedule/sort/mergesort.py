@@ -150,13 +150,9 @@ class NetworkMergeSort(SortBase):
 
         def each(code: LoopBuilder, parts: Dim, size: Dim, body: Callable[[LoopBuilder, _Row, Dim], None]) -> None:
             """A part, of so many elements, of a row for a thread."""
-            inner, i = code.inner(), self.context.new_iv()
-            row = inner.materialize_dim(i // parts)
-            body(inner, _Row(first + row, row), inner.materialize_dim(i - row * parts))
-            inner.block.add_op(loop.YieldOp())
-            costs = self.context.costs
-            grain = costs.grain(size * 16, costs.work_unit_ns)
-            code.block.add_op(loop.ParallelOp(str(i), 0, count * parts, inner.block, grain=grain))
+            with code.parallel_(count * parts, size * 16) as (inner, i):
+                row = inner.materialize_dim(i // parts)
+                body(inner, _Row(first + row, row), inner.materialize_dim(i - row * parts))
 
         half = code.materialize_dim((cut.block_bits + (width.bit_length() - 1)) % 2)
         with code.for_(0, cut.block_bits + 1) as (inner, step):

@@ -139,12 +139,8 @@ class RadixSort(SortBase):
         self._leave(code, row, memory)
 
     def _each_by_a_thread(self, code: LoopBuilder, memory: _Memory) -> None:
-        body, row = code.inner(), self.context.new_iv()
-        self._row(body, row, memory)
-        body.block.add_op(loop.YieldOp())
-        costs = self.context.costs
-        grain = costs.grain(self.n * 16, costs.work_unit_ns)
-        code.block.add_op(loop.ParallelOp(str(row), 0, self.rows, body.block, grain=grain))
+        with code.parallel_(self.rows, self.n * 16) as (inner, row):
+            self._row(inner, row, memory)
 
     def _one_by_one(self, code: LoopBuilder, memory: _Memory) -> None:
         with code.for_(0, self.rows) as (inner, row):

@@ -157,13 +157,9 @@ class SampleSort:
         body: Callable[[LoopBuilder, _Task], None],
     ) -> None:
         """Parts of so many rows, of so many elements each, by threads."""
-        inner, number = code.inner(), self.context.new_iv()
-        here = inner.materialize_dim(number // parts)
-        body(inner, _Task(inner.materialize_dim(first + here), here, inner.materialize_dim(number - here * parts)))
-        inner.block.add_op(loop.YieldOp())
-        costs = self.context.costs
-        grain = costs.grain(size * 16, costs.work_unit_ns)
-        code.block.add_op(loop.ParallelOp(str(number), 0, count * parts, inner.block, grain=grain))
+        with code.parallel_(count * parts, size * 16) as (inner, number):
+            here = inner.materialize_dim(number // parts)
+            body(inner, _Task(inner.materialize_dim(first + here), here, inner.materialize_dim(number - here * parts)))
 
     # Memory
 

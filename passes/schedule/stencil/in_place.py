@@ -25,6 +25,7 @@ from ....dialects.dims.index_map import IndexMap, product
 from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import enabled, remark
 from ...cost.work import bytes_of
+from ..blocks import for_loop, parallel_loop
 from ..body import ScheduleContext, buffer_info, materialize_dim
 from ..parallelize import split_range
 
@@ -135,14 +136,8 @@ class _RingBuffer:
             for way, n in (("in place", 1), ("through a temporary", 2))
         }
         why = f"the stencil reads rows at distance {self.reach} at most"
-        remark(
-            "stencil",
-            kernel_label(self.update.compute),
-            "in place, one pass with a ring buffer",
-            why,
-            choices,
-            self.update.compute,
-        )
+        compute, what = self.update.compute, "in place, one pass with a ring buffer"
+        remark("stencil", kernel_label(compute), what, why, choices, compute)
 
     def _single_pass(self, block: Block) -> None:
         context, rows = self.context, self.rows
@@ -151,16 +146,15 @@ class _RingBuffer:
         chunks = materialize_dim(context, block, maximum(1, minimum(context.threads(block), most)))
         held = self._temporary(block, chunks)
         nontemporal, context.nontemporal = context.nontemporal, False
-        chunk, body = context.new_iv(), Block()
-        self._chunk(body, held, chunk, *split_range(context, body, rows, chunk, chunks))
-        body.add_op(loop.YieldOp())
-        block.add_op(loop.ParallelOp(str(chunk), 0, chunks, body, grain=1))
-        chunk, body = context.new_iv(), Block()
-        first, end = split_range(context, body, rows, chunk, chunks)
-        count = materialize_dim(context, body, end - first)
-        for lower, upper in ((dim(0), dim(self.reach)), (count - self.reach, count)):
-            body.add_op(self._copy_back(held, chunk, first, lower, upper))
-        block.add_op(_loop(chunk, dim(0), chunks, body))
+        chunk = context.new_iv()
+        with parallel_loop(block, chunk, 0, chunks) as body:
+            self._chunk(body, held, chunk, *split_range(context, body, rows, chunk, chunks))
+        chunk = context.new_iv()
+        with for_loop(block, chunk, 0, chunks) as body:
+            first, end = split_range(context, body, rows, chunk, chunks)
+            count = materialize_dim(context, body, end - first)
+            for lower, upper in ((dim(0), dim(self.reach)), (count - self.reach, count)):
+                self._copy_back(body, held, chunk, first, lower, upper)
         context.nontemporal = nontemporal
 
     def _temporary(self, block: Block, chunks: Dim) -> SSAValue:
@@ -172,18 +166,18 @@ class _RingBuffer:
 
     def _chunk(self, block: Block, held: SSAValue, chunk: Dim, first: Dim, end: Dim) -> None:
         """New rows one after another, each followed by the one that nobody reads any more, but of the first ones."""
-        row, body, reach = self.context.new_iv(), Block(), self.reach
-        made = _replaced(self.update.compute, "outs", held, (chunk, self._slot(body, row)))
-        self._row(made, body, first + row)
-        body.add_op(self._copy_back(held, chunk, first, maximum(reach, row - reach), row + (1 - reach)))
-        block.add_op(_loop(row, dim(0), end - first, body))
+        row, reach = self.context.new_iv(), self.reach
+        with for_loop(block, row, 0, end - first) as body:
+            made = _replaced(self.update.compute, "outs", held, (chunk, self._slot(body, row)))
+            self._row(made, body, first + row)
+            self._copy_back(body, held, chunk, first, maximum(reach, row - reach), row + (1 - reach))
 
-    def _copy_back(self, held: SSAValue, chunk: Dim, first: Dim, lower: Dim, upper: Dim) -> loop.ForOp:
+    def _copy_back(self, block: Block, held: SSAValue, chunk: Dim, first: Dim, lower: Dim, upper: Dim) -> None:
         """The rows `lower` to `upper` of a chunk to their places."""
-        row, body = self.context.new_iv(), Block()
-        kept = _replaced(self.update.copy_back, "ins", held, (chunk, self._slot(body, row)))
-        self._row(kept, body, first + row)
-        return _loop(row, lower, upper, body)
+        row = self.context.new_iv()
+        with for_loop(block, row, lower, upper) as body:
+            kept = _replaced(self.update.copy_back, "ins", held, (chunk, self._slot(body, row)))
+            self._row(kept, body, first + row)
 
     def _row(self, nest: kernel.GenericOp, block: Block, row: Dim) -> None:
         self.nest(nest, block, {FIRST: row})
@@ -204,8 +198,3 @@ def _replaced(nest: kernel.GenericOp, which: str, held: SSAValue, leading: tuple
     there = IndexMap(index.extents, (*leading, *index.exprs[1:]))
     made.attributes["out_maps" if which == "outs" else "in_maps"] = ArrayAttr([map_attr(there)])
     return made
-
-
-def _loop(iterator: Dim, lower: Dim, upper: Dim, body: Block) -> loop.ForOp:
-    body.add_op(loop.YieldOp())
-    return loop.ForOp(str(iterator), lower, upper, body)
