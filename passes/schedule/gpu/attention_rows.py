@@ -15,9 +15,10 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
-from ....dialects.dims.index_map import product, unravel
-from ..body import ScheduleContext, buffer_info, materialize_dim
+from ....dialects.dims.dims import Dim, Sym, dim, iterator, minimum, packed_strides
+from ....dialects.dims.index_map import product
+from ..blocks import for_loop, parallel_loop
+from ..body import ScheduleContext, at_iterators, buffer_info, materialize_dim
 from ..matmul.match import MatmulOperands, match_matmul
 from ..rows.staging import crossing_values, in_place_rows, is_row_buffer, redirect_operands, row_matmul_operands
 from .builder import grid_loop
@@ -100,24 +101,23 @@ class ContractionRows:
 
     def write(self, block: Block) -> None:
         """The grid."""
-        context, number, body = self.context, self.context.new_iv(), Block()
+        context, number = self.context, self.context.new_iv()
         tiles = (self.extents[-1] + (ROWS - 1)) // ROWS
-        first = materialize_dim(context, body, number % tiles * ROWS)
-        outer = [materialize_dim(context, body, p) for p in unravel(number // tiles, self.extents[:-1])]
-        done = {Sym(f"d{i}"): index for i, index in enumerate(outer)}
-        memory = self._memory(body)
-        last = Sym(f"d{self.shared - 1}")
-        index = [Dim.of_terms({(last,): 1}) - first]
-        for at, run in enumerate(self.runs):
-            if at:
-                body.add_op(loop.BarrierOp())
-            nests = [redirect_operands(nest, memory, index) for nest in run]
-            if run[0] in self.tiles:
-                self._products(nests[0], self.tiles[run[0]], body, done, first)
-            else:
-                self._rows(nests, body, done, first)
-        threads = WIDE.threads
-        block.add_op(grid_loop(number, product(self.extents[:-1]) * tiles, body, threads, shared=self._bytes))
+        grids = product(self.extents[:-1]) * tiles
+        with grid_loop(block, number, grids, WIDE.threads, shared=self._bytes) as body:
+            first = materialize_dim(context, body, number % tiles * ROWS)
+            outer = context.index_of(body, number // tiles, self.extents[:-1])
+            done = at_iterators(range(self.shared), outer)
+            memory = self._memory(body)
+            index = [iterator(self.shared - 1) - first]
+            for at, run in enumerate(self.runs):
+                if at:
+                    body.add_op(loop.BarrierOp())
+                nests = [redirect_operands(nest, memory, index) for nest in run]
+                if run[0] in self.tiles:
+                    self._products(nests[0], self.tiles[run[0]], body, done, first)
+                else:
+                    self._rows(nests, body, done, first)
 
     def _memory(self, block: Block) -> dict[SSAValue, SSAValue]:
         """Shared memory for what nests pass on, a line for each row, behind the stages."""
@@ -134,29 +134,25 @@ class ContractionRows:
             offset = offset + _line(info) * ROWS
         return made
 
-    def _products(
-        self, nest: kernel.GenericOp, tile: Tile, block: Block, done: dict[Sym, Dim], first: Dim
-    ) -> None:  # fmt: skip
+    def _products(self, nest: kernel.GenericOp, tile: Tile, block: Block, done: dict[Sym, Dim], first: Dim) -> None:
         """A contraction's results for the rows from `first` on, a tile after another."""
         factors, last = match_matmul(nest), self.shared - 1
         assert factors is not None
         right = tuple(range(self.shared, nest.n_parallel))
         factors = MatmulOperands(factors.values, tuple(range(last)), (last,), right)
-        made, column, body = SimtMatmulTile(self.context, nest, factors, tile), self.context.new_iv(), Block()
+        made, column = SimtMatmulTile(self.context, nest, factors, tile), self.context.new_iv()
         made.allocate(block)
-        made.write(body, done, first, column)
-        body.add_ops([loop.BarrierOp(), loop.YieldOp()])
-        block.add_op(loop.ForOp(str(column), 0, made.n, body, step=tile.columns))
+        with for_loop(block, column, 0, made.n, step=tile.columns) as body:
+            made.write(body, done, first, column)
+            body.add_op(loop.BarrierOp())
 
     def _rows(self, nests: Sequence[kernel.GenericOp], block: Block, done: dict[Sym, Dim], first: Dim) -> None:
         """Nests within the rows from `first` on, a warp for each."""
-        row, body = self.context.new_iv(), Block()
+        row = self.context.new_iv()
         in_registers = {v for nest in nests for v in nest.outs if is_number(v, nest, nests, self.shared)}
         point = done | {Sym(f"d{self.shared - 1}"): row}
-        RowKernel(self.context, nests, self.grid, in_registers, {}).write(body, point, WARP)
-        body.add_op(loop.YieldOp())
-        upper = minimum(self.extents[-1], first + ROWS)
-        block.add_op(loop.ParallelOp(str(row), first, upper, body, kind="gpu_warp"))
+        with parallel_loop(block, row, first, minimum(self.extents[-1], first + ROWS), kind="gpu_warp") as body:
+            RowKernel(self.context, nests, self.grid, in_registers, {}).write(body, point, WARP)
 
 
 def _line(info: BufferInfo) -> Dim:

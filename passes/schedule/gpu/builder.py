@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects import loop
-from ....dialects.attributes import dim_attr
+from ....dialects.attributes import BufferInfo, dim_attr
 from ....dialects.dims.dims import Dim, dim
+from ..blocks import Range, parallel_loop
 
-__all__ = ["COMPARISONS", "HOST_OPS", "grid_loop", "runs_on_host", "thread_loop", "vector_loop"]
+__all__ = ["COMPARISONS", "HOST_OPS", "SharedMemory", "grid_loop", "lanes_of", "runs_on_host", "thread_loop"]
 
 #: Ops on whole numbers that the host computes itself, by the names that launch plans give them.
 HOST_OPS = {
@@ -23,29 +25,45 @@ HOST_OPS = {
 COMPARISONS = ("eq", "ne", "slt", "sle", "sgt", "sge")
 
 
+class SharedMemory:
+    """Shared memory of a block, one array behind the other; `size` bytes so far."""
+
+    def __init__(self) -> None:
+        self.size = dim(0)
+
+    def allocate(self, block: Block, info: BufferInfo) -> SSAValue:
+        """An array whose rows, along the first dim, lie one after another."""
+        made = loop.AllocOp(info, self.size, "shared")
+        block.add_op(made)
+        self.size = self.size + (info.dims[0] * info.strides[0] * info.dtype.bytes + 15) // 16 * 16
+        return made.result
+
+
+@contextmanager
 def grid_loop(
-    iterator: Dim, upper: Dim | int, body: Block, threads: int, *, step: int = 1, shared: Dim | int = 0,
-    aligned: Sequence[Dim] = (),
-) -> loop.ParallelOp:  # fmt: skip
-    """Blocks of a grid around a body, which is ended here; cooperative reductions get memory behind `shared`."""
+    block: Block, iterator: Dim, upper: Dim | int, threads: int, *, step: int = 1,
+    shared: Dim | int | SharedMemory = 0, aligned: Sequence[Dim] = (),
+) -> Iterator[Block]:  # fmt: skip
+    """A grid at the end of a block: the body of its blocks; cooperative reductions get memory behind `shared`."""
+    body = Block()
+    yield body
     body.add_op(loop.YieldOp())
     made = loop.ParallelOp(str(iterator), 0, upper, body, step=step, kind="gpu_block", threads=threads, aligned=aligned)
     scratch = sum(op.block_bytes(threads) for op in made.walk() if isinstance(op, loop.ReduceOp | loop.MmaOp))
-    if (total := dim(shared) + scratch) is not dim(0):
+    used = shared.size if isinstance(shared, SharedMemory) else dim(shared)
+    if (total := used + scratch) is not dim(0):
         made.attributes["shared"] = dim_attr(total)
-    return made
+    block.add_op(made)
 
 
-def thread_loop(iterator: Dim, lower: Dim | int, upper: Dim | int, body: Block) -> loop.ParallelOp:
-    """Iterations for the threads of a block around a body, which is ended here."""
-    body.add_op(loop.YieldOp())
-    return loop.ParallelOp(str(iterator), lower, upper, body, kind="gpu_thread")
+def thread_loop(block: Block, iterator: Dim, lower: Dim | int, upper: Dim | int) -> AbstractContextManager[Block]:
+    """Iterations for the threads of a block, or of a warp."""
+    return parallel_loop(block, iterator, lower, upper, kind="gpu_thread")
 
 
-def vector_loop(iterator: Dim, body: Block, *, vector: int = 1, unroll: int = 1) -> Block:
-    """A block with a loop of so many lanes around a body, which is ended here."""
-    body.add_op(loop.YieldOp())
-    return Block([loop.ForOp(str(iterator), 0, vector * unroll, body, vector=vector, unroll=unroll)])
+def lanes_of(iterator: Dim, *, vector: int = 1, unroll: int = 1) -> Range:
+    """So many lanes of a thread."""
+    return Range(iterator, 0, vector * unroll, vector=vector, unroll=unroll)
 
 
 def runs_on_host(op: Operation) -> bool:

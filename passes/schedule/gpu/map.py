@@ -18,9 +18,10 @@ from ....dialects.dims.analysis import expand_mods, linear_in, simplify
 from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.dims.index_map import product, unravel
 from ...cost.work import operations_and_chain
+from ..blocks import for_loops
 from ..body import ScheduleContext, accesses, buffer_info, if_positive, materialize_dim
 from ..language.axes import FusedAxis, collapse_axes, point_of, unit_stride_score
-from .builder import grid_loop, thread_loop, vector_loop
+from .builder import grid_loop, lanes_of, thread_loop
 from .transpose import match_transposed, schedule_gpu_tiles
 
 __all__ = ["LaunchShape", "alignment_condition", "schedule_gpu_map", "vector_width"]
@@ -92,45 +93,32 @@ class _Map:
         if aligned is None:
             self._runs(block, 1, ())
         else:
-            if_positive(
-                block,
-                1 - sum(aligned, dim(0)),
-                lambda b: self._runs(b, self.width, aligned),
-                lambda b: self._runs(b, 1, ()),
-            )
+            every, some = (lambda b: self._runs(b, self.width, aligned)), (lambda b: self._runs(b, 1, ()))
+            if_positive(block, 1 - sum(aligned, dim(0)), every, some)
 
     def _runs(self, block: Block, width: int, aligned: Sequence[Dim]) -> None:
-        extent, number, body = self.inner.extent, self.context.new_iv(), Block()
-        run = self.grid.threads * width * self.copies
+        extent, number, threads = self.inner.extent, self.context.new_iv(), self.grid.threads
+        run, extents = threads * width * self.copies, [g.extent for g in self.outer]
         if not self.outer:
-            self._run(body, number, extent, width, [])
-            block.add_op(grid_loop(number, extent, body, self.grid.threads, step=run, aligned=aligned))
+            with grid_loop(block, number, extent, threads, step=run, aligned=aligned) as body:
+                self._run(body, number, extent, width, [])
             return
         runs = (extent + (run - 1)) // run
-        row, start = (
-            materialize_dim(self.context, body, number // runs),
-            materialize_dim(self.context, body, number % runs),
-        )
-        indices = unravel(row, [g.extent for g in self.outer])
-        self._run(body, start * run, extent, width, indices if len(indices) == 1 else self._bound(body, indices))
-        rows = product([g.extent for g in self.outer])
-        block.add_op(grid_loop(number, rows * runs, body, self.grid.threads, aligned=aligned))
+        with grid_loop(block, number, product(extents) * runs, threads, aligned=aligned) as body:
+            row, start = (materialize_dim(self.context, body, e) for e in (number // runs, number % runs))
+            self._run(body, start * run, extent, width, self.context.index_of(body, row, extents))
 
     def _flat(self, block: Block) -> None:
         """Elements of all rows counted through, the place of each computed."""
         groups = [*self.outer, self.inner]
         extents = [g.extent for g in groups]
-        number, body, extent = self.context.new_iv(), Block(), product(extents)
+        number, extent, threads = self.context.new_iv(), product(extents), self.grid.threads
 
         def store(inner: Block, index: Dim) -> None:
             self._store(inner, groups, unravel(index, extents))
 
-        self._copied(body, number, extent, 1, store)
-        run = self.grid.threads * self.copies
-        block.add_op(grid_loop(number, extent, body, self.grid.threads, step=run))
-
-    def _bound(self, block: Block, indices: Sequence[Dim]) -> list[Dim]:
-        return [materialize_dim(self.context, block, p) for p in indices]
+        with grid_loop(block, number, extent, threads, step=threads * self.copies) as body:
+            self._copied(body, number, extent, 1, store)
 
     def _run(self, block: Block, start: Dim, extent: Dim, width: int, outer: Sequence[Dim]) -> None:
         """A run of one row, `outer` places of the other iterators."""
@@ -143,15 +131,14 @@ class _Map:
 
         def whole(inner: Block) -> None:
             thread, copy, lane = (self.context.new_iv() for _ in range(3))
-            element = Block()
-            store(element, start + copy * (threads * width) + thread * width + lane)
-            each = vector_loop(copy, vector_loop(lane, element, vector=width), unroll=copies)
-            inner.add_op(thread_loop(thread, 0, threads, each))
+            lanes = lanes_of(copy, unroll=copies), lanes_of(lane, vector=width)
+            with thread_loop(inner, thread, 0, threads) as each, for_loops(each, *lanes) as element:
+                store(element, start + copy * (threads * width) + thread * width + lane)
 
         def rest(inner: Block) -> None:
-            index, element = self.context.new_iv(), Block()
-            store(element, index)
-            inner.add_op(thread_loop(index, start, extent, element))
+            index = self.context.new_iv()
+            with thread_loop(inner, index, start, extent) as element:
+                store(element, index)
 
         run = threads * width * copies
         if extent.const is not None and extent.const % run == 0:

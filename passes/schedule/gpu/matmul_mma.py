@@ -9,7 +9,8 @@ groups have whole boxes of operands brought, where tensor maps describe these: `
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from xdsl.ir import Block, BlockArgument, SSAValue
@@ -17,17 +18,18 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
-from ....dialects.dims.index_map import IndexMap, product, unravel
+from ....dialects.dims.index_map import IndexMap, product
 from ....dialects.matrix_units import MatrixUnit, StageTile
 from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.types import DTYPES
 from ...tensor.tensor_cores import NarrowOperands
-from ..body import ScheduleContext, accesses, buffer_info, if_positive, materialize_dim
+from ..blocks import Range, for_loops, load_all
+from ..body import ScheduleContext, accesses, at_iterators, buffer_info, if_positive
 from ..language.axes import FusedAxis
-from ..matmul.match import MatmulOperands
-from .builder import grid_loop, thread_loop, vector_loop
+from ..matmul.match import MatmulOperands, along_k, point_of_contraction
+from .builder import grid_loop, lanes_of, thread_loop
 from .map import WIDEST, alignment_condition
-from .matmul_simt import along_k, point_of_contraction
+from .matmul_simt import GridOfTiles
 from .tma import TmaOperand, match_tma, tma_limits_ok
 
 __all__ = ["MmaMatmul"]
@@ -95,9 +97,7 @@ class MmaMatmul:
         self.context, self.nest, self.factors, self.held, self.unit = context, nest, factors, held, unit
         self.warpgroup = warpgroup
         extents = nest.extents.data
-        self.m, self.n, self.stack = (
-            product([extents[i] for i in which]) for which in (factors.left, factors.right, factors.batch)
-        )
+        self.m, self.n = (product([extents[i] for i in which]) for which in (factors.left, factors.right))
         self.k = extents[-1]
         self.along = along_k(nest, factors.left), along_k(nest, factors.right)
         #: Elements of an operand, and sums, that make the widest access.
@@ -116,12 +116,9 @@ class MmaMatmul:
             return
 
         def vectors(inner: Block) -> None:
-            if_positive(
-                inner,
-                self.m * self.n - TILES * large.rows * large.columns,
-                lambda b: self._grid(b, large, zeros, boxes),
-                lambda b: self._grid(b, small, zeros, boxes),
-            )
+            many = self.m * self.n - TILES * large.rows * large.columns
+            grids = [lambda b, tile=tile: self._grid(b, tile, zeros, boxes) for tile in (large, small)]
+            if_positive(inner, many, *grids)
 
         most = dim(1) if boxes is None else tma_limits_ok(boxes)
         if_positive(block, most - sum(zeros, dim(0)), vectors, lambda b: self._grid(b, small, None, None))
@@ -184,37 +181,33 @@ class MmaMatmul:
         self, block: Block, tile: _Tile, zeros: tuple[Dim, ...] | None, boxes: tuple[TmaOperand, TmaOperand] | None
     ) -> None:  # fmt: skip
         """One grid; with vectors where `zeros` says what is aligned."""
-        context, number, body, unit = self.context, self.context.new_iv(), Block(), self.unit
-        rows, columns = tile.rows, tile.columns
-        across, down = (self.n + (columns - 1)) // columns, (self.m + (rows - 1)) // rows
-        column = materialize_dim(context, body, number % across) * columns
-        row = materialize_dim(context, body, number // across % down) * rows
-        indices = unravel(number // (across * down), [self.nest.extents.data[i] for i in self.factors.batch])
-        batch = {Sym(f"d{i}"): materialize_dim(context, body, p) for i, p in zip(self.factors.batch, indices)}
-        start, fill, size = context.new_iv(), Block(), 0
-        sides: list[_Operand] = []
-        for side, (own, base, extent) in enumerate(((rows, row, self.m), (columns, column, self.n))):
-            stage_tile = StageTile(unit, own, unit.transposes and not self.along[side])
-            memory = _memory(body, unit.factors[side], (tile.stages, *stage_tile.shape), size)
-            size += tile.stages * stage_tile.bytes
-            sides.append(_Operand(side, extent, self.along[side], stage_tile, base, memory))
-            slot = start // unit.line % tile.stages
-            if boxes is None:
-                self._load_tile(fill, sides[side], start, slot, batch, zeros is not None)
-            else:
-                at = {**batch, Sym(f"d{(self.factors.left, self.factors.right)[side][-1]}"): base}
-                boxes[side].copy(block, fill, stage_tile, memory, slot, at | {Sym(f"d{self.nest.n_parallel}"): start})
-        fill.add_op(loop.YieldOp())
-        sums = _memory(body, unit.sums, (rows, columns + PAD), 0)
-        left, right = sides
-        buffers, stage_tiles = (left.memory, right.memory, sums), (left.stage_tile, right.stage_tile)
-        body.add_op(
-            loop.MmaOp(str(start), 0, self.k, fill, buffers, stage_tiles, tile.stages, tile.of_warp, tile.warpgroup)
-        )
-        self._finish(body, sums, tile, (row, column), batch, 1 if zeros is None else self.finished)
+        unit, number, rows, columns = self.unit, self.context.new_iv(), tile.rows, tile.columns
+        tiles = GridOfTiles(self.context, self.nest, self.factors, number, (self.m, self.n), (rows, columns))
+        stage_tiles = [
+            StageTile(unit, own, unit.transposes and not along) for own, along in zip((rows, columns), self.along)
+        ]
+        size = tile.stages * sum(stage_tile.bytes for stage_tile in stage_tiles)
         shared = max(size, rows * (columns + PAD) * DTYPES[unit.sums].bytes)
-        grid = grid_loop(number, self.stack * across * down, body, THREADS, shared=shared, aligned=zeros or ())
-        block.add_op(grid)
+        with grid_loop(block, number, tiles.count, THREADS, shared=shared, aligned=zeros or ()) as body:
+            *bases, batch = tiles.place(body)
+            start, fill, used = self.context.new_iv(), Block(), 0
+            memories: list[SSAValue] = []
+            for side, (stage_tile, base, extent) in enumerate(zip(stage_tiles, bases, (self.m, self.n))):
+                memories.append(_memory(body, unit.factors[side], (tile.stages, *stage_tile.shape), used))
+                used += tile.stages * stage_tile.bytes
+                slot = start // unit.line % tile.stages
+                if boxes is None:
+                    operand = _Operand(side, extent, self.along[side], stage_tile, base, memories[side])
+                    self._load_tile(fill, operand, start, slot, batch, zeros is not None)
+                else:
+                    own = (self.factors.left, self.factors.right)[side][-1]
+                    at = batch | at_iterators((own, self.nest.n_parallel), (base, start))
+                    boxes[side].copy(block, fill, stage_tile, memories[side], slot, at)
+            fill.add_op(loop.YieldOp())
+            sums = _memory(body, unit.sums, (rows, columns + PAD), 0)
+            buffers, shape = (memories[0], memories[1], sums), (tile.stages, tile.of_warp, tile.warpgroup)
+            body.add_op(loop.MmaOp(str(start), 0, self.k, fill, buffers, (stage_tiles[0], stage_tiles[1]), *shape))
+            self._finish(body, sums, tile, (bases[0], bases[1]), batch, 1 if zeros is None else self.finished)
 
     # Stage tiles of the operands
 
@@ -225,7 +218,7 @@ class MmaMatmul:
         width = self.vector if aligned and (side.along or side.stage_tile.transposed) else 1
         source = self._source(side, width)
         vectors = side.stage_tile.size * self.unit.line // width
-        number, wrap = self._numbered(vectors // THREADS, 1 if source is not None else IN_FLIGHT)
+        number, loops = self._numbered(vectors // THREADS, 1 if source is not None else IN_FLIGHT)
         beside, first = self._share(side, number, width)
         # What is beyond the edges repeats what is there, and nobody asks for it; beyond K there are zeros.
         there = self.k - 1 - start - first
@@ -242,36 +235,37 @@ class MmaMatmul:
             panel, line, granule, element = side.stage_tile.index(beside, first)
             return point, [slot, panel, line, granule, element + offset]
 
-        body, lane = Block(), self.context.new_iv()
-        if source is not None:
-            buffer, index = source
-            point, stage_index = at(dim(0))
-            exprs, guards = ([e.substitute(point) for e in part] for part in (index.exprs, index.guards))
-            body.add_op(loop.AsyncCopyOp(buffer, exprs, [*guards, there], side.memory, stage_index, width))
-        else:
+        lane = self.context.new_iv()
+        with loops(block, () if source is not None else (lanes_of(lane, vector=width),)) as body:
+            if source is not None:
+                buffer, index = source
+                point, stage_index = at(dim(0))
+                exprs, guards = ([e.substitute(point) for e in part] for part in (index.exprs, index.guards))
+                body.add_op(loop.AsyncCopyOp(buffer, exprs, [*guards, there], side.memory, stage_index, width))
+                return
             point, stage_index = at(lane)
             value = self.context.operand_value(self.nest, self.held.values[side.number], point, body)
             dtype = DTYPES[self.unit.factors[side.number]]
             code = BodyBuilder(body)
             masked = code.select(code.index(there) >= 0, code.wrap(value, dtype), code.constant(0, dtype))
             body.add_op(loop.StoreOp(code.ssa(masked), side.memory, stage_index))
-            body = vector_loop(lane, body, vector=width)
-        block.add_op(wrap(body))
 
-    def _numbered(self, each: int, flight: int) -> tuple[Dim, Callable[[Block], loop.ParallelOp]]:
-        """A number that runs over `each` times the threads, neighbours for neighbours, and the loops around a body.
+    def _numbered(self, each: int, flight: int) -> tuple[Dim, Callable[..., AbstractContextManager[Block]]]:
+        """A number that runs over `each` times the threads, neighbours for neighbours, and the loops for it.
 
         So many of a thread's are lanes at a time, in `flight` together.
         """
         thread, trip, copy = (self.context.new_iv() for _ in range(3))
         flight = min(each, flight)
 
-        def wrap(body: Block) -> loop.ParallelOp:
-            lanes = vector_loop(copy, body, unroll=flight)
-            lanes.add_op(loop.YieldOp())
-            return thread_loop(thread, 0, THREADS, Block([loop.ForOp(str(trip), 0, each // flight, lanes)]))
+        @contextmanager
+        def loops(block: Block, inside: Sequence[Range]) -> Iterator[Block]:
+            """The loops at the end of a block, with more inside: the innermost one's body."""
+            around = Range(trip, 0, each // flight), lanes_of(copy, unroll=flight)
+            with thread_loop(block, thread, 0, THREADS) as of_thread, for_loops(of_thread, *around, *inside) as body:
+                yield body
 
-        return thread + (trip * flight + copy) * THREADS, wrap
+        return thread + (trip * flight + copy) * THREADS, loops
 
     def _share(self, side: _Operand, number: Dim, width: int) -> tuple[Dim, Dim]:
         """Beside and along K, the first element of a vector of the tile: neighbours in memory for neighbours."""
@@ -307,17 +301,15 @@ class MmaMatmul:
         width: int,
     ) -> None:  # fmt: skip
         rows, columns = tile.rows, tile.columns
-        number, wrap = self._numbered(rows * columns // width // THREADS, IN_FLIGHT)
-        body, lane = Block(), self.context.new_iv()
+        number, loops = self._numbered(rows * columns // width // THREADS, IN_FLIGHT)
+        lane = self.context.new_iv()
         down, across = number // (columns // width), number % (columns // width) * width
-        total = loop.LoadOp(sums, [down, across + lane])
-        body.add_op(total)
         row, column = base[0] + down, base[1] + across
         point = point_of_contraction(self.nest, self.factors, batch, row, column + lane, dim(0))
-        self.context.store_guards = (self.m - 1 - row, self.n - 1 - column)
-        self.context.epilogue(self.nest, [total.result], point, body)
-        self.context.store_guards = ()
-        block.add_op(wrap(vector_loop(lane, body, vector=width)))
+        with loops(block, [lanes_of(lane, vector=width)]) as body:
+            self.context.store_guards = (self.m - 1 - row, self.n - 1 - column)
+            self.context.epilogue(self.nest, load_all(body, [sums], [down, across + lane]), point, body)
+            self.context.store_guards = ()
 
 
 def _memory(block: Block, dtype: str, shape: tuple[int, ...], offset: int) -> SSAValue:

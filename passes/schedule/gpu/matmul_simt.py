@@ -8,23 +8,22 @@ column are brought in again, and what does not exist is not stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
-from ....dialects.dims.index_map import product, unravel
+from ....dialects.dims.index_map import product
 from ....dialects.scalar.builder import BodyBuilder
-from ..body import ScheduleContext, accesses, if_positive, materialize_dim
-from ..matmul.match import MatmulOperands
-from .builder import grid_loop, thread_loop
+from ..blocks import Range, carried_loop, for_loops, load_all
+from ..body import ScheduleContext, at_iterators, if_positive, materialize_dim, order_of
+from ..matmul.match import MatmulOperands, along_k, point_of_contraction
+from .builder import SharedMemory, grid_loop, lanes_of, thread_loop
 
-__all__ = ["SimtMatmulTile", "Tile", "along_k", "point_of_contraction", "schedule_gpu_contraction"]
+__all__ = ["GridOfTiles", "SimtMatmulTile", "Tile", "schedule_gpu_contraction"]
 
 #: Elements along K of a tile.
 K_TILE = 8
@@ -76,17 +75,45 @@ def schedule_gpu_contraction(
 
 def _write_grid(made: SimtMatmulTile, block: Block) -> None:
     """A block for each tile of results."""
-    context, tile, number, body = made.context, made.tile, made.context.new_iv(), Block()
-    across, down = (made.n + (tile.columns - 1)) // tile.columns, (made.m + (tile.rows - 1)) // tile.rows
-    column = materialize_dim(context, body, number % across)
-    row = materialize_dim(context, body, number // across % down)
-    which = made.factors.batch
-    indices = unravel(number // (across * down), [made.nest.extents.data[i] for i in which])
-    batch = {Sym(f"d{i}"): materialize_dim(context, body, p) for i, p in zip(which, indices)}
-    made.allocate(body)
-    made.write(body, batch, row * tile.rows, column * tile.columns)
-    stack = product([made.nest.extents.data[i] for i in which])
-    block.add_op(grid_loop(number, stack * across * down, body, tile.threads, shared=made.bytes_of(tile, made.nest)))
+    tile, shape, number = made.tile, (made.tile.rows, made.tile.columns), made.context.new_iv()
+    tiles = GridOfTiles(made.context, made.nest, made.factors, number, (made.m, made.n), shape)
+    with grid_loop(block, number, tiles.count, tile.threads, shared=made.bytes_of(tile, made.nest)) as body:
+        row, column, batch = tiles.place(body)
+        made.allocate(body)
+        made.write(body, batch, row, column)
+
+
+@dataclass(frozen=True)
+class GridOfTiles:
+    """The tiles of a contraction's results, of so many rows and columns each, by their `number`."""
+
+    context: ScheduleContext
+    nest: kernel.GenericOp
+    factors: MatmulOperands
+    number: Dim
+    results: tuple[Dim, Dim]
+    shape: tuple[int, int]
+
+    @property
+    def _down_and_across(self) -> list[Dim]:
+        return [(extent + (size - 1)) // size for extent, size in zip(self.results, self.shape)]
+
+    @property
+    def _stack(self) -> list[Dim]:
+        return [self.nest.extents.data[i] for i in self.factors.batch]
+
+    @property
+    def count(self) -> Dim:
+        """How many there are."""
+        return product([*self._stack, *self._down_and_across])
+
+    def place(self, block: Block) -> tuple[Dim, Dim, dict[Sym, Dim]]:
+        """A tile's first row and column, and where the iterators of both factors stand."""
+        down, across = self._down_and_across
+        column = materialize_dim(self.context, block, self.number % across) * self.shape[1]
+        row = materialize_dim(self.context, block, self.number // across % down) * self.shape[0]
+        stacked = self.context.index_of(block, self.number // (across * down), self._stack)
+        return row, column, at_iterators(self.factors.batch, stacked)
 
 
 class SimtMatmulTile:
@@ -97,8 +124,7 @@ class SimtMatmulTile:
         extents = nest.extents.data
         self.m, self.n = (product([extents[i] for i in which]) for which in (factors.left, factors.right))
         self.k = extents[-1]
-        assert nest.order is not None
-        self.depth = nest.order.data.block
+        self.depth = order_of(nest).block
         self.accumulator: Attribute = nest.combiner.block.args[0].type
 
     @staticmethod
@@ -108,92 +134,79 @@ class SimtMatmulTile:
 
     def allocate(self, block: Block) -> None:
         """Take the first `bytes_of` the block's shared memory for operand tiles."""
-        made: list[loop.AllocOp] = []
-        for size, index in zip((self.tile.rows, self.tile.columns), (0, _stage_bytes(self.tile.rows, self.nest))):
-            dims = (dim(2), dim(K_TILE), dim(size + PAD))
-            info = BufferInfo(scalar_dtype(self.accumulator), dims, packed_strides(dims))
-            made.append(loop.AllocOp(info, index, "shared"))
-        block.add_ops(made)
-        self.left, self.right = made
+        shared, dtype = SharedMemory(), scalar_dtype(self.accumulator)
+        shapes = [(dim(2), dim(K_TILE), dim(size + PAD)) for size in (self.tile.rows, self.tile.columns)]
+        memories = [shared.allocate(block, BufferInfo(dtype, dims, packed_strides(dims))) for dims in shapes]
+        self.left, self.right = memories
 
     def write(self, block: Block, batch: dict[Sym, Dim], row: Dim, column: Dim) -> None:
         """The tile from a row and a column on, in the places that `batch` says."""
         self.batch, self.row, self.column, self.thread = batch, row, column, self.context.new_iv()
-        block.add_op(thread_loop(self.thread, 0, self.tile.threads, self._thread()))
+        with thread_loop(block, self.thread, 0, self.tile.threads) as body:
+            self._thread(body)
 
     # What a thread does
 
-    def _thread(self) -> Block:
-        body, tile = Block(), self.tile
+    def _thread(self, body: Block) -> None:
+        tile = self.tile
         if_positive(body, self.k, self._first, lambda _: None)
         part_down, down, part_across, across = (self.context.new_iv() for _ in range(4))
         rows, columns = (min(VECTOR_PART, size) for size in tile.of_thread)
         self.at_row = part_down * (rows * tile.down) + self.thread // tile.across * rows + down
         self.at_column = part_across * (columns * tile.across) + self.thread % tile.across * columns + across
-        lanes = Block()
-        total = self._sums(lanes)
-        row, column = self.row + self.at_row, self.column + self.at_column
-        self.context.store_guards = (self.m - 1 - row, self.n - 1 - column)
-        self.context.epilogue(self.nest, [total], self._point(row, column, dim(0)), lanes)
-        self.context.store_guards = ()
-        for iterator, extent, vector in (
-            (across, columns, columns), (part_across, tile.of_thread[1] // columns, 1),
-            (down, rows, 1), (part_down, tile.of_thread[0] // rows, 1),
-        ):  # fmt: skip
-            lanes.add_op(loop.YieldOp())
-            unroll = extent // vector
-            lanes = Block([loop.ForOp(str(iterator), 0, extent, lanes, vector=vector, unroll=unroll)])
-        for op in list(lanes.ops):
-            op.detach()
-            body.add_op(op)
-        return body
+        parts = [lanes_of(part_down, unroll=tile.of_thread[0] // rows), lanes_of(down, unroll=rows)]
+        parts += [lanes_of(part_across, unroll=tile.of_thread[1] // columns), lanes_of(across, vector=columns)]
+        with for_loops(body, *parts) as lanes:
+            total = self._sums(lanes)
+            row, column = self.row + self.at_row, self.column + self.at_column
+            self.context.store_guards = (self.m - 1 - row, self.n - 1 - column)
+            self.context.epilogue(self.nest, total, self._point(row, column, dim(0)), lanes)
+            self.context.store_guards = ()
 
     def _first(self, block: Block) -> None:
         """The first step of K."""
         block.add_ops([*self._load_tile(block, dim(0)), loop.BarrierOp()])
 
-    def _sums(self, block: Block) -> SSAValue:
+    def _sums(self, block: Block) -> list[SSAValue]:
         """The order's blocks of K, one added after another; all of K where the order is free."""
         if not self.depth or (self.k.const is not None and self.k.const <= self.depth):
             return self._block_of_k(block, dim(0), self.k)
-        first, body = self.context.new_iv(), Block(arg_types=[self.accumulator])
-        sums = self._block_of_k(body, first, minimum(self.k, first + self.depth))
-        body.add_op(loop.YieldOp(*self.context.combine(self.nest, [body.args[0], sums], body)))
-        made = loop.ForOp(str(first), 0, self.k, body, step=self.depth, inits=[self._identity(block)])
-        block.add_op(made)
-        return made.outs[0]
+        first = self.context.new_iv()
 
-    def _block_of_k(self, block: Block, first: Dim, stop: Dim) -> SSAValue:
+        def add(body: Block, older: list[SSAValue]) -> list[SSAValue]:
+            sums = self._block_of_k(body, first, minimum(self.k, first + self.depth))
+            return self.context.combine(self.nest, [*older, *sums], body)
+
+        return carried_loop(block, Range(first, 0, self.k, self.depth), self.context.identity(self.nest, block), add)
+
+    def _block_of_k(self, block: Block, first: Dim, stop: Dim) -> list[SSAValue]:
         """The sum from `first` on: whole steps, then the elements of the last one."""
         start, k = self.context.new_iv(), self.context.new_iv()
         whole = first + (stop - first) // K_TILE * K_TILE
-        body = Block(arg_types=[self.accumulator])
-        coming = self._load_tile(body, start + K_TILE)
-        total: SSAValue = body.args[0]
-        for i in range(K_TILE):
-            total = self._step(body, total, start, dim(i))
-        body.add_ops([*coming, loop.BarrierOp(), loop.YieldOp(total)])
-        whole_steps = loop.ForOp(str(start), first, whole, body, step=K_TILE, inits=[self._identity(block)])
-        rest = Block(arg_types=[self.accumulator])
-        rest.add_op(loop.YieldOp(self._step(rest, rest.args[0], whole, k - whole)))
-        last = loop.ForOp(str(k), whole, stop, rest, inits=[whole_steps.outs[0]])
-        block.add_ops([whole_steps, last])
-        return last.outs[0]
 
-    def _step(self, block: Block, total: SSAValue, start: Dim, k: Dim) -> SSAValue:
+        def step(body: Block, total: list[SSAValue]) -> list[SSAValue]:
+            coming = self._load_tile(body, start + K_TILE)
+            for i in range(K_TILE):
+                total = self._step(body, total, start, dim(i))
+            body.add_ops([*coming, loop.BarrierOp()])
+            return total
+
+        steps = carried_loop(block, Range(start, first, whole, K_TILE), self.context.identity(self.nest, block), step)
+        rest = Range(k, whole, stop)
+        return carried_loop(block, rest, steps, lambda body, total: self._step(body, total, whole, k - whole))
+
+    def _step(self, block: Block, total: list[SSAValue], start: Dim, k: Dim) -> list[SSAValue]:
         """One element of the tile from `start` on added to a thread's sums."""
-        half = start // K_TILE % 2
-        a = loop.LoadOp(self.left.result, [half, k, self.at_row])
-        b = loop.LoadOp(self.right.result, [half, k, self.at_column])
-        block.add_ops([a, b])
-        assert self.nest.order is not None
-        if self.nest.order.data.product:
-            code, dtype = BodyBuilder(block, self.nest.order.data.product == "fma"), scalar_dtype(self.accumulator)
-            x, y, z = (code.wrap(v, dtype) for v in (a.result, b.result, total))
-            return code.ssa(code.fma(x, y, z))
-        product_ = arith.MuliOp(a.result, b.result)
+        half, product_of = start // K_TILE % 2, order_of(self.nest).product
+        (a,) = load_all(block, [self.left], [half, k, self.at_row])
+        (b,) = load_all(block, [self.right], [half, k, self.at_column])
+        if product_of:
+            code, dtype = BodyBuilder(block, product_of == "fma"), scalar_dtype(self.accumulator)
+            x, y, z = (code.wrap(v, dtype) for v in (a, b, *total))
+            return [code.ssa(code.fma(x, y, z))]
+        product_ = arith.MuliOp(a, b)
         block.add_op(product_)
-        return self.context.combine(self.nest, [total, product_.result], block)[0]
+        return self.context.combine(self.nest, [*total, product_.result], block)
 
     # Tiles of the operands
 
@@ -219,42 +232,14 @@ class SimtMatmulTile:
                 left = memory is self.left
                 point = self._point(here if left else dim(0), dim(0) if left else here, depth)
                 loaded = self.context.operand_value(self.nest, value, point, block)
-                found.append(loop.StoreOp(loaded, memory.result, [start // K_TILE % 2, k, beside], guards))
+                found.append(loop.StoreOp(loaded, memory, [start // K_TILE % 2, k, beside], guards))
         return found
 
     def _point(self, row: Dim, column: Dim, k: Dim) -> dict[Sym, Dim]:
         return point_of_contraction(self.nest, self.factors, self.batch, row, column, k)
-
-    def _identity(self, block: Block) -> SSAValue:
-        assert self.nest.identity is not None
-        (value,) = self.nest.identity.data
-        assert isinstance(value, (IntegerAttr, FloatAttr))
-        made = arith.ConstantOp.create(result_types=[value.type], properties={"value": value})
-        block.add_op(made)
-        return made.results[0]
 
 
 def _stage_bytes(size: int, nest: kernel.GenericOp) -> int:
     """The bytes of two tiles of so many rows or columns."""
     element = scalar_dtype(nest.combiner.block.args[0].type)
     return (2 * K_TILE * (size + PAD) * element.bytes + 15) // 16 * 16
-
-
-def along_k(nest: kernel.GenericOp, which: Sequence[int]) -> bool:
-    """Whether the operand with these iterators is contiguous along K rather than along its own last iterator."""
-    k, own = Sym(f"d{nest.n_parallel}"), Sym(f"d{which[-1]}")
-    access_list = accesses(nest)[: len(nest.ins) - nest.n_epilogue_inputs]
-    mine = [w for w in access_list if (step := w.step(own)) is not None and step.terms]
-    return any((step := w.step(k)) is not None and step.const == 1 for w in mine)
-
-
-def point_of_contraction(
-    nest: kernel.GenericOp, factors: MatmulOperands, batch: Mapping[Sym, Dim], row: Dim, column: Dim, k: Dim
-) -> dict[Sym, Dim]:
-    """Where the iterators of a contraction stand at a row and a column of its results and an element along K."""
-    extents = nest.extents.data
-    point = {**batch, Sym(f"d{nest.n_parallel}"): k}
-    for iterators, linear in ((factors.left, row), (factors.right, column)):
-        for i, index in zip(iterators, unravel(linear, [extents[i] for i in iterators])):
-            point[Sym(f"d{i}")] = index
-    return point

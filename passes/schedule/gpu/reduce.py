@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block
 
-from ....dialects import kernel, loop
-from ....dialects.attributes import BufferInfo, scalar_dtype
+from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
-from ....dialects.dims.index_map import product, unravel
-from ..body import Access, ScheduleContext, accesses, accumulator_types, if_positive, materialize_dim
+from ....dialects.dims.index_map import product
+from ..blocks import parallel_loop, store_all
+from ..body import Access, ScheduleContext, accesses, if_positive, materialize_dim
 from ..language.axes import FusedAxis, collapse_axes, point_of
 from ..reduce.core import can_vectorize_results, combine_partials, reduce_loop
 from .builder import grid_loop, thread_loop
@@ -71,10 +71,7 @@ class _Reduction:
 
     def _point(self, block: Block, result: Dim) -> dict[Sym, Dim]:
         """The places of the parallel iterators at a result's number."""
-        indices: Sequence[Dim] = unravel(result, self.extents)
-        if len(indices) > 1:
-            indices = [materialize_dim(self.context, block, p) for p in indices]
-        return point_of(self.groups, indices)
+        return point_of(self.groups, self.context.index_of(block, result, self.extents))
 
     # A result for a team of threads
 
@@ -90,17 +87,16 @@ class _Reduction:
         self.context.epilogue(self.nest, accumulators, point, body)
 
     def _rows_of_blocks(self, block: Block) -> None:
-        result, body = self.context.new_iv(), Block()
-        self._row(body, result, self.length)
-        block.add_op(grid_loop(result, self.results, body, self.grid.threads))
+        result = self.context.new_iv()
+        with grid_loop(block, result, self.results, self.grid.threads) as body:
+            self._row(body, result, self.length)
 
     def _rows_of_warps(self, block: Block) -> None:
-        first, result, row = self.context.new_iv(), self.context.new_iv(), Block()
-        self._row(row, result, minimum(self.length, LONG_ROW))
-        row.add_op(loop.YieldOp())
-        warps = max(1, self.grid.threads // 32)
-        spread = loop.ParallelOp(str(result), first, minimum(self.results, first + warps), row, kind="gpu_warp")
-        block.add_op(grid_loop(first, self.results, Block([spread]), warps * 32, step=warps))
+        first, result, warps = self.context.new_iv(), self.context.new_iv(), max(1, self.grid.threads // 32)
+        with grid_loop(block, first, self.results, warps * 32, step=warps) as around:
+            last = minimum(self.results, first + warps)
+            with parallel_loop(around, result, first, last, kind="gpu_warp") as row:
+                self._row(row, result, minimum(self.length, LONG_ROW))
 
     # A result for a thread
 
@@ -113,11 +109,10 @@ class _Reduction:
         self._thread_per_result(block, self.results, one)
 
     def _thread_per_result(self, block: Block, count: Dim, write: Callable[[Block, Dim], None]) -> None:
-        first, number, body = self.context.new_iv(), self.context.new_iv(), Block()
-        write(body, number)
-        threads = self.grid.threads
-        spread = thread_loop(number, first, minimum(count, first + threads), body)
-        block.add_op(grid_loop(first, count, Block([spread]), threads, step=threads))
+        first, number, threads = self.context.new_iv(), self.context.new_iv(), self.grid.threads
+        with grid_loop(block, first, count, threads, step=threads) as around:
+            with thread_loop(around, number, first, minimum(count, first + threads)) as body:
+                write(body, number)
 
     # Long reductions
 
@@ -127,19 +122,15 @@ class _Reduction:
         dims = (self.results, chunks)
         # What neighbouring threads leave and take is side by side.
         strides = (dim(1), self.results) if self.across else packed_strides(dims)
-        partials: list[SSAValue] = []
-        for accumulator in accumulator_types(self.nest):
-            info = BufferInfo(scalar_dtype(accumulator), dims, strides)
-            partials.append(self.context.allocate(block, info))
+        partials = self.context.accumulators(block, self.nest, dims, strides)
 
-        def one(body: Block, result: Dim, number: Dim) -> None:
+        def one(body: Block, *numbers: Dim) -> None:
+            result, number = (materialize_dim(self.context, body, e) for e in numbers)
             point = self._point(body, result)
             lower = number * chunk
             upper = minimum(self.length, lower + chunk)
-            accumulators = reduce_loop(
-                self.context, self.nest, body, point, lower, upper, 1, cooperative=not self.across
-            )
-            body.add_ops([loop.StoreOp(v, buffer, [result, number]) for v, buffer in zip(accumulators, partials)])
+            accumulators = reduce_loop(self.context, self.nest, body, point, lower, upper, 1, not self.across)
+            store_all(body, accumulators, partials, [result, number])
 
         def last(body: Block, result: Dim, cooperative: bool) -> None:
             accumulators = combine_partials(self.context, self.nest, body, partials, [result], chunks, cooperative)
@@ -147,18 +138,13 @@ class _Reduction:
 
         if self.across:
             # Neighbouring threads have neighbouring results.
-            self._thread_per_result(
-                block,
-                self.results * chunks,
-                lambda body, n: one(
-                    body, *(materialize_dim(self.context, body, e) for e in (n % self.results, n // self.results))
-                ),
-            )
+            count = self.results * chunks
+            self._thread_per_result(block, count, lambda body, n: one(body, n % self.results, n // self.results))
             self._thread_per_result(block, self.results, lambda body, result: last(body, result, False))
             return
-        number, body = self.context.new_iv(), Block()
-        one(body, *(materialize_dim(self.context, body, e) for e in (number // chunks, number % chunks)))
-        block.add_op(grid_loop(number, self.results * chunks, body, self.grid.threads))
-        result, body = self.context.new_iv(), Block()
-        last(body, result, True)
-        block.add_op(grid_loop(result, self.results, body, self.grid.threads))
+        number = self.context.new_iv()
+        with grid_loop(block, number, self.results * chunks, self.grid.threads) as body:
+            one(body, number // chunks, number % chunks)
+        result = self.context.new_iv()
+        with grid_loop(block, result, self.results, self.grid.threads) as body:
+            last(body, result, True)

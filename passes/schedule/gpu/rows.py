@@ -15,10 +15,11 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product, unravel
-from ..body import ScheduleContext, buffer_info, if_positive, materialize_dim
+from ..blocks import for_loop, for_loops, parallel_loop
+from ..body import ScheduleContext, at_iterators, buffer_info, if_positive
 from ..reduce.core import reduce_loop
 from ..rows.staging import in_place_rows, stage_shared_rows
-from .builder import grid_loop, thread_loop, vector_loop
+from .builder import SharedMemory, grid_loop, lanes_of, thread_loop
 from .map import LaunchShape
 from .reduce import supports
 
@@ -75,46 +76,36 @@ class _Rows:
 
     def in_warps(self, block: Block) -> None:
         warps = self.grid.threads // WARP
-        first, row, body, around = self.context.new_iv(), self.context.new_iv(), Block(), Block()
-        shared = self._shared_memory(around, warps, [row - first])
-        self._row(body, row, WARP)
-        body.add_op(loop.YieldOp())
-        upper = minimum(self.count, first + warps)
-        around.add_op(loop.ParallelOp(str(row), first, upper, body, kind="gpu_warp"))
-        block.add_op(grid_loop(first, self.count, around, warps * WARP, step=warps, shared=shared))
+        first, row, shared = self.context.new_iv(), self.context.new_iv(), SharedMemory()
+        with grid_loop(block, first, self.count, warps * WARP, step=warps, shared=shared) as around:
+            self._take_shared(around, shared, warps, row - first)
+            with parallel_loop(around, row, first, minimum(self.count, first + warps), kind="gpu_warp") as body:
+                self._row(body, row, WARP)
 
     def in_blocks(self, block: Block) -> None:
-        row, body = self.context.new_iv(), Block()
-        shared = self._shared_memory(body, 1, [dim(0)])
-        self._row(body, row, self.grid.threads)
-        block.add_op(grid_loop(row, self.count, body, self.grid.threads, shared=shared))
+        row, shared = self.context.new_iv(), SharedMemory()
+        with grid_loop(block, row, self.count, self.grid.threads, shared=shared) as body:
+            self._take_shared(body, shared, 1, dim(0))
+            self._row(body, row, self.grid.threads)
 
     def spill_rows(self, block: Block) -> None:
         """Blocks that take one row after another, with a row of a temporary for each."""
-        number, row, body = self.context.new_iv(), self.context.new_iv(), Block()
-        blocks = minimum(self.count, BLOCKS)
+        number, row, blocks = self.context.new_iv(), self.context.new_iv(), minimum(self.count, BLOCKS)
         for value in self.rows:
-            self.context.subviews[value] = (
-                self.context.allocate(block, _several(buffer_info(value), blocks)),
-                (number,),
-            )
+            memory = self.context.allocate(block, _several(buffer_info(value), blocks))
+            self.context.subviews[value] = memory, (number,)
         self._take_indices()
-        self._row(body, row, self.grid.threads)
-        body.add_ops([loop.BarrierOp(), loop.YieldOp()])
-        each = loop.ForOp(str(row), number, self.count, body, step=blocks)
-        block.add_op(grid_loop(number, blocks, Block([each]), self.grid.threads))
+        with grid_loop(block, number, blocks, self.grid.threads) as each:
+            with for_loop(each, row, number, self.count, step=blocks) as body:
+                self._row(body, row, self.grid.threads)
+                body.add_op(loop.BarrierOp())
 
-    def _shared_memory(self, block: Block, copies: int, point_index: Sequence[Dim]) -> Dim:
-        """Shared memory for the rows of so many groups, the one at `point_index` for this; its bytes."""
-        offset = dim(0)
+    def _take_shared(self, block: Block, shared: SharedMemory, copies: int, group: Dim) -> None:
+        """Shared memory for the rows of so many groups, of which this is one."""
         for value in self.rows:
-            info = _several(buffer_info(value), dim(copies))
-            made = loop.AllocOp(info, offset, "shared")
-            block.add_op(made)
-            self.context.subviews[value] = (made.result, tuple(point_index))
-            offset = offset + _bytes(info)
+            memory = shared.allocate(block, _several(buffer_info(value), dim(copies)))
+            self.context.subviews[value] = memory, (group,)
         self._take_indices()
-        return offset
 
     def _take_indices(self) -> None:
         for value, first in self.instead.items():
@@ -124,10 +115,7 @@ class _Rows:
 
     def _row(self, block: Block, row: Dim, threads: int) -> None:
         context = self.context
-        indices: Sequence[Dim] = unravel(row, self.extents)
-        if len(indices) > 1:
-            indices = [materialize_dim(context, block, p) for p in indices]
-        done = {Sym(f"d{i}"): point_index for i, point_index in enumerate(indices)}
+        done = at_iterators(range(self.shared), context.index_of(block, row, self.extents))
         nests = RowKernel(context, self.nests, self.grid, self.in_registers, self.instead)
         nests.write(block, done, threads, LONG_ROW if threads == WARP else None)
         context.subviews = {v: p for v, p in context.subviews.items() if v not in self.rows and v not in self.instead}
@@ -155,13 +143,8 @@ class RowKernel:
         self, context: ScheduleContext, nests: Sequence[kernel.GenericOp], grid: LaunchShape,
         in_registers: set[SSAValue], instead: Mapping[SSAValue, SSAValue],
     ):  # fmt: skip
-        self.context, self.nests, self.grid, self.in_registers, self.instead = (
-            context,
-            nests,
-            grid,
-            in_registers,
-            instead,
-        )
+        self.context, self.nests, self.grid = context, nests, grid
+        self.in_registers, self.instead = in_registers, instead
         made = {v for nest in nests for v in nest.outs}
         self.passed = {v for nest in nests for v in nest.ins if v in made and v not in in_registers}
 
@@ -188,7 +171,7 @@ class RowKernel:
         inner = nest.extents.data[shared : nest.n_parallel]
 
         def point(point_index: Dim) -> dict[Sym, Dim]:
-            return done | {Sym(f"d{shared + i}"): p for i, p in enumerate(unravel(point_index, inner))}
+            return done | at_iterators(range(shared, nest.n_parallel), unravel(point_index, inner))
 
         def element(body: Block, point_index: Dim) -> None:
             here = point(point_index)
@@ -207,10 +190,9 @@ class RowKernel:
             else:
                 element(block, dim(0))
         elif inner:
-            point_index, body = self.context.new_iv(), Block()
-            reduce_element(body, point_index)
-            body.add_op(loop.YieldOp())
-            block.add_op(loop.ForOp(str(point_index), 0, product(inner), body))
+            point_index = self.context.new_iv()
+            with for_loop(block, point_index, 0, product(inner)) as body:
+                reduce_element(body, point_index)
         else:
             reduce_element(block, dim(0))
 
@@ -218,22 +200,20 @@ class RowKernel:
         self, block: Block, extent: Dim, threads: int, copies: int, store: Callable[[Block, Dim], None]
     ) -> None:
         """The elements of a row, several a thread at once, a group's width apart."""
-        context, run = self.context, threads * copies
-        start, body = context.new_iv(), Block()
+        context, run, start = self.context, threads * copies, self.context.new_iv()
 
         def whole(inner: Block) -> None:
-            thread, copy, one = context.new_iv(), context.new_iv(), Block()
-            store(one, start + copy * threads + thread)
-            inner.add_op(thread_loop(thread, 0, threads, vector_loop(copy, one, unroll=copies)))
+            thread, copy = context.new_iv(), context.new_iv()
+            with thread_loop(inner, thread, 0, threads) as each, for_loops(each, lanes_of(copy, unroll=copies)) as one:
+                store(one, start + copy * threads + thread)
 
         def rest(inner: Block) -> None:
-            point_index, one = context.new_iv(), Block()
-            store(one, point_index)
-            inner.add_op(thread_loop(point_index, start, extent, one))
+            point_index = context.new_iv()
+            with thread_loop(inner, point_index, start, extent) as one:
+                store(one, point_index)
 
-        if_positive(body, extent - start - (run - 1), whole, rest)
-        body.add_op(loop.YieldOp())
-        block.add_op(loop.ForOp(str(start), 0, extent, body, step=run))
+        with for_loop(block, start, 0, extent, step=run) as body:
+            if_positive(body, extent - start - (run - 1), whole, rest)
 
 
 def _is_private(value: SSAValue) -> bool:

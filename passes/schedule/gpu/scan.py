@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
-from ....dialects.dims.index_map import product, unravel
-from ..body import ScheduleContext, accesses, accumulator_types, if_positive, materialize_dim
+from ....dialects.dims.dims import Dim, Sym, dim, minimum
+from ....dialects.dims.index_map import product
+from ..blocks import Range, carried_loop, for_loop, load_all, move, store_all
+from ..body import ScheduleContext, accesses, accumulator_types, if_positive, materialize_dim, order_of
 from ..language.axes import collapse_axes, point_of
-from .builder import grid_loop, thread_loop
+from ..scan.column_tiles import doubled, is_exclusive
+from .builder import SharedMemory, grid_loop, thread_loop
 
 __all__ = ["SHORT_ROW", "schedule_gpu_scan", "supports_scan"]
 
@@ -49,48 +51,43 @@ def schedule_gpu_scan(
 
 class _Scan:
     def __init__(self, context: ScheduleContext, nest: kernel.GenericOp):
-        assert nest.order is not None
         self.context, self.nest = context, nest
         self.groups = collapse_axes(nest, accesses(nest), 0, nest.n_parallel)
         self.extents = [g.extent for g in self.groups]
         self.results, self.length = product(self.extents), nest.extents.data[-1]
-        self.size, self.lanes = nest.order.data.block, nest.order.data.lanes
-        self.types = accumulator_types(nest)
+        self.size, self.lanes = order_of(nest).block, order_of(nest).lanes
 
     def write(self, block: Block) -> None:
         if_positive(block, self.length - self.size, self._in_blocks, self._in_one)
 
     def _in_one(self, block: Block) -> None:
         """A block for a row."""
-        result, body = self.context.new_iv(), Block()
-        row_block = _RowBlock(self, body, result, dim(0))
-        row_block.scan()
-        row_block.finish(self.context.identity(self.nest, body))
-        block.add_op(grid_loop(result, self.results, body, THREADS, shared=row_block.memory.size))
+        result, memory = self.context.new_iv(), SharedMemory()
+        with grid_loop(block, result, self.results, THREADS, shared=memory) as body:
+            row_block = _RowBlock(self, body, memory, result, dim(0))
+            row_block.scan()
+            row_block.finish(self.context.identity(self.nest, body))
 
     def _in_blocks(self, block: Block) -> None:
         context, blocks = self.context, (self.length + (self.size - 1)) // self.size
-        dims = (self.results, blocks)
-        starts = [context.allocate(block, BufferInfo(scalar_dtype(t), dims, packed_strides(dims))) for t in self.types]
+        starts = context.accumulators(block, self.nest, (self.results, blocks))
 
         def grid(write: Callable[[_RowBlock, Sequence[Dim]], None]) -> None:
-            number, body = context.new_iv(), Block()
-            index = [materialize_dim(context, body, e) for e in (number // blocks, number % blocks)]
-            row_block = _RowBlock(self, body, *index)
-            row_block.scan()
-            write(row_block, index)
-            block.add_op(grid_loop(number, self.results * blocks, body, THREADS, shared=row_block.memory.size))
+            number, memory = context.new_iv(), SharedMemory()
+            with grid_loop(block, number, self.results * blocks, THREADS, shared=memory) as body:
+                index = [materialize_dim(context, body, e) for e in (number // blocks, number % blocks)]
+                row_block = _RowBlock(self, body, memory, *index)
+                row_block.scan()
+                write(row_block, index)
 
         def total(row_block: _RowBlock, index: Sequence[Dim]) -> None:
             one = Block()
-            accumulators = row_block.within(one, row_block.count - 1)
-            one.add_ops([loop.StoreOp(v, buffer, index) for v, buffer in zip(accumulators, starts)])
-            row_block.body.add_op(thread_loop(context.new_iv(), 0, 1, one))
+            store_all(one, row_block.within(one, row_block.count - 1), starts, index)
+            with thread_loop(row_block.body, context.new_iv(), 0, 1) as thread:
+                move(one, thread)
 
         def finish(row_block: _RowBlock, index: Sequence[Dim]) -> None:
-            loads = [loop.LoadOp(buffer, index) for buffer in starts]
-            row_block.body.add_ops(loads)
-            row_block.finish([load.result for load in loads])
+            row_block.finish(load_all(row_block.body, starts, index))
 
         grid(total)
         self._chain_of_blocks(block, starts, blocks)
@@ -99,160 +96,125 @@ class _Scan:
     def _chain_of_blocks(self, block: Block, starts: Sequence[SSAValue], blocks: Dim) -> None:
         """The blocks' totals become what each of them starts from: a block for a row, which takes `size` at once."""
         context, capacity = self.context, self.size
-        result, first, body = context.new_iv(), context.new_iv(), Block()
-        memory = SharedAllocator(body)
-        totals, before, carried = (memory.of(self.types, n) for n in (capacity, capacity, 1))
-        start = Block()
-        for value, cell in zip(context.identity(self.nest, start), carried):
-            start.add_op(loop.StoreOp(value, cell, _FIRST))
-        body.add_op(thread_loop(context.new_iv(), 0, 1, start))
+        result, first, memory = context.new_iv(), context.new_iv(), SharedMemory()
 
-        def copies(targets: Sequence[SSAValue], sources: Sequence[SSAValue], here: bool) -> loop.ParallelOp:
-            index, one = context.new_iv(), Block()
+        def copy(each: Block, targets: Sequence[SSAValue], sources: Sequence[SSAValue], here: bool) -> None:
+            index = context.new_iv()
             near, far = [index, dim(0)], [result, first + index]
-            for target, source in zip(targets, sources):
-                load = loop.LoadOp(source, far if here else near)
-                one.add_ops([load, loop.StoreOp(load.result, target, near if here else far)])
-            return thread_loop(index, 0, minimum(capacity, blocks - first), one)
+            with thread_loop(each, index, 0, minimum(capacity, blocks - first)) as one:
+                for target, source in zip(targets, sources):
+                    store_all(one, load_all(one, [source], far if here else near), [target], near if here else far)
+            each.add_op(loop.BarrierOp())
 
-        chain = Block()
-        loads = [loop.LoadOp(cell, _FIRST) for cell in carried]
-        chain.add_ops(loads)
-        ends = self.chain(
-            chain, [load.result for load in loads], lambda at, into: _loaded(totals, [at, dim(0)], into), before,
-            minimum(capacity, blocks - first),
-        )  # fmt: skip
-        chain.add_ops([loop.StoreOp(v, cell, _FIRST) for v, cell in zip(ends, carried)])
-        each = Block()
-        each.add_ops([copies(totals, starts, True), loop.BarrierOp()])
-        each.add_ops([thread_loop(context.new_iv(), 0, 1, chain), loop.BarrierOp()])
-        each.add_ops([copies(starts, before, False), loop.BarrierOp(), loop.YieldOp()])
-        body.add_op(loop.ForOp(str(first), 0, blocks, each, step=capacity))
-        block.add_op(grid_loop(result, self.results, body, THREADS, shared=memory.size))
+        with grid_loop(block, result, self.results, THREADS, shared=memory) as body:
+            totals, before, carried = (self.shared(body, memory, n) for n in (capacity, capacity, 1))
+            with thread_loop(body, context.new_iv(), 0, 1) as start:
+                store_all(start, context.identity(self.nest, start), carried, _FIRST)
+            chain = Block()
+            ends = self.chain(
+                chain, load_all(chain, carried, _FIRST), lambda at, into: load_all(into, totals, [at, dim(0)]),
+                before, minimum(capacity, blocks - first),
+            )  # fmt: skip
+            store_all(chain, ends, carried, _FIRST)
+            with for_loop(body, first, 0, blocks, step=capacity) as each:
+                copy(each, totals, starts, True)
+                with thread_loop(each, context.new_iv(), 0, 1) as one:
+                    move(chain, one)
+                each.add_op(loop.BarrierOp())
+                copy(each, starts, before, False)
 
     def chain(
-        self,
-        block: Block,
-        inits: Sequence[SSAValue],
-        load: Callable[[Dim, Block], list[SSAValue]],
-        before: Sequence[SSAValue],
-        count: Dim,
-    ) -> list[SSAValue]:
+        self, block: Block, inits: Sequence[SSAValue], load: Callable[[Dim, Block], list[SSAValue]],
+        before: Sequence[SSAValue], count: Dim,
+    ) -> list[SSAValue]:  # fmt: skip
         """Merge `count` accumulators in order, one thread's work; `before` gets what each is merged with.
 
         Gives the accumulators behind the last one, where `count` is a multiple of `LOADS_IN_FLIGHT`.
         """
-        position, body = self.context.new_iv(), Block(arg_types=self.types)
-        newer = [load(minimum(position + i, count - 1), body) for i in range(LOADS_IN_FLIGHT)]
-        accumulators = list(body.args)
-        for i, merged in enumerate(newer):
-            body.add_ops([loop.StoreOp(v, buffer, [position + i, dim(0)]) for v, buffer in zip(accumulators, before)])
-            accumulators = self.context.combine(self.nest, [*accumulators, *merged], body)
-        body.add_op(loop.YieldOp(*accumulators))
-        made = loop.ForOp(str(position), 0, count, body, step=LOADS_IN_FLIGHT, inits=inits)
-        block.add_op(made)
-        return list(made.outs)
+        position = self.context.new_iv()
 
+        def step(body: Block, accumulators: list[SSAValue]) -> list[SSAValue]:
+            newer = [load(minimum(position + i, count - 1), body) for i in range(LOADS_IN_FLIGHT)]
+            for i, merged in enumerate(newer):
+                store_all(body, accumulators, before, [position + i, dim(0)])
+                accumulators = self.context.combine(self.nest, [*accumulators, *merged], body)
+            return accumulators
 
-class SharedAllocator:
-    """Shared memory, one array behind the other."""
+        return carried_loop(block, Range(position, 0, count, LOADS_IN_FLIGHT), inits, step)
 
-    def __init__(self, block: Block):
-        self.block, self.size = block, dim(0)
-
-    def of(self, types: Sequence[Attribute], rows: int, width: int = 1) -> list[SSAValue]:
+    def shared(self, block: Block, memory: SharedMemory, rows: int, width: int = 1) -> list[SSAValue]:
         """An array for each accumulator; wide rows are an element longer, so that a column lies in different banks."""
-        found: list[SSAValue] = []
-        stride = width + 1 if width > 1 else 1
-        for accumulator in types:
-            info = BufferInfo(scalar_dtype(accumulator), (dim(rows), dim(width)), (dim(stride), dim(1)))
-            made = loop.AllocOp(info, self.size, "shared")
-            self.block.add_op(made)
-            found.append(made.result)
-            self.size = self.size + (rows * stride * info.dtype.bytes + 15) // 16 * 16
-        return found
+        dims, strides = (dim(rows), dim(width)), (dim(width + 1 if width > 1 else 1), dim(1))
+        types = map(scalar_dtype, accumulator_types(self.nest))
+        return [memory.allocate(block, BufferInfo(dtype, dims, strides)) for dtype in types]
 
 
 class _RowBlock:
     """A block's elements of a row, in shared memory: runs of lanes, and what comes before each run."""
 
-    def __init__(self, scan: _Scan, body: Block, result: Dim, number: Dim):
-        self.scan_, self.body, context = scan, body, scan.context
-        indices: Sequence[Dim] = unravel(result, scan.extents)
-        self.indices = [materialize_dim(context, body, p) for p in indices] if len(indices) > 1 else indices
+    def __init__(self, scan: _Scan, body: Block, memory: SharedMemory, result: Dim, number: Dim):
+        self.scan_, self.body = scan, body
+        self.indices = scan.context.index_of(body, result, scan.extents)
         self.first = number * scan.size
         self.count = minimum(scan.size, scan.length - self.first)
         self.n_runs = (self.count + (scan.lanes - 1)) // scan.lanes
-        self.memory = SharedAllocator(body)
         runs = scan.size // scan.lanes
-        self.runs = self.memory.of(scan.types, runs, scan.lanes)
-        self.before = self.memory.of(scan.types, runs)
+        self.runs = scan.shared(body, memory, runs, scan.lanes)
+        self.before = scan.shared(body, memory, runs)
 
     def scan(self) -> None:
         """Fill both; what is behind the last element comes from there again, and is not used."""
-        self.body.add_ops([self._elements(), loop.BarrierOp(), self._doubled(), loop.BarrierOp()])
-        self.body.add_ops([self._chained(), loop.BarrierOp()])
+        for write in (self._elements, self._doubled, self._chained):
+            write()
+            self.body.add_op(loop.BarrierOp())
 
     def _point(self, index: Dim) -> dict[Sym, Dim]:
         along = Sym(f"d{self.scan_.nest.n_parallel}")
         return {**point_of(self.scan_.groups, self.indices), along: index}
 
-    def _elements(self) -> loop.ParallelOp:
-        scan, index, body = self.scan_, self.scan_.context.new_iv(), Block()
+    def _elements(self) -> None:
+        scan, index = self.scan_, self.scan_.context.new_iv()
         here = self._point(minimum(self.first + index, scan.length - 1))
-        where = [index // scan.lanes, index % scan.lanes]
-        for value, buffer in zip(scan.context.body(scan.nest, here, body), self.runs):
-            body.add_op(loop.StoreOp(value, buffer, where))
-        return thread_loop(index, 0, self.n_runs * scan.lanes, body)
+        with thread_loop(self.body, index, 0, self.n_runs * scan.lanes) as body:
+            values = scan.context.body(scan.nest, here, body)
+            store_all(body, values, self.runs, [index // scan.lanes, index % scan.lanes])
 
-    def _doubled(self) -> loop.ParallelOp:
-        """Each run scanned by doubling, as the order says."""
-        scan, run, body = self.scan_, self.scan_.context.new_iv(), Block()
-        identity = scan.context.identity(scan.nest, body)
-        accumulators = [_loaded(self.runs, [run, dim(lane)], body) for lane in range(scan.lanes)]
-        step = 1
-        while step < scan.lanes:
-            older = [*[identity] * step, *accumulators[:-step]]
-            accumulators = [
-                scan.context.combine(scan.nest, [*o, *n], body) for o, n in zip(older, accumulators, strict=True)
-            ]
-            step *= 2
-        for lane, merged in enumerate(accumulators):
-            body.add_ops([loop.StoreOp(v, buffer, [run, dim(lane)]) for v, buffer in zip(merged, self.runs)])
-        return thread_loop(run, 0, self.n_runs, body)
+    def _doubled(self) -> None:
+        """Each run scanned by doubling."""
+        scan, run = self.scan_, self.scan_.context.new_iv()
+        with thread_loop(self.body, run, 0, self.n_runs) as body:
+            identity = scan.context.identity(scan.nest, body)
+            lanes = [load_all(body, self.runs, [run, dim(lane)]) for lane in range(scan.lanes)]
+            for lane, merged in enumerate(doubled(scan.context, scan.nest, body, identity, lanes)):
+                store_all(body, merged, self.runs, [run, dim(lane)])
 
-    def _chained(self) -> loop.ParallelOp:
-        scan, body = self.scan_, Block()
+    def _chained(self) -> None:
+        scan, chain = self.scan_, Block()
         scan.chain(
-            body, scan.context.identity(scan.nest, body),
-            lambda run, into: _loaded(self.runs, [run, dim(scan.lanes - 1)], into), self.before, self.n_runs,
+            chain, scan.context.identity(scan.nest, chain),
+            lambda run, into: load_all(into, self.runs, [run, dim(scan.lanes - 1)]), self.before, self.n_runs,
         )  # fmt: skip
-        return thread_loop(scan.context.new_iv(), 0, 1, body)
+        with thread_loop(self.body, scan.context.new_iv(), 0, 1) as one:
+            move(chain, one)
 
     def within(self, block: Block, index: Dim) -> list[SSAValue]:
         """The accumulators of the block's elements up to one of them."""
-        run, lane = (
-            materialize_dim(self.scan_.context, block, e) for e in (index // self.scan_.lanes, index % self.scan_.lanes)
-        )
-        older, newer = _loaded(self.before, [run, dim(0)], block), _loaded(self.runs, [run, lane], block)
+        context, lanes = self.scan_.context, self.scan_.lanes
+        run, lane = (materialize_dim(context, block, e) for e in (index // lanes, index % lanes))
+        older, newer = load_all(block, self.before, [run, dim(0)]), load_all(block, self.runs, [run, lane])
         return self.scan_.context.combine(self.scan_.nest, [*older, *newer], block)
 
     def finish(self, inits: Sequence[SSAValue]) -> None:
         """Store what is made of the accumulators at each element; the row's accumulators before the block are
         `inits`."""
         context, nest = self.scan_.context, self.scan_.nest
-        exclusive = nest.scan is not None and nest.scan.data == "exclusive"
-        if exclusive:
+        first = 1 if is_exclusive(nest) else 0
+        if first:
             start = Block()
             context.epilogue(nest, list(inits), self._point(self.first), start)
-            self.body.add_op(thread_loop(context.new_iv(), 0, minimum(self.count, 1), start))
-        index, body = context.new_iv(), Block()
-        accumulators = context.combine(nest, [*inits, *self.within(body, index - 1 if exclusive else index)], body)
-        context.epilogue(nest, accumulators, self._point(self.first + index), body)
-        self.body.add_op(thread_loop(index, 1 if exclusive else 0, self.count, body))
-
-
-def _loaded(buffers: Sequence[SSAValue], index: Sequence[Dim], block: Block) -> list[SSAValue]:
-    loads = [loop.LoadOp(buffer, list(index)) for buffer in buffers]
-    block.add_ops(loads)
-    return [load.result for load in loads]
+            with thread_loop(self.body, context.new_iv(), 0, minimum(self.count, 1)) as one:
+                move(start, one)
+        index = context.new_iv()
+        with thread_loop(self.body, index, first, self.count) as body:
+            accumulators = context.combine(nest, [*inits, *self.within(body, index - first)], body)
+            context.epilogue(nest, accumulators, self._point(self.first + index), body)

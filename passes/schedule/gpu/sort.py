@@ -15,7 +15,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
-from ....dialects.dims.dims import Dim, dim, maximum, minimum, packed_strides
+from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ..body import ScheduleContext, buffer_info
@@ -23,7 +23,7 @@ from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from ..sort.base import SortBase
 from ..sort.keys import keys_of
-from .builder import grid_loop, thread_loop
+from .builder import SharedMemory, grid_loop, thread_loop
 
 __all__ = ["SHORT_ROW", "schedule_gpu_sort"]
 
@@ -75,39 +75,35 @@ class _Sort(SortBase):
 
     def _grid(self, code: LoopBuilder, write: Callable[[LoopBuilder, Dim, Dim], None]) -> None:
         """A thread for each element of each row."""
-        first, number, inner = self.context.new_iv(), self.context.new_iv(), code.inner()
-        row, i = (inner.bind(inner.b.index(e)) for e in (number // self.n, number % self.n))
-        write(inner, row, i)
-        count = self.rows * self.n
-        threads = thread_loop(number, first, minimum(count, first + THREADS), inner.block)
-        code.block.add_op(grid_loop(first, count, Block([threads]), THREADS, step=THREADS))
+        first, number, count = self.context.new_iv(), self.context.new_iv(), self.rows * self.n
+        with grid_loop(code.block, first, count, THREADS, step=THREADS) as block:
+            with thread_loop(block, number, first, minimum(count, first + THREADS)) as thread:
+                inner = code.inner(thread)
+                row, i = (inner.bind(inner.b.index(e)) for e in (number // self.n, number % self.n))
+                write(inner, row, i)
 
     # Tiles
 
     def _sort_tiles(self, code: LoopBuilder, copies: _Copies) -> None:
-        number, inner = self.context.new_iv(), code.inner()
-        row, tile = (inner.bind(inner.b.index(e)) for e in (number // self.tiles, number % self.tiles))
-        memory, offset = [], 0
-        for element in self.types:
-            made = loop.AllocOp(BufferInfo(element, (dim(TILE),), packed_strides((dim(TILE),))), offset, "shared")
-            inner.block.add_op(made)
-            memory.append(made.result)
-            offset += TILE * element.bytes
-        here, first = _Copies(memory), tile * TILE
-        levels = _bits(minimum(self.n, TILE), TILE_BITS)
-        size = inner.bind(inner.b.constant(1, I64) << inner.b.index(levels))
-        self._each(inner, size, lambda c, i: here.put(c, self._element(c, row, first + i), [i]))
-        with inner.for_(1, levels + 1) as (outer, level), outer.for_(0, level) as (step, done):
-            self._each(step, size // 2, lambda c, pair: self._compare(c, pair, level - 1 - done, done, here))
-        stop = minimum(TILE, self.n - first)
-        self._each(inner, stop, lambda c, i: copies.put(c, here.at(c, [i]), [dim(0), row, first + i]))
-        code.block.add_op(grid_loop(number, self.rows * self.tiles, inner.block, THREADS, shared=offset))
+        number, shared = self.context.new_iv(), SharedMemory()
+        with grid_loop(code.block, number, self.rows * self.tiles, THREADS, shared=shared) as block:
+            inner, info = code.inner(block), ((dim(TILE),), (dim(1),))
+            row, tile = (inner.bind(inner.b.index(e)) for e in (number // self.tiles, number % self.tiles))
+            here = _Copies([shared.allocate(block, BufferInfo(element, *info)) for element in self.types])
+            first, levels = tile * TILE, _bits(minimum(self.n, TILE), TILE_BITS)
+            size = inner.bind(inner.b.constant(1, I64) << inner.b.index(levels))
+            self._each(inner, size, lambda c, i: here.put(c, self._element(c, row, first + i), [i]))
+            with inner.for_(1, levels + 1) as (outer, level), outer.for_(0, level) as (step, done):
+                self._each(step, size // 2, lambda c, pair: self._compare(c, pair, level - 1 - done, done, here))
+            stop = minimum(TILE, self.n - first)
+            self._each(inner, stop, lambda c, i: copies.put(c, here.at(c, [i]), [dim(0), row, first + i]))
 
     def _each(self, code: LoopBuilder, count: Dim, write: Callable[[LoopBuilder, Dim], None]) -> None:
         """So many places, shared by the threads of a block, which then wait for each other."""
-        index, inner = self.context.new_iv(), code.inner()
-        write(inner, index)
-        code.block.add_ops([thread_loop(index, 0, count, inner.block), loop.BarrierOp()])
+        index = self.context.new_iv()
+        with thread_loop(code.block, index, 0, count) as thread:
+            write(code.inner(thread), index)
+        code.block.add_op(loop.BarrierOp())
 
     def _element(self, code: LoopBuilder, row: Dim, i: Dim) -> list[Value]:
         """Keys and position of an element; behind the end of a row what comes after all others."""

@@ -7,7 +7,8 @@ one element longer than it is wide: what lies one above the other lies in differ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.ir import Block, SSAValue
@@ -15,10 +16,11 @@ from xdsl.ir import Block, SSAValue
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
-from ....dialects.dims.index_map import product, unravel
+from ....dialects.dims.index_map import product
+from ..blocks import for_loops, load_all
 from ..body import ScheduleContext, accesses, buffer_info, if_positive, materialize_dim
 from ..language.axes import FusedAxis, point_of
-from .builder import grid_loop, thread_loop, vector_loop
+from .builder import SharedMemory, grid_loop, lanes_of, thread_loop
 
 __all__ = ["TransposedInputs", "match_transposed", "schedule_gpu_tiles"]
 
@@ -59,29 +61,26 @@ def match_transposed(nest: kernel.GenericOp, outer: Sequence[FusedAxis], inner: 
 
 
 def schedule_gpu_tiles(
-    context: ScheduleContext,
-    nest: kernel.GenericOp,
-    block: Block,
-    outer: Sequence[FusedAxis],
-    inner: FusedAxis,
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, outer: Sequence[FusedAxis], inner: FusedAxis,
     transposed: TransposedInputs,
-) -> None:
+) -> None:  # fmt: skip
     """Grids of tiles of an elementwise nest."""
     across = outer[transposed.across]
     others = [g for i, g in enumerate(outer) if i != transposed.across]
-    number, body = context.new_iv(), Block()
+    number, shared = context.new_iv(), SharedMemory()
     along_tiles, across_tiles = ((g.extent + (TILE - 1)) // TILE for g in (inner, across))
-    column = materialize_dim(context, body, number % along_tiles) * TILE
-    row = materialize_dim(context, body, number // along_tiles % across_tiles) * TILE
-    rest = unravel(number // (along_tiles * across_tiles), [g.extent for g in others])
-    indices = [materialize_dim(context, body, p) for p in rest] if others else []
-    tiles, size = _tiles(nest, transposed, body)
-
-    tile = _Tile(context, nest, tiles, column, row, inner, across, others, indices)
-    within = minimum(inner.extent - column, across.extent - row) - (TILE - 1)
-    if_positive(body, within, lambda b: tile.write(b, whole=True), lambda b: tile.write(b, whole=False))
-    count = product([g.extent for g in others]) * along_tiles * across_tiles
-    block.add_op(grid_loop(number, count, body, TILE * ROWS, shared=size))
+    extents = [g.extent for g in others]
+    count = product(extents) * along_tiles * across_tiles
+    with grid_loop(block, number, count, TILE * ROWS, shared=shared) as body:
+        column = materialize_dim(context, body, number % along_tiles) * TILE
+        row = materialize_dim(context, body, number // along_tiles % across_tiles) * TILE
+        indices = context.index_of(body, number // (along_tiles * across_tiles), extents)
+        dims = dim(TILE), dim(TILE + 1)
+        infos = {i: BufferInfo(buffer_info(nest.ins[i]).dtype, dims, packed_strides(dims)) for i in transposed.inputs}
+        tiles = {i: shared.allocate(body, info) for i, info in infos.items()}
+        tile = _Tile(context, nest, tiles, column, row, inner, across, others, indices)
+        within = minimum(inner.extent - column, across.extent - row) - (TILE - 1)
+        if_positive(body, within, lambda b: tile.write(b, whole=True), lambda b: tile.write(b, whole=False))
 
 
 @dataclass(frozen=True)
@@ -108,46 +107,29 @@ class _Tile:
         return point_of([*self.others, self.inner, self.across], [*self.indices, along, beside])
 
     def _load(self, block: Block, whole: bool) -> None:
-        thread, copy, body = self.context.new_iv(), self.context.new_iv(), Block()
-        high, low = copy * ROWS + thread // TILE, thread % TILE
-        along, beside = self.column + high, self.row + low
-        if not whole:  # what is last comes again: it is there, and nobody asks for it
-            along, beside = minimum(along, self.inner.extent - 1), minimum(beside, self.across.extent - 1)
-        for i, tile in self.tiles.items():
-            value = self.context.operand(self.nest, i, self._point(along, beside), body)
-            body.add_op(loop.StoreOp(value, tile, [high, low]))
-        block.add_op(_phase(thread, copy, body))
+        with self._phase(block) as (body, high, low):
+            along, beside = self.column + high, self.row + low
+            if not whole:  # what is last comes again: it is there, and nobody asks for it
+                along, beside = minimum(along, self.inner.extent - 1), minimum(beside, self.across.extent - 1)
+            for i, tile in self.tiles.items():
+                value = self.context.operand(self.nest, i, self._point(along, beside), body)
+                body.add_op(loop.StoreOp(value, tile, [high, low]))
 
     def _store(self, block: Block, whole: bool) -> None:
         context, nest = self.context, self.nest
-        thread, copy, body = context.new_iv(), context.new_iv(), Block()
-        high, low = copy * ROWS + thread // TILE, thread % TILE
-        loads = {i: loop.LoadOp(tile, [low, high]) for i, tile in self.tiles.items()}
-        body.add_ops(loads.values())
-        along, beside = self.column + low, self.row + high
-        if not whole:
-            context.store_guards = (self.inner.extent - 1 - along, self.across.extent - 1 - beside)
-        there = self._point(along, beside)
-        given = {i: made.result for i, made in loads.items()}
-        context.store(nest, context.body(nest, there, body, given), there, body)
-        context.store_guards = ()
-        block.add_op(_phase(thread, copy, body))
+        with self._phase(block) as (body, high, low):
+            loaded = load_all(body, [*self.tiles.values()], [low, high])
+            along, beside = self.column + low, self.row + high
+            if not whole:
+                context.store_guards = (self.inner.extent - 1 - along, self.across.extent - 1 - beside)
+            there = self._point(along, beside)
+            context.store(nest, context.body(nest, there, body, dict(zip(self.tiles, loaded))), there, body)
+            context.store_guards = ()
 
-
-def _tiles(nest: kernel.GenericOp, transposed: TransposedInputs, block: Block) -> tuple[dict[int, SSAValue], Dim]:
-    """A tile of shared memory for each transposed input, and the bytes of all."""
-    found: dict[int, SSAValue] = {}
-    offset, dims = dim(0), (dim(TILE), dim(TILE + 1))
-    for i in transposed.inputs:
-        info = BufferInfo(buffer_info(nest.ins[i]).dtype, dims, packed_strides(dims))
-        made = loop.AllocOp(info, offset, "shared")
-        block.add_op(made)
-        found[i] = made.result
-        offset = offset + (product(dims) * info.dtype.bytes + 15) // 16 * 16
-    return found, offset
-
-
-def _phase(thread: Dim, copy: Dim, body: Block) -> loop.ParallelOp:
-    """All rows of a tile, some of them a thread."""
-    copies = TILE // ROWS
-    return thread_loop(thread, 0, TILE * ROWS, vector_loop(copy, body, unroll=copies))
+    @contextmanager
+    def _phase(self, block: Block) -> Iterator[tuple[Block, Dim, Dim]]:
+        """All rows of a tile, some of them a thread: the body, and an element's place in the tile."""
+        thread, copy = self.context.new_iv(), self.context.new_iv()
+        with thread_loop(block, thread, 0, TILE * ROWS) as each:
+            with for_loops(each, lanes_of(copy, unroll=TILE // ROWS)) as body:
+                yield body, copy * ROWS + thread // TILE, thread % TILE
