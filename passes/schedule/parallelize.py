@@ -9,14 +9,15 @@ loop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.ir import Block
 
-from ...dialects import loop
 from ...dialects.dims.dims import Dim, dim, maximum, minimum
 from ...dialects.dims.index_map import product, unravel
+from .blocks import Range, for_loops, move, parallel_loop
 from .body import ScheduleContext, materialize_dim
 
 __all__ = ["LoopSpec", "balanced_tile", "parallel_loops", "split_range"]
@@ -41,10 +42,9 @@ class LoopSpec:
             return (self.extent + (self.step - 1)) // self.step
         return maximum(0, self.extent - 1) // self.step + 1
 
-    def around(self, body: Block, lower: Dim, upper: Dim) -> Block:
-        """A part of the loop, as a block."""
-        body.add_op(loop.YieldOp())
-        return Block([loop.ForOp(str(self.iterator), lower, upper, body, step=self.step, unroll=self.jam)])
+    def part(self, lower: Dim, upper: Dim) -> Range:
+        """A part of the loop."""
+        return Range(self.iterator, lower, upper, self.step, unroll=self.jam)
 
 
 def balanced_tile(
@@ -65,23 +65,20 @@ def balanced_tile(
     return materialize_dim(context, block, minimum(tile, (maximum(0, results - 1) // (tiles * unit) + 1) * unit))
 
 
+@contextmanager
 def parallel_loops(
-    context: ScheduleContext,
-    block: Block,
-    levels: Sequence[LoopSpec],
-    body: Block,
-    work: Dim,
-    nanoseconds: float,
-    serial: bool,
-) -> None:
-    """Add loops, outermost first, around a body that does `work` points of so many nanoseconds each.
+    context: ScheduleContext, block: Block, levels: Sequence[LoopSpec], work: Dim, nanoseconds: float, serial: bool
+) -> Iterator[Block]:
+    """Loops at the end of a block, outermost first, around a body of `work` points of so many nanoseconds each.
 
-    Unless `serial` threads share them; without levels the body itself is added.
+    Unless `serial` threads share them; without levels the body stands in the block itself.
     """
     if serial or not levels:
-        for level in reversed(levels):
-            body = level.around(body, dim(0), level.extent)
-        return _move(body, block)
+        with for_loops(block, *(level.part(dim(0), level.extent) for level in levels)) as body:
+            yield body
+        return
+    body = Block()
+    yield body
     if len(levels) == 1 and levels[0].jam == 1:
         (level,) = levels
         number, trips, step = level.iterator, level.extent, level.step
@@ -95,9 +92,8 @@ def parallel_loops(
             )
         body, trips = _task(context, levels, body, number, sizes, tasks), product(tasks)
         work = work * product(sizes)
-    body.add_op(loop.YieldOp())
-    grain = context.costs.grain(work, nanoseconds)
-    return block.add_op(loop.ParallelOp(str(number), 0, trips, body, step=step, grain=grain))
+    with parallel_loop(block, number, 0, trips, step=step, grain=context.costs.grain(work, nanoseconds)) as task:
+        move(body, task)
 
 
 def _split_tasks(
@@ -134,16 +130,10 @@ def _task(
         materialize_dim(context, task, index * size * level.step)
         for level, size, index in zip(levels, sizes, unravel(number, tasks))
     ]
-    for level, size, start in reversed(list(zip(levels, sizes, starts))):
-        body = level.around(body, start, minimum(level.extent, start + size * level.step))
-    _move(body, task)
+    ends = (minimum(level.extent, start + size * level.step) for level, size, start in zip(levels, sizes, starts))
+    with for_loops(task, *(level.part(*ends) for level, *ends in zip(levels, starts, ends))) as inner:
+        move(body, inner)
     return task
-
-
-def _move(source: Block, target: Block) -> None:
-    for op in list(source.ops):
-        op.detach()
-        target.add_op(op)
 
 
 def split_range(context: ScheduleContext, block: Block, count: Dim, index: Dim, parts: Dim) -> tuple[Dim, Dim]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -13,6 +13,7 @@ from ....dialects.dims.index_map import product
 from ...cost.kernel_stats import kernel_label
 from ...cost.remarks import enabled, remark
 from ...cost.work import point_time
+from ..blocks import move, parallel_loop
 from ..body import buffer_info, if_positive
 from ..parallelize import LoopSpec, parallel_loops
 from .nest import Loop, Nest, Schedule, Stage
@@ -51,16 +52,15 @@ def lower(nest: Nest, block: Block) -> None:
         return
     nest.number_loops()
     levels = [LoopSpec(level.at, level.upper, level.step, level.unroll) for level in nest.shared]
-    inside, writer = nest.loops[len(levels) :], _Lowering(nest)
-    body = writer.block(inside, writer.element)
+    inside, writer, time = nest.loops[len(levels) :], _Lowering(nest), point_time(nest.op, nest.context.costs)
     if nest.grain is not None:
         (level,) = levels
-        body.add_op(loop.YieldOp())
-        block.add_op(loop.ParallelOp(str(level.iterator), 0, level.extent, body, step=level.step, grain=nest.grain))
-        return
-    work = product([level.extent for level in inside if level.split_from not in inside]) * nest.work
-    costs = nest.context.costs
-    parallel_loops(nest.context, block, levels, body, work, point_time(nest.op, costs), serial=not levels)
+        around = parallel_loop(block, level.iterator, 0, level.extent, step=level.step, grain=nest.grain)
+    else:
+        work = product([level.extent for level in inside if level.split_from not in inside]) * nest.work
+        around = parallel_loops(nest.context, block, levels, work, time, serial=not levels)
+    with around as body:
+        move(writer.block(inside, writer.element), body)
 
 
 class _Lowering:
@@ -130,11 +130,5 @@ class _Lowering:
             self.context.store(self.nest.op, [read.result], self.point, block)
 
         for loops, element in ((stage.tile, compute), (stage.copies, copy_back)):
-            made.add_ops(list(_detached(self.block(loops, element))))
+            move(self.block(loops, element), made)
         return made
-
-
-def _detached(block: Block) -> Iterator[Operation]:
-    for op in list(block.ops):
-        op.detach()
-        yield op

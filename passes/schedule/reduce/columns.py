@@ -81,20 +81,17 @@ class ColumnReduction:
                 store_all(inner, values, partials, [*iterators, number])
 
         tile, unroll = self._column_tile(iterators, start, side, most)
-        elements, task = (number * size, minimum(extent, number * size + size)), Block()
-        if per_accumulator_lane:
-            lanes = _lanes_per_pass(context, nest)
-            vectors = side_by_side(context, nest, self.reduction.access_list, self.groups[-1], tile.width)
-            beside = vectors // max(2, lanes)
-            tile.per_accumulator_lane(task, elements, store, self.reduction.lanes.unroll or max(1, beside), lanes)
-        else:
-            tile.multi_pass(task, elements, partials, [*iterators, number], unroll)
-        levels = [
-            *(LoopSpec(i, e) for i, e in zip(iterators, outer)),
-            LoopSpec(number, blocks),
-            LoopSpec(start, columns, side),
-        ]
-        parallel_loops(context, block, levels, task, size * side, point_time(nest, context.costs), serial=False)
+        elements = number * size, minimum(extent, number * size + size)
+        levels = [LoopSpec(i, e) for i, e in zip(iterators, outer)]
+        levels += [LoopSpec(number, blocks), LoopSpec(start, columns, side)]
+        with parallel_loops(context, block, levels, size * side, point_time(nest, context.costs), serial=False) as task:
+            if per_accumulator_lane:
+                lanes = _lanes_per_pass(context, nest)
+                vectors = side_by_side(context, nest, self.reduction.access_list, self.groups[-1], tile.width)
+                beside = vectors // max(2, lanes)
+                tile.per_accumulator_lane(task, elements, store, self.reduction.lanes.unroll or max(1, beside), lanes)
+            else:
+                tile.multi_pass(task, elements, partials, [*iterators, number], unroll)
         if done_at_once:
             return
 

@@ -19,7 +19,7 @@ from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap, product
 from ...cost.work import point_time
 from ...locations import copy_loc
-from ..blocks import Range, for_loop, for_loops
+from ..blocks import Range, for_loop, for_loops, move
 from ..body import ScheduleContext, accesses, at_iterators, buffer_info, materialize_dim
 from ..language.axes import collapse_axes, point_of
 from ..map.schedule import VectorConfig, choose_lanes
@@ -61,15 +61,16 @@ def schedule_column_tiles(
     extents = nests[0].extents.data[:shared]
     iterators, start = [context.new_iv() for _ in extents[:-1]], context.new_iv()
     rows, share = extents[-1], _share(context, block, extents)
-    first, task = context.new_iv(), Block()
+    first, tile, task = context.new_iv(), tile_columns(context, nests), Block()
     done = at_iterators(range(shared), [*iterators, first])
-    tile = tile_columns(context, nests)
     end = materialize_dim(context, task, minimum(rows, start + share))
     with for_loop(task, first, start, end, step=tile) as body:
         _write_tile(context, nests, body, lanes, done, minimum(end, first + tile), tile)
-    work = work_of_row(context, nests, shared)
+    # Of the nests as they are now, which exchange their values in a cache.
+    work = work_of_row(context, nests, shared) * share
     levels = [*(LoopSpec(i, e) for i, e in zip(iterators, extents)), LoopSpec(start, rows, share)]
-    parallel_loops(context, block, levels, task, work * share, context.costs.work_unit_ns, serial=False)
+    with parallel_loops(context, block, levels, work, context.costs.work_unit_ns, serial=False) as around:
+        move(task, around)
 
 
 def tile_columns(context: ScheduleContext, nests: Sequence[kernel.GenericOp]) -> int:

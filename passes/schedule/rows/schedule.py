@@ -17,7 +17,7 @@ from ....dialects.attributes import BufferInfo, map_attr
 from ....dialects.dims.dims import Dim, Sym, dim, iterator, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap
 from ...fusion.row_fusion import is_column_major
-from ..blocks import for_loop
+from ..blocks import for_loop, move
 from ..body import ScheduleContext, at_iterators, buffer_info
 from ..map.copy import copy_transposed
 from ..map.schedule import VectorConfig
@@ -67,16 +67,17 @@ def _row_by_row(
     iterators = [context.new_iv() for _ in range(shared)]
     done = at_iterators(range(shared), iterators)
     extents = nests[0].extents.data[:shared]
-    body = Block()
-    steps = [1] * shared
+    body, steps = Block(), [1] * shared
     if crossing := _transposed_inputs(nests, shared):
         steps[-1] = context.costs.results_in_flight
         _stage_transposed(context, nests, body, lanes, done, crossing, write_nest)
     else:
         _write_row(context, nests, body, done, write_nest)
+    # Of the nests as they are now: what is staged is read from a cache.
     work = work_of_row(context, nests, shared) * steps[-1]
     levels = [LoopSpec(i, e, s) for i, e, s in zip(iterators, extents, steps)]
-    parallel_loops(context, block, levels, body, work, context.costs.work_unit_ns, serial=False)
+    with parallel_loops(context, block, levels, work, context.costs.work_unit_ns, serial=False) as around:
+        move(body, around)
 
 
 def _write_row(

@@ -65,13 +65,13 @@ def scan_columns(
     side = most if serial else balanced_tile(context, block, columns, most, outer, costs.min_shared_columns)
     point = {**done, **point_of(groups, iterators)}
     results = start, minimum(columns, start + side), most
-    tile, outer = _ColumnTile(context, nest, point, groups[-1], iterators[-1], results, lanes), Block()
-    if order_of(nest).kind == "prefix":
-        tile.by_runs(outer)
-    else:
-        tile.by_steps(outer)
+    tile = _ColumnTile(context, nest, point, groups[-1], iterators[-1], results, lanes)
     levels = [*(LoopSpec(i, g.extent) for i, g in zip(iterators[:-1], groups)), LoopSpec(start, columns, side)]
-    parallel_loops(context, block, levels, outer, extent * side, point_time(nest, costs), serial)
+    with parallel_loops(context, block, levels, extent * side, point_time(nest, costs), serial) as body:
+        if order_of(nest).kind == "prefix":
+            tile.by_runs(body)
+        else:
+            tile.by_steps(body)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,9 @@ def schedule_scan(
     if levels and not is_row:
         body, levels[-1] = _interleave(context, nest, body, levels[-1])
         extent = extent * levels[-1].step
-    return parallel_loops(context, block, levels, body, extent, point_time(nest, context.costs), serial)
+    with parallel_loops(context, block, levels, extent, point_time(nest, context.costs), serial) as around:
+        move(body, around)
+    return None
 
 
 def _is_contiguous(access: Access, symbol: Sym) -> bool:
