@@ -64,6 +64,21 @@ class Access:
             return None
         return self.coefficients.get(symbol, dim(0))
 
+    def is_contiguous(self, symbol: Sym) -> bool:
+        """Whether elements lie one after another along an iterator."""
+        step = self.step(symbol)
+        return step is not None and step.const == 1
+
+    def varies(self, symbol: Sym) -> bool:
+        """Whether the operand moves along an iterator."""
+        step = self.step(symbol)
+        return step is None or step.const != 0
+
+    def strides(self, symbol: Sym) -> bool:
+        """Whether the operand moves along an iterator, by more than an element."""
+        step = self.step(symbol)
+        return step is None or (step.const != 1 and bool(step.terms))
+
 
 def buffer_info(value: SSAValue) -> BufferInfo:
     assert isinstance(value.type, BufferType), f"{value.type} is no buffer"

@@ -154,7 +154,7 @@ def vector_width(nest: kernel.GenericOp, group: FusedAxis) -> int:
     contiguous = [
         info.dtype.bytes
         for access, info in zip(accesses(nest), _infos(nest))
-        if (step := access.step(group.symbols[-1])) is not None and step.const == 1
+        if access.is_contiguous(group.symbols[-1])
     ]
     return min(WIDEST // max(contiguous), MOST_LANES) if contiguous else 1
 

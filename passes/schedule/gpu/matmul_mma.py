@@ -171,8 +171,7 @@ class MmaMatmul:
                 continue  # these come one by one
             group = k if along else FusedAxis((Sym(f"d{own[-1]}"),), (extent,))
             found = alignment_condition(self.nest, group, self.vector)
-            contiguous = any((step := w.step(group.symbols[-1])) is not None and step.const == 1 for w in access_list)
-            if found is None or not contiguous:
+            if found is None or not any(w.is_contiguous(group.symbols[-1]) for w in access_list):
                 return None
             zeros.update(dict.fromkeys((*found, group.extent % self.vector)))
         return tuple(z for z in zeros if z is not dim(0))

@@ -16,7 +16,7 @@ from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product
 from ..blocks import parallel_loop, store_all
-from ..body import Access, ScheduleContext, accesses, if_positive, materialize_dim
+from ..body import Access, ScheduleContext, accesses, if_positive, materialize_dim, order_of
 from ..language.axes import FusedAxis, collapse_axes, point_of
 from ..reduce.core import can_vectorize_results, combine_partials, reduce_loop
 from .builder import grid_loop, thread_loop
@@ -35,8 +35,7 @@ FEW_RESULTS, FEW_COLUMNS = 256, 1 << 16
 
 def supports(nest: kernel.GenericOp) -> bool:
     """Whether threads can share the nest's reductions, or each has one in memory adjacent to its neighbours'."""
-    assert nest.order is not None
-    return not nest.is_scan and nest.order.data.kind in ("tree", "free")
+    return not nest.is_scan and order_of(nest).kind in ("tree", "free")
 
 
 def schedule_gpu_reduction(context: ScheduleContext, nest: kernel.GenericOp, block: Block, grid: LaunchShape) -> None:
@@ -62,12 +61,9 @@ class _Reduction:
 
     def _runs_across(self, access_list: Sequence[Access], k: Sym) -> bool:
         """Whether threads stand along results: the order has no lanes, or is free and memory contiguous that way."""
-        order, inner = self.nest.order, self.groups[-1].symbols[-1]
-        assert order is not None
-        along, beside = (
-            sum((step := w.step(s)) is not None and step.const == 1 for w in access_list) for s in (k, inner)
-        )
-        return can_vectorize_results(order.data) and (beside > along or order.data.kind != "free")
+        order, inner = order_of(self.nest), self.groups[-1].symbols[-1]
+        along, beside = (sum(w.is_contiguous(s) for w in access_list) for s in (k, inner))
+        return can_vectorize_results(order) and (beside > along or order.kind != "free")
 
     def _point(self, block: Block, result: Dim) -> dict[Sym, Dim]:
         """The places of the parallel iterators at a result's number."""

@@ -47,8 +47,7 @@ def match_transposed(nest: kernel.GenericOp, outer: Sequence[FusedAxis], inner: 
             i
             for i, access in enumerate(access_list)
             if not access.guarded
-            and (step := access.step(group.symbols[-1])) is not None
-            and step.const == 1
+            and access.is_contiguous(group.symbols[-1])
             and (far := access.step(inner.symbols[-1])) is not None
             and far.terms
             and far.const != 1

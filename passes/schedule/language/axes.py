@@ -88,4 +88,4 @@ def point_of(axes: Sequence[FusedAxis], values: Sequence[Dim]) -> dict[Sym, Dim]
 def unit_stride_score(access_list: Sequence[Access], axis: FusedAxis) -> int:
     """How many operands are contiguous along an axis; stores count twice."""
     inner = axis.symbols[-1]
-    return sum((2 if w.is_output else 1) for w in access_list if (s := w.step(inner)) is not None and s.const == 1)
+    return sum((2 if w.is_output else 1) for w in access_list if w.is_contiguous(inner))

@@ -219,7 +219,7 @@ def partial_line(nest: Nest, loop: Loop) -> Dim:
 def nontemporal_excess(nest: Nest, along: Loop, width: int) -> Dim:
     """Positive where the result of a transposition is stored non-temporally, and its rows are whole lines."""
     info, costs = buffer_info(nest.op.outs[0]), nest.context.costs
-    contiguous = (s := nest.access_list[-1].step(along.axis.symbols[-1])) is not None and s.const == 1
+    contiguous = nest.access_list[-1].is_contiguous(along.axis.symbols[-1])
     long_enough = contiguous and width * info.dtype.bytes >= LEAST_STREAMED
     if nest.serial or not long_enough or not nest.context.may_be_nontemporal(nest.op):
         return dim(0)

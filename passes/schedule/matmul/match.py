@@ -96,7 +96,7 @@ def along_k(nest: kernel.GenericOp, which: Sequence[int]) -> bool:
     k, own = Sym(f"d{nest.n_parallel}"), Sym(f"d{which[-1]}")
     access_list = accesses(nest)[: len(nest.ins) - nest.n_epilogue_inputs]
     mine = [w for w in access_list if (step := w.step(own)) is not None and step.terms]
-    return any((step := w.step(k)) is not None and step.const == 1 for w in mine)
+    return any(w.is_contiguous(k) for w in mine)
 
 
 def point_of_contraction(

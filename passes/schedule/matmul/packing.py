@@ -181,8 +181,7 @@ class PackedOperands:
             return False
         for argument, access in zip(self.nest.body.block.args, accesses(self.nest)):
             if argument is self.factors.values[factor]:
-                step = access.step(Sym(f"d{iterators[0]}"))
-                return not access.guarded and step is not None and step.const == 1
+                return not access.guarded and access.is_contiguous(Sym(f"d{iterators[0]}"))
         return False
 
     def _contiguous_along_k(self, factor: int) -> bool:

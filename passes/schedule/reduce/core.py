@@ -26,7 +26,6 @@ __all__ = [
     "LONGEST_STEPS",
     "can_vectorize_results",
     "combine_partials",
-    "contiguous",
     "element_accesses",
     "few_elements",
     "reduce_few",
@@ -34,10 +33,8 @@ __all__ = [
     "reduce_segment_block",
     "reduce_segments",
     "segments_of",
-    "strides",
     "unroll_length",
     "unrolled_reduce",
-    "varies",
 ]  # fmt: skip
 
 #: Scalar ops of a reduction that is fully unrolled.
@@ -48,24 +45,6 @@ FEW_ELEMENTS = 8
 NEUTRAL = (arith.AddfOp, arith.MulfOp, arith.MaximumfOp, arith.MinimumfOp)
 #: Elements of a reduction in free order that are copied at a time.
 BLOCK = 1024
-
-
-def contiguous(access: Access, symbol: Sym) -> bool:
-    """Whether an operand's elements lie one after another along an iterator."""
-    step = access.step(symbol)
-    return step is not None and step.const == 1
-
-
-def varies(access: Access, symbol: Sym) -> bool:
-    """Whether an operand moves along an iterator."""
-    step = access.step(symbol)
-    return step is None or step.const != 0
-
-
-def strides(access: Access, symbol: Sym) -> bool:
-    """Whether an operand moves along an iterator, by more than an element."""
-    step = access.step(symbol)
-    return step is None or (step.const != 1 and bool(step.terms))
 
 
 def element_accesses(nest: kernel.GenericOp, access_list: list[Access]) -> list[Access]:

@@ -23,17 +23,14 @@ from ..language.nest import Nest
 from ..map.schedule import VectorConfig, choose_lanes
 from .core import (
     LONGEST_STEPS,
-    contiguous,
     element_accesses,
     few_elements,
     reduce_few,
     reduce_loop,
     reduce_segments,
     segments_of,
-    strides,
     unroll_length,
     unrolled_reduce,
-    varies,
 )
 from .window_reuse import WindowReuse, choose_window_reuse
 
@@ -140,13 +137,13 @@ def side_by_side(
     """
     k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
     operands = element_accesses(nest, access_list)
-    if any(contiguous(w, k) and strides(w, inner) for w in operands):
+    if any(w.is_contiguous(k) and w.strides(inner) for w in operands):
         return context.costs.transposed_tiles
     steps = unroll_length(nest)
     if steps:
         return max(1, min(context.costs.results_in_flight // width, _max_jam(nest, steps)))
     accumulators = len(accumulator_types(nest))
-    shared = any(varies(w, k) and not varies(w, inner) for w in operands)
+    shared = any(w.varies(k) and not w.varies(inner) for w in operands)
     return context.costs.accumulators(body_cost(nest) * accumulators, width, accumulators, shared)
 
 
@@ -165,7 +162,7 @@ def _unroll_and_jam(
     if not groups or order.kind != "tree" or body_cost(nest) > registers // 8:
         return 1
     k, row = Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1]
-    if not any(varies(w, k) and not varies(w, row) for w in operands):
+    if not any(w.varies(k) and not w.varies(row) for w in operands):
         return 1
     sums = len(accumulator_types(nest)) * max(1, order.lanes // width)
     jam = max(1, min(MAX_JAM, registers * 3 // 4 // sums))

@@ -27,14 +27,11 @@ from .core import (
     BLOCK,
     can_vectorize_results,
     combine_partials,
-    contiguous,
     element_accesses,
     few_elements,
     reduce_loop,
     reduce_segment_block,
     segments_of,
-    strides,
-    varies,
 )
 from .register import RegisterReduction
 from .transpose_operand import TransposedOperand, match_transposed
@@ -70,8 +67,8 @@ def _across(nest: kernel.GenericOp, access_list: list[Access], k: Sym, inner: Sy
     What all neighbouring results share stays in registers or the first cache whichever way it lies.
     """
     order = order_of(nest)
-    along = sum(contiguous(w, k) and varies(w, inner) for w in element_accesses(nest, access_list))
-    beside = sum(contiguous(w, inner) for w in element_accesses(nest, access_list))
+    along = sum(w.is_contiguous(k) and w.varies(inner) for w in element_accesses(nest, access_list))
+    beside = sum(w.is_contiguous(inner) for w in element_accesses(nest, access_list))
     return beside > along or (order.kind != "free" and can_vectorize_results(order))
 
 
@@ -81,8 +78,8 @@ def _transposed_operands(nest: kernel.GenericOp, access_list: list[Access], inne
     0 where the order does not allow that, or where an operand would come element by element.
     """
     k, operands = Sym(f"d{nest.n_parallel}"), element_accesses(nest, access_list)
-    transposed = [w for w in operands if contiguous(w, k) and strides(w, inner)]
-    beside = [w for w in operands if contiguous(w, inner) or not varies(w, inner)]
+    transposed = [w for w in operands if w.is_contiguous(k) and w.strides(inner)]
+    beside = [w for w in operands if w.is_contiguous(inner) or not w.varies(inner)]
     reads = any(isinstance(op, kernel.ReadOp) for op in nest.body.block.ops)
     if order_of(nest).kind != "free" or reads or any(w.guarded for w in operands):
         return 0

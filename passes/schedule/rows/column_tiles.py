@@ -47,10 +47,9 @@ def is_column_major_access(nests: Sequence[kernel.GenericOp], shared: int) -> bo
             if is_row_buffer(value):
                 continue
             weight = 2 if access.is_output else 1
-            step, steps = access.step(Sym(f"d{shared - 1}")), [access.step(i) for i in inner]
-            if any(s is None or s.const != 0 for s in steps):
-                across += weight * (step is not None and step.const == 1)
-                along += weight * any(s is not None and s.const == 1 for s in steps)
+            if any(access.varies(i) for i in inner):
+                across += weight * access.is_contiguous(Sym(f"d{shared - 1}"))
+                along += weight * any(access.is_contiguous(i) for i in inner)
     return across > along
 
 

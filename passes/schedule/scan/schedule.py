@@ -50,24 +50,19 @@ def schedule_scan(
     return None
 
 
-def _is_contiguous(access: Access, symbol: Sym) -> bool:
-    step = access.step(symbol)
-    return step is not None and step.const == 1
-
-
 def _lies_across(nest: kernel.GenericOp, access_list: Sequence[Access], group: FusedAxis) -> bool:
     """Whether runs of neighbouring results can go side by side, along what is contiguous."""
     steps = [w.step(group.symbols[-1]) for w in access_list]
     return (
         fits_unrolled(nest)
         and all(s is not None and s.const in (0, 1) for s in steps)
-        and _is_contiguous(access_list[-1], group.symbols[-1])
+        and access_list[-1].is_contiguous(group.symbols[-1])
     )
 
 
 def _lies_along(nest: kernel.GenericOp, access_list: Sequence[Access]) -> bool:
     """Whether all that a scan uses is contiguous along its axis."""
-    return all(_is_contiguous(w, Sym(f"d{nest.n_parallel}")) for w in access_list)
+    return all(w.is_contiguous(Sym(f"d{nest.n_parallel}")) for w in access_list)
 
 
 def _interleave(
