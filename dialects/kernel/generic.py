@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr
@@ -175,6 +175,14 @@ class GenericOp(IRDLOperation):
 
     def maps_out(self) -> tuple[IndexMap, ...]:
         return tuple(m.data for m in self.out_maps.data if isinstance(m, MapAttr))
+
+    def redirect(self, change: Callable[[SSAValue, IndexMap], tuple[SSAValue, IndexMap]]) -> None:
+        """Give each operand the memory and the map that `change` makes of its own."""
+        ins = [change(*operand) for operand in zip(self.ins, self.maps_in(), strict=True)]
+        outs = [change(*operand) for operand in zip(self.outs, self.maps_out(), strict=True)]
+        for name, operands in (("in_maps", ins), ("out_maps", outs)):
+            self.attributes[name] = ArrayAttr([map_attr(index) for _, index in operands])
+        self.operands = [value for value, _ in (*ins, *outs)]
 
     def print(self, printer: Printer) -> None:
         """``kernel.generic over (d0: n) reduce (d1: m) order … init … in (%a = %x[d0, d1]) -> (f32[n] at [d0]) { … }``

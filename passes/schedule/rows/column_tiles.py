@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel
-from ....dialects.attributes import BufferInfo, MapAttr, map_attr
+from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
-from ....dialects.dims.index_map import IndexMap, product
+from ....dialects.dims.index_map import product
 from ...cost.work import point_time
 from ...locations import copy_loc
 from ..blocks import Range, for_loop, for_loops, move
@@ -143,14 +142,5 @@ def _expand_row_buffers(
 
 def _index_in_tile(nest: kernel.GenericOp, private: dict[SSAValue, SSAValue], last: Sym, start: Dim) -> None:
     """Make a nest use the widened memory: the row's index in the column tile is a further one."""
-    row_in_tile = sym(last.name) - start
-
-    def fit(index: IndexMap, value: SSAValue) -> MapAttr:
-        if value in private:
-            index = replace(index, exprs=(*index.exprs, row_in_tile))
-        return map_attr(index)
-
-    maps = [fit(m, v) for m, v in zip(nest.maps_in(), nest.ins)]
-    nest.attributes["out_maps"] = ArrayAttr([fit(m, v) for m, v in zip(nest.maps_out(), nest.outs)])
-    nest.attributes["in_maps"] = ArrayAttr(maps)
-    nest.operands = [private.get(v, v) for v in (*nest.ins, *nest.outs)]
+    row = sym(last.name) - start
+    nest.redirect(lambda v, m: (private[v], replace(m, exprs=(*m.exprs, row))) if v in private else (v, m))

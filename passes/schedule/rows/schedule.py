@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel
-from ....dialects.attributes import BufferInfo, map_attr
+from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, iterator, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap
 from ...fusion.row_fusion import is_column_major
@@ -138,10 +137,5 @@ def _read_panels(
     nest: kernel.GenericOp, panels: dict[SSAValue, SSAValue], crossing: dict[SSAValue, RowAccess], index: Dim
 ) -> None:
     """Make a nest read the copies, at a row's place in them."""
-    maps = list(nest.in_maps.data)
-    for number, value in enumerate(nest.ins):
-        if value in panels:
-            ((along, _),) = crossing[value].extents
-            maps[number] = map_attr(IndexMap(nest.extents.data, (index, sym(along.name))))
-    nest.attributes["in_maps"] = ArrayAttr(maps)
-    nest.operands = [panels.get(v, v) for v in nest.ins] + list(nest.outs)
+    rows = {v: (panel, (index, sym(crossing[v].extents[0][0].name))) for v, panel in panels.items()}
+    nest.redirect(lambda v, m: (rows[v][0], IndexMap(m.extents, rows[v][1])) if v in rows else (v, m))

@@ -136,13 +136,7 @@ def redirect_operands(
 ) -> kernel.GenericOp:
     """A copy of a nest of a row that has some of its operands in other memory, from the index `index` on."""
     copy = nest.clone()
-    for name, operands, maps in (("in_maps", nest.ins, nest.maps_in()), ("out_maps", nest.outs, nest.maps_out())):
-        wider = [
-            replace(m, exprs=(*index, *m.exprs)) if v in memory else m for v, m in zip(operands, maps, strict=True)
-        ]
-        copy.attributes[name] = ArrayAttr([map_attr(m) for m in wider])
-    for number, value in enumerate(nest.operands):
-        copy.operands[number] = memory.get(value, value)
+    copy.redirect(lambda v, m: (memory[v], replace(m, exprs=(*index, *m.exprs))) if v in memory else (v, m))
     return copy
 
 

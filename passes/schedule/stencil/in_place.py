@@ -12,14 +12,13 @@ time: these stay in the chunk's part of the temporary until all are done.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects import kernel, loop
-from ....dialects.attributes import BufferInfo, map_attr
+from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides, sym
 from ....dialects.dims.index_map import IndexMap, product
 from ...cost.kernel_stats import kernel_label
@@ -168,7 +167,7 @@ class _RingBuffer:
         """New rows one after another, each followed by the one that nobody reads any more, but of the first ones."""
         row, reach = self.context.new_iv(), self.reach
         with for_loop(block, row, 0, end - first) as body:
-            made = _replaced(self.update.compute, "outs", held, (chunk, self._slot(body, row)))
+            made = self._replaced(self.update.compute, held, (chunk, self._slot(body, row)))
             self._row(made, body, first + row)
             self._copy_back(body, held, chunk, first, maximum(reach, row - reach), row + (1 - reach))
 
@@ -176,25 +175,20 @@ class _RingBuffer:
         """The rows `lower` to `upper` of a chunk to their places."""
         row = self.context.new_iv()
         with for_loop(block, row, lower, upper) as body:
-            kept = _replaced(self.update.copy_back, "ins", held, (chunk, self._slot(body, row)))
+            kept = self._replaced(self.update.copy_back, held, (chunk, self._slot(body, row)))
             self._row(kept, body, first + row)
 
     def _row(self, nest: kernel.GenericOp, block: Block, row: Dim) -> None:
         self.nest(nest, block, {FIRST: row})
         nest.erase()
 
+    def _replaced(self, nest: kernel.GenericOp, held: SSAValue, place: tuple[Dim, Dim]) -> kernel.GenericOp:
+        """The nest with rows of a chunk in place of the temporary."""
+        made, temporary = nest.clone(), self.update.temporary.result
+        made.redirect(lambda v, m: (held, replace(m, exprs=(*place, *m.exprs[1:]))) if v is temporary else (v, m))
+        return made
+
     def _slot(self, block: Block, row: Dim) -> Dim:
         """Where a row of a chunk is held."""
         slot = minimum(row, self.reach) + maximum(0, row - self.reach) % self.ring
         return materialize_dim(self.context, block, slot)
-
-
-def _replaced(nest: kernel.GenericOp, which: str, held: SSAValue, leading: tuple[Dim, ...]) -> kernel.GenericOp:
-    """The nest with rows of a chunk in place of the temporary."""
-    made = nest.clone()
-    number = len(made.ins) if which == "outs" else 0
-    index = made.maps_out()[0] if which == "outs" else made.maps_in()[0]
-    made.operands[number] = held
-    there = IndexMap(index.extents, (*leading, *index.exprs[1:]))
-    made.attributes["out_maps" if which == "outs" else "in_maps"] = ArrayAttr([map_attr(there)])
-    return made
