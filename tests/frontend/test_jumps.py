@@ -575,7 +575,7 @@ def uses_what_is_deleted(x, limit):
 ERRORS: list[tuple[Callable[..., Any], str, str]] = [
     (breaks_out_of_a_try, "a jump out of try is not staged", "move break, continue and return out of it"),
     (tries, "try is not staged", "use np.where"),
-    (generates, "a generator is not staged", "return a list"),
+    (generates, "an iterator is returned", "return a list"),
     (enters, "with _Lock is not staged", "enter it around the call"),
     (opens, "open has no compiled form", "read before the call"),
     (deletes_an_element, "del of an element is not staged", "make a new value without it"),

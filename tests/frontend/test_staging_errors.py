@@ -165,7 +165,7 @@ ERRORS = [
     (prints_text, (X,), "the text of a f64[] is asked"),
     (makes_text, (X,), "the text of a f64[x.shape[0], x.shape[1]] is asked"),
     (makes_a_representation, (X,), "the text of a f64[] is asked"),
-    (yields, (X,), "a generator is not staged"),
+    (yields, (X,), "an iterator is returned"),
     (sets_a_global, (X,), "global X is not staged"),
     (recurs, (X,), "calls are nested too deeply while the function is staged"),
     (assigns_a_shape, (X,), "the shape of an argument or captured array"),

@@ -29,6 +29,7 @@ from typing import Any
 from ..state.liveness import annotate, live_after, live_at_head, live_in_body
 from ..state.unbound import may_be_unbound, note_unbound
 from .break_lowering import NotStaged, rebuild_result, stop_of
+from .generator_lowering import lower_generators
 from .induction import counting_of
 from .match_lowering import RuntimeCall, without_matches
 from .nodes import children, walk
@@ -137,6 +138,7 @@ class _Stager(ast.NodeTransformer):
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.decorator_list = []
+        lower_generators(node)
         self.given_inside = {name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names}
         self.scope(node)
         return node
@@ -261,7 +263,8 @@ class _Stager(ast.NodeTransformer):
     visit_TryStar = visit_Try
 
     def visit_Yield(self, node: ast.Yield | ast.YieldFrom) -> Any:
-        raise NotStaged(node, "a generator is not staged", "return a list, or write the loop where it is used")
+        text = "what a `yield` gives the generator is not staged: a loop that goes through it sends nothing"
+        raise NotStaged(node, text, "write the yield as a statement of its own")
 
     visit_YieldFrom = visit_Yield
 

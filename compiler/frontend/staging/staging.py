@@ -31,7 +31,7 @@ from ..numpy.functions.creation.index_tricks import INDEXED
 from ..scalars.type_tests import TYPE_TESTS, python_type, type_name
 from ..state.growing_lists import GrowingList
 from ..state.identity import is_same
-from ..state.iterators import PlacedIterator
+from ..state.iterators import Consumer, PlacedIterator
 from ..state.list_errors import SeveralDtypes
 from ..state.mixed_numbers import MixedNumber
 from ..state.one_of import OneOf, any_of, one_of_in
@@ -49,7 +49,8 @@ from .ast_rewrite import RUNTIME
 from .builtins import as_text, replacement, staging_error
 from .control.control_flow import ControlFlow
 from .functional import FUNCTIONAL
-from .iteration.comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of
+from .iteration.comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of, with_list
+from .iteration.generators import Generated
 from .iteration.iterables import StagedRange
 from .iteration.iterators import ITERATORS, begun, makes_iterator, remembering
 from .list_methods import method_of_list, sorted_
@@ -76,6 +77,9 @@ _TAKE_FUNCTIONS = (
     itertools.takewhile, itertools.dropwhile, itertools.filterfalse,
 )  # fmt: skip
 
+
+#: Functions of Python's that take all items of an iterable before they do anything else.
+_TAKE_ALL = (tuple, set, frozenset, dict)
 
 #: The attributes of arrays that a staged function may assign.
 _ASSIGNED = ("real", "imag", "shape", "flat")
@@ -225,9 +229,12 @@ def _unbound(name: str, is_own: bool) -> NameError:
 
 
 def refuse_undefined(result: Any, function: Callable[..., Any]) -> None:
-    """TxcError where a part of the result has no value."""
+    """TxcError where a part of the result has no value, or is an iterator."""
     if isinstance(result, Undefined):
         raise result.error(head_of(function))
+    if isinstance(result, PlacedIterator):
+        text = "an iterator is returned, which goes through what exists only while the function is compiled"
+        raise TxcError(text, head_of(function), "return a list of its items: list(…)", "TX0322")
     parts = result.parts() if isinstance(result, GrowingList) else result
     if isinstance(result, OneOf):
         parts = [value for value, _ in result.options]
@@ -444,6 +451,15 @@ class StagedRuntime(ControlFlow):
     def generator(self, *parts: Any) -> Generator:
         return Generator(Comprehension(self, *parts))
 
+    # Generators
+
+    def generated(self, whole: Callable[[Consumer], None], until: Callable[[Consumer], None]) -> Generated:
+        return Generated(whole, until)
+
+    def yielded(self, consumer: Consumer, item: Any) -> Any:
+        """Whether who goes through a generator asks for no more behind an item that it yields."""
+        return consumer.take(item)
+
     def text(self, value: Any) -> Any:
         """A value in an f-string."""
         return as_text(value)
@@ -491,9 +507,12 @@ class StagedRuntime(ControlFlow):
         if isinstance(called, OneOf):
             return lambda *given, **named: called.each(lambda f: self.fn(f)(*given, **named), *given, *named.values())
         found = self._fn(called)
-        if current() is None or _takes_any(found):  # no trace: a function of the library, run at once
+        if current() is None:  # a function of the library, run at once
             return found
-        return functools.partial(self._called, found)
+        calling = found if _takes_any(found) else functools.partial(self._called, found)
+        if _hashable(called) and called in _TAKE_ALL:
+            return lambda *given, **named: calling(*(with_list(self, items) for items in given), **named)
+        return calling
 
     def _called(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
         """The result of a function that is not staged, of the values that there are."""

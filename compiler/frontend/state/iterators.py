@@ -8,11 +8,12 @@ that moves an iterator is none of compiled code.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...diagnostics import TxcError, user_loc
 
-__all__ = ["GoneThrough", "PlacedIterator"]
+__all__ = ["Consumer", "GoneThrough", "PlacedIterator"]
 
 #: The place of an iterator that has no more items.
 _ENDED = "ended"
@@ -22,6 +23,16 @@ _TAKEN = "taken"
 
 class GoneThrough:
     """What loops go through: it holds arrays and lists, as a list does."""
+
+
+class Consumer:
+    """The body of a loop over what a generator yields, and the variables that it shares with the function around it.
+
+    `take` is called with each item, and says whether the loop is over behind it.
+    """
+
+    def __init__(self, take: Callable[[Any], Any], roots: Mapping[str, Any]):
+        self.take, self.roots = take, roots
 
 
 class PlacedIterator(ABC):

@@ -10,16 +10,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from ..staging.nodes import walk
+from ..staging.nodes import children, walk
 
 __all__ = ["annotate", "live_after", "live_at_head", "live_in_body"]
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 def annotate(body: Sequence[ast.stmt], always: set[str]) -> None:
     """Note what is live at the head of each loop and behind each `if` and loop; others may read the names `always`."""
-    inner = {n for s in body for w in walk(s) if isinstance(w, _FUNCTIONS) for n in _names(w, ast.Load)}
+    inner = {n for s in body for function in _functions(s) for n in _read_of_others(function)}
     _Liveness(always | inner).block(body, set())
 
 
@@ -40,6 +40,41 @@ def live_after(node: ast.If | ast.For | ast.While) -> set[str]:
 
 def _names(node: ast.AST, context: type[ast.expr_context]) -> Iterator[str]:
     return (n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context))
+
+
+def _functions(node: ast.AST) -> Iterator[_Function]:
+    """The functions at or below a node that stand in no other."""
+    if isinstance(node, _Function):
+        yield node
+    else:
+        for child in children(node):
+            yield from _functions(child)
+
+
+def _read_of_others(function: _Function) -> set[str]:
+    """The names that a function reads which are no variables of its own."""
+    args = function.args
+    every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+    own, declared, read = {a.arg for a in every if a is not None}, set[str](), set[str]()
+    body = [function.body] if isinstance(function, ast.Lambda) else function.body
+    waiting: list[ast.AST] = [*body]
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                read |= _read_of_others(node)
+                own |= {node.name} if not isinstance(node, ast.Lambda) else set()
+                continue
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp() | ast.ClassDef():
+                read |= {*_names(node, ast.Load)}  # what it binds is its own
+                continue
+            case ast.Nonlocal(names=names) | ast.Global(names=names):
+                declared |= {*names}
+            case ast.Name(id=name, ctx=context):
+                (read if isinstance(context, ast.Load) else own).add(name)
+        waiting += children(node)
+    before = [d for d in (*args.defaults, *args.kw_defaults, *getattr(function, "decorator_list", ())) if d is not None]
+    return (read - (own - declared)) | {n for node in before for n in _names(node, ast.Load)}
 
 
 class _Liveness:

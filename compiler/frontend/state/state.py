@@ -27,7 +27,7 @@ from ..tensor.view_or_copy import Flat
 from ..trace.symint import SymInt
 from ..trace.undefined import UNSET
 from .growing_lists import GrowingList
-from .iterators import GoneThrough, PlacedIterator
+from .iterators import Consumer, GoneThrough, PlacedIterator
 from .one_of import OneOf
 from .staged_dicts import StagedDict
 
@@ -118,7 +118,7 @@ def held(holder: Any) -> dict[Any, Any] | None:
         return dict.fromkeys(holder, True)
     if isinstance(holder, type):
         return dict(vars(holder)) if _is_local(holder) else None
-    if isinstance(holder, (*_ATOMS, tuple, types.MethodType, OneOf)):
+    if isinstance(holder, (*_ATOMS, tuple, types.MethodType, OneOf, Consumer)):
         return None
     slots = _slots(type(holder))
     if not slots and not hasattr(holder, "__dict__"):
@@ -236,6 +236,8 @@ def _parts_for_good(value: Any, label: str) -> list[tuple[str, Any]]:
         return [(label, value.obj)]
     if isinstance(value, OneOf):
         return [(label, option) for option, _ in value.options]
+    if isinstance(value, Consumer):
+        return [*value.roots.items()]
     return []
 
 
@@ -303,7 +305,7 @@ def is_ours(value: Any) -> bool:
     """Whether an object is a part of txc, which no program sees change."""
     module = type(value).__module__
     return module.startswith("txc.") and not isinstance(
-        value, (Flat, GoneThrough, GrowingList, Names, OneOf, PlacedIterator, StagedDict)
+        value, (Consumer, Flat, GoneThrough, GrowingList, Names, OneOf, PlacedIterator, StagedDict)
     )
 
 

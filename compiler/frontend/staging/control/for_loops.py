@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
@@ -10,7 +11,7 @@ from .....dialects.dims.dims import Dim
 from .....dialects.registry import OpError
 from ....diagnostics import located
 from ...state.growing_lists import GrowingList
-from ...state.iterators import PlacedIterator
+from ...state.iterators import Consumer, PlacedIterator
 from ...state.loops.loop_state import LoopState
 from ...state.loops.outcomes import (
     AtLast,
@@ -33,6 +34,7 @@ from ...trace.graph import next_serial
 from ...trace.symint import SymInt, as_dim, is_integer, sym_max
 from ..break_lowering import GENERATED_PREFIX
 from ..builtins import staging_error
+from ..iteration.generators import Generated
 from ..iteration.iterables import Elements, Some, StagedIterable, StagedRange, as_staged
 from ..iteration.iterators import Whole, runs_in
 from ..regions import loops
@@ -80,6 +82,9 @@ class ForLoops(WhileLoops):
             if stop is None:
                 iterable.end()
             return
+        if isinstance(iterable, Generated):
+            self._for_generated(iterable, body, stop, carries, roots)
+            return
         if isinstance(iterable, Tensor):
             if not iterable.ndim:
                 text = f"a loop runs over the rows of a tensor, and {iterable.user_type} has none"
@@ -94,6 +99,26 @@ class ForLoops(WhileLoops):
         own = {f"{GONE_THROUGH} {i}": cell for i, cell in enumerate(arrays)}
         with self.captures.running(Frame(own)):
             self._for_items(iterable, body, stop, carries, {**roots, **own})
+
+    def _for_generated(
+        self, generated: Generated, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]],
+        roots: Roots,
+    ) -> None:  # fmt: skip
+        """A `for` over what a generator yields: its body runs there."""
+        bound, *read = carries
+        asked = {stop, *itertools.chain(*read)}
+        before = self.state(roots)
+        own = [Location(roots[n], "", n) for n in bound if n in roots and n not in asked]
+
+        def take(item: Any) -> Any:
+            body(item)
+            for location in own:  # loops of the generator need not hand on what nobody reads
+                assign(location, before.at(location))
+            return self._stopped(stop, roots)
+
+        generated.run(Consumer(take, roots), stop is not None)
+        if self._stopped(stop, roots) is False:
+            generated.end()
 
     def _for_items(
         self, iterable: Any, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]],
@@ -268,7 +293,13 @@ class ForLoops(WhileLoops):
                     periods = StagedRange(0, count, 1)
                     self._for(periods, several, stop, carries, roots, own, check, in_periods=True)
                 self._left_over(lambda k: body(items.at(count * period + k)), rest, period, roots, carries)
-            except Unrepeatable:
+            except Unrepeatable as left:
+                # A variable of a function that the iterations call, which the last one sets anew.
+                elsewhere = [left.name] if left.name not in (*roots, *own) else []
+                if cut and elsewhere:
+                    own = [*own, *elsewhere]
+                    self._for(items, body, stop, carries, roots, own, check, peeled, surely, cut)
+                    return
                 if cut:
                     raise staging_error(
                         "what the last iteration of a loop leaves in its variables is not known behind it",
@@ -277,7 +308,7 @@ class ForLoops(WhileLoops):
                     ) from None
                 last = items.length - 1
                 # The last one sets these anew, so nobody asks what the others leave in them.
-                own = [*own, *(name for name in carries.after if name not in carries.at_head)]
+                own = [*own, *elsewhere, *(name for name in carries.after if name not in carries.at_head)]
                 self._for(Some(items, 0, last), body, stop, carries, roots, own, check, peeled, cut=True)
                 body(items.at(last))
 

@@ -29,13 +29,14 @@ from ..break_lowering import GENERATED_PREFIX
 from ..builtins import REPLACED, staging_error
 from ..regions.fork import not_one_bool
 from ..unroll import WRITTEN_OUT, endless
+from .generators import Generated
 from .iterables import Some, StagedIterable, as_staged
 from .iterators import Whole, begun, iterator_of, runs_in
 
 if TYPE_CHECKING:
     from ..control.control_flow import ControlFlow
 
-__all__ = ["BY_ITEM", "Comprehension", "Generator", "dict_of", "listed", "set_of"]
+__all__ = ["BY_ITEM", "Comprehension", "Generator", "dict_of", "listed", "set_of", "with_list"]
 
 _LIST = "of a comprehension"
 
@@ -71,17 +72,21 @@ class Comprehension:
         if isinstance(items, Generator):
             return items.begin()
         items = begun(items)
-        if as_staged(items) is None:
+        if as_staged(items) is None and not isinstance(items, Generated):
             return None
-        item = types.CellType()
+        item = None
 
         def bind(value: Any) -> None:
-            item.cell_contents = value
+            nonlocal item
+            item = value
 
-        return Comprehension(runtime, items, [(None, bind, None, ())], lambda: item.cell_contents)
+        return Comprehension(runtime, items, [(None, bind, None, ("item",))], lambda: item)
 
     def __iter__(self) -> Iterator[Any]:
         """The items one by one, as Python makes them: each adds to the program."""
+        if isinstance(self.first, Generated):
+            yield from listed(self)
+            return
         adding, since = 0, next_serial()
         for item in Generator(self):
             adding += next_serial() > since + 1
@@ -113,6 +118,8 @@ class Comprehension:
 
     def tried(self, *ways: Callable[[], Any]) -> Any:
         """What the first way gives that raises no error.  Ways may go through all items, and each begins anew."""
+        if isinstance(self.first, Generated):
+            return ways[0]()
         if as_staged(self.first) is None:
             self.first = list(self.first)
         return self.runtime.tried(self.roots, *ways)
@@ -235,6 +242,18 @@ def listed(made: Comprehension) -> GrowingList:
     return made.tried(loop, lambda: GrowingList(made))
 
 
+def with_list(runtime: ControlFlow, items: Any) -> Any:
+    """A list of what a generator yields, or of what an expression makes of that, for who takes all at once.
+
+    Anything else as it is.
+    """
+    if isinstance(items, Generated) or (
+        isinstance(items, Generator) and isinstance(items.comprehension.first, Generated)
+    ):
+        return BY_ITEM[list](runtime, items)
+    return items
+
+
 def set_of(made: Comprehension) -> set[Any]:
     """``{… for … in …}``, of what Python knows."""
     return {_known(item) for item in made}
@@ -340,6 +359,8 @@ def _extreme(plain: Any) -> Callable[..., Any]:
                 return _by_python(plain, values, named)
             with located():
                 return functools.reduce(lambda kept, other: better(runtime, kept, other), items)
+        if isinstance(made.first, Generated):
+            return pick(runtime, listed(made))
         best = types.CellType()
 
         def take(item: Any) -> None:

@@ -14,6 +14,7 @@ from ....diagnostics import TxcError, user_loc
 from ...state.iterators import PlacedIterator
 from ...state.state import held
 from ...tensor.tensor import Tensor
+from .generators import Generated
 from .iterables import Backwards, Numbered, Some, StagedIterable, Zipped, as_staged
 
 __all__ = ["ITERATORS", "Whole", "begun", "iterator_of", "makes_iterator", "remembering", "runs_in"]
@@ -299,6 +300,8 @@ def _iter(items: Any, *end: Any) -> Iterator[Any]:
 
 
 def _enumerate(items: Any, start: Any = 0) -> Iterator[Any]:
+    if isinstance(items, Generated):
+        return items.numbered(start)
     whole = _whole(items)
     return _Numbers(items, start) if whole is None else Whole(Numbered(whole[0], start))
 

@@ -103,7 +103,9 @@ class LoopLearning(LoopCopies):
         if now is UNSET and (location in self.local or was is UNSET):
             return False
         name = location.label
-        wanted = name not in self.own and (name in self.carries.after or name.startswith(GENERATED_PREFIX))
+        # The text of the loop says nothing of the variables of functions that it calls.
+        asked = name in self.carries.after or not any(holder is location.holder for holder in self.roots.values())
+        wanted = name not in self.own and (asked or name.startswith(GENERATED_PREFIX))
         if was is UNSET and location not in self.local and id(location.holder) in self.found_unset:
             return self._has_form(location, was, now) or self._cannot_change(location, was, now)
         if location.is_variable and (location in self.local or was is UNSET):
@@ -137,7 +139,7 @@ class LoopLearning(LoopCopies):
             elsewhere = isinstance(value, Tensor) and is_boxed(value) and not self._is_own(value)
             if elsewhere or not is_number(value):
                 if self.count is not None:
-                    raise Unrepeatable
+                    raise Unrepeatable(location.label)
                 if not elsewhere:
                     if self._has_form(location, UNSET, value):
                         return True

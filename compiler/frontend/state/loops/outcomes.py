@@ -93,6 +93,9 @@ class Periodic(Exception):
 class Unrepeatable(Exception):
     """What the last iteration leaves in a variable cannot be handed on: that iteration has to stand by itself."""
 
+    def __init__(self, name: str):
+        self.name = name
+
 
 class FirstApart(Exception):
     """The first iteration begins from a state that no later one begins from; `error` is for who cannot run it apart.
