@@ -200,6 +200,38 @@ def test_objects_as_arguments() -> None:
     np.testing.assert_array_equal(jitted(X, thing), X * 3)
 
 
+def test_methods_of_a_class_that_the_function_makes() -> None:
+    def f(x: np.ndarray) -> Any:
+        log, counts = [], {"n": 0.0}
+        shifted = x + 1
+
+        class Helper:
+            def touch(self, v: Any) -> Helper:
+                log.append(v * x[1])
+                counts["n"] += v
+                return self
+
+            def shift(self) -> Any:
+                shifted[0] = 50
+                return shifted
+
+        helper = Helper()
+        if x[0] > 1:
+            helper.touch(3.0).touch(4.0)
+        else:
+            helper.touch(5.0).touch(6.0)
+        for v in x:
+            helper.touch(v)
+        shifted = shifted * 2
+        helper.shift()[1] = 7
+        return np.array(log), counts["n"], shifted
+
+    jitted = txc.jit(f)
+    for x in (np.arange(1.0, 4.0), np.arange(11.0)):
+        for got, expected in zip(jitted(x.copy()), f(x.copy()), strict=True):
+            np.testing.assert_array_equal(got, expected)
+
+
 def test_explain_names_what_was_taken() -> None:
     text = txc.jit(from_a_list).explain(X)
     assert "x: f64 array of rank 1, row-major" in text

@@ -36,6 +36,7 @@ from ..state.list_errors import SeveralDtypes
 from ..state.mixed_numbers import MixedNumber
 from ..state.one_of import OneOf, any_of, one_of_in
 from ..state.staged_dicts import StagedDict
+from ..state.state import roots_of
 from ..tensor.tensor import Tensor
 from ..trace.captures import Captures, Frame, Root, is_library, variable
 from ..trace.context import current, require
@@ -333,8 +334,13 @@ class StagedRuntime(ControlFlow):
             return value.bound(_unbound(name, is_own))
 
     def captured(self, name: str, value: Any) -> Any:
-        """A global or closure variable: a fact; arrays become hidden arguments."""
+        """A global or closure variable: a fact; arrays become hidden arguments.
+
+        Methods of classes that the function makes read its own variables so, which are none.
+        """
         assert isinstance(self.function, types.FunctionType)
+        if self.captures.is_variable(roots_of(self.function).get(name)):
+            return value
         self.captures.take(variable(self.function, name)._replace(value=value), (self.function, name))
         return self._as_staged(value)
 

@@ -164,6 +164,10 @@ class Captures:
         finally:
             self.frames.discard(frame)
 
+    def is_variable(self, cell: Any) -> bool:
+        """Whether a cell is a variable of a function that runs."""
+        return cell is not None and any(cell is other for frame in self.frames for other in frame.roots.values())
+
     def is_outside(self, value: Any) -> bool:
         """Whether an object is not the function's own, so that it cannot change."""
         return id(value) in self._outside
