@@ -1,5 +1,8 @@
 """Generator functions: who goes through one runs its body where it yields, in loops of compiled code too."""
 
+# What a loop binds is read behind it, as Python's own variables are.
+# pyright: reportPossiblyUnboundVariable=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
