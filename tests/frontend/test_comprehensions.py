@@ -361,6 +361,17 @@ def test_items_that_are_arrays_of_others(f: Callable[..., Any]):
         txc.jit(f)(X.copy())
 
 
+def test_items_of_a_comprehension_that_are_stored_into():
+    def f(x):
+        rows = [row for row in x]
+        rows[0][0] = 100
+        return rows
+
+    with pytest.raises(TxcError, match="an item of a comprehension may be an array from before the loop") as refused:
+        txc.jit(f)(X.copy())
+    assert refused.value.hint == "make a copy of each item: [….copy() for … in …]"
+
+
 def views(x):
     rows = [x[i] for i in range(len(x))]
     return rows[1].sum() + np.array(rows).sum()

@@ -29,7 +29,7 @@ from ..trace.graph import Value
 from ..trace.symint import SymInt, is_integer, symint
 from .choice import PerhapsOfOthers
 from .item_kinds import Kinds, Outcomes, outcomes
-from .list_errors import ByItems, SeveralDtypes, unknown_length
+from .list_errors import ByItems, SeveralDtypes, copying, item_of, unknown_length
 from .mixed_numbers import Common, MixedNumber, is_of
 from .one_of import OneOf, any_of
 
@@ -76,9 +76,9 @@ class Stack:
         if any(t.value is not was for t, was in zip(self.others, self._of)):
             with located():
                 raise OpError(
-                    f"an item of {self.shared_in} may be an array from before the loop, or a part of one, and one of "
+                    f"{item_of(self.shared_in)} may be an array from before the loop, or a part of one, and one of "
                     "the two is stored into",
-                    f"append a copy: {self.shared_in}.append(….copy())",
+                    copying(self.shared_in),
                     "TX0291",
                 )
         return self.room if self.present is None else self.room[self.present]
@@ -94,9 +94,8 @@ class Stack:
             return Tensor(row.value, weak=self.weak)
         if not self.shared_in:
             return row
-        hint = f"append a copy: {self.shared_in}.append(….copy())"
         what = "an array from before the loop"
-        return PerhapsOfOthers(f"an item of {self.shared_in}", what, row, self.others, hint)
+        return PerhapsOfOthers(item_of(self.shared_in), what, row, self.others, copying(self.shared_in))
 
     def flattened(self) -> Stack:
         """The items of what are rows of several here."""

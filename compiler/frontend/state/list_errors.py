@@ -11,7 +11,21 @@ from ...diagnostics import TxcError, user_loc
 from ..tensor.tensor import Tensor
 from .one_of import OneOf
 
-__all__ = ["ByItems", "SeveralDtypes", "instead_of_item", "unknown_length"]
+__all__ = ["OF_COMPREHENSION", "ByItems", "SeveralDtypes", "copying", "instead_of_item", "item_of", "unknown_length"]
+
+#: How a list is called that has no name.
+OF_COMPREHENSION = "of a comprehension"
+
+
+def item_of(name: str) -> str:
+    """An item of the list of a name, as messages call it."""
+    return f"an item {name}" if name == OF_COMPREHENSION else f"an item of {name}"
+
+
+def copying(name: str) -> str:
+    """What to write where the items of a list may be arrays that others see."""
+    how = "make a copy of each item: [….copy() for … in …]"
+    return how if name == OF_COMPREHENSION else f"append a copy: {name}.append(….copy())"
 
 
 def unknown_length() -> TxcError:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ....diagnostics import TxcError, located
 from ...state.growing_lists import GrowingList
 from ...state.iterators import PlacedIterator
+from ...state.list_errors import OF_COMPREHENSION
 from ...state.mixed_numbers import MixedNumber
 from ...state.one_of import OneOf
 from ...state.staged_dicts import StagedDict
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from ..control.control_flow import ControlFlow
 
 __all__ = ["BY_ITEM", "Comprehension", "Generator", "dict_of", "listed", "set_of", "with_list"]
-
-_LIST = "of a comprehension"
 
 
 class _Level(NamedTuple):
@@ -236,7 +235,7 @@ def listed(made: Comprehension) -> GrowingList:
 
     def loop() -> GrowingList:
         out = GrowingList()
-        made.loop(out.append, types.CellType(out), _LIST)
+        made.loop(out.append, types.CellType(out), OF_COMPREHENSION)
         return out
 
     return made.tried(loop, lambda: GrowingList(made))

@@ -11,7 +11,7 @@ from ...tensor.composite_views import roots
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ..growing_lists import GrowingList, Item, Stack, alike, is_record, together
-from ..list_errors import ByItems, instead_of_item, unknown_length
+from ..list_errors import ByItems, copying, instead_of_item, unknown_length
 from ..merging import described
 from ..mixed_numbers import MixedNumber
 from ..state import Location, arrays_of, is_number
@@ -144,7 +144,7 @@ class LoopLists(LoopReferences):
             if any(among(w, [*outer, *(arguments[i] for i in (*before, *later))]) for w in trace.writes[-1]):
                 raise OpError(
                     f"the list {label} gets arrays that others see, and the loop stores into them",
-                    f"append a copy: {label}.append(….copy())",
+                    copying(label),
                     "TX0291",
                 )
             twice = any(sum(root is other for other in everywhere) > 1 for root in its)
