@@ -1,7 +1,12 @@
 """Hand-written IR text and its parser; no test but those of the cache sees what other processes kept."""
 
-import gc
 import os
+
+# Before NumPy is imported: its BLAS starts a thread for each processor, which spins when there is nothing to do, and
+# that is nearly half the time of an import.  Processors have other tests to run.  Subprocesses inherit it.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import gc
 from collections.abc import Callable
 from pathlib import Path
 
