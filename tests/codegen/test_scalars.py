@@ -63,37 +63,48 @@ def samples(name: str) -> np.ndarray:
         return np.concatenate([edges, spread, near, halves]).astype(element.numpy)
 
 
-def check(name: str, operands: Sequence[np.ndarray], result: DType, cpu: str) -> None:
-    """One primitive over arrays of equal length, by machine code and by the interpreter."""
+def check(cases: Sequence[tuple[str, DType]], operands: Sequence[np.ndarray], cpu: str) -> None:
+    """Primitives, with their results' dtypes, over arrays of equal length, by machine code and by the interpreter."""
     interpreter = NumpyScalarBuilder()
-    expected = interpreter.emit(name, [interpreter.value(x) for x in operands], result).ref
-    compare(lambda b, values: b.emit(name, values, result), operands, expected, result, cpu)
+    expected = [interpreter.emit(name, [interpreter.value(x) for x in operands], to).ref for name, to in cases]
+    bodies = [lambda b, values, name=name, to=to: b.emit(name, values, to) for name, to in cases]
+    compare(bodies, operands, expected, cases, cpu)
+
+
+Body = Callable[[BodyBuilder, list[Value]], Value]
 
 
 def compare(
-    make: Callable[[BodyBuilder, list[Value]], Value], operands: Sequence[np.ndarray], expected: np.ndarray,
-    result: DType, cpu: str, vector: int = 8, unroll: int = 1,
+    bodies: Sequence[Body], operands: Sequence[np.ndarray], expected: Sequence[np.ndarray],
+    named: Sequence[tuple[str, DType]], cpu: str, vector: int = 8, unroll: int = 1,
 ) -> None:  # fmt: skip
-    """Machine code of a body over arrays of equal length gives `expected`, bit for bit."""
+    """Machine code of bodies, in one loop over arrays of equal length, gives what is `expected`, bit for bit."""
     n = len(operands[0])
-    types = [dtype(x.dtype) for x in operands] + [result]
+    types = [*(dtype(x.dtype) for x in operands), *(result for _, result in named)]
     buffers = [buffer_type(BufferInfo(t, (sym("n"),), (dim(1),))) for t in types]
     function = func.FuncOp("f", (buffers, []))
     function.attributes["tx.symbols"] = DimsAttr((sym("n"),))
     arguments, body = function.body.block.args, Block()
     builder, values = BodyBuilder(body), []
-    for argument, element in zip(arguments[:-1], types):
+    for argument, element in zip(arguments[: len(operands)], types):
         loaded = LoadOp(argument, (sym("i"),))
         body.add_op(loaded)
         values.append(builder.wrap(loaded.result, element))
-    body.add_ops([StoreOp(make(builder, values).ref, arguments[-1], (sym("i"),)), YieldOp()])
+    for make, argument in zip(bodies, arguments[len(operands) :], strict=True):
+        body.add_op(StoreOp(make(builder, values).ref, argument, (sym("i"),)))
+    body.add_op(YieldOp())
     loop = ForOp("i", 0, sym("n"), body, vector=vector, unroll=unroll)
     function.body.block.add_op(loop)
     function.body.block.add_op(func.ReturnOp())
-    out = np.zeros(n, result.numpy)
-    run_module(ModuleOp([function]), [*operands, out], [n], target=target(cpu))
-    wrong = [i for i in range(n) if not same_bits(out[i : i + 1], expected[i : i + 1])]
-    assert not wrong, (len(wrong), [([x[i] for x in operands], out[i], expected[i]) for i in wrong[:5]])
+    outs = [np.zeros(n, result.numpy) for _, result in named]
+    run_module(ModuleOp([function]), [*operands, *outs], [n], target=target(cpu))
+    wrong: dict[str, tuple[int, Sequence[object]]] = {}
+    for (name, result), out, want in zip(named, outs, expected, strict=True):
+        if not same_bits(out, want):
+            where = [i for i in range(n) if not same_bits(out[i : i + 1], want[i : i + 1])]
+            shown = [([x[i] for x in operands], out[i], want[i]) for i in where[:5]]
+            wrong[f"{name} -> {result.name}"] = len(where), shown
+    assert not wrong
 
 
 def pairs(name: str) -> list[np.ndarray]:
@@ -104,52 +115,45 @@ def pairs(name: str) -> list[np.ndarray]:
 @pytest.mark.parametrize("source", ["bool", *INTEGERS, *FLOATS])
 @pytest.mark.parametrize("cpu", TARGETS)
 def test_casts(source: str, cpu: str) -> None:
-    for to in ["bool", *INTEGERS, *FLOATS]:
-        if to != source:
-            check("cast", [samples(source)], DTYPES[to], cpu)
+    check([("cast", DTYPES[to]) for to in ["bool", *INTEGERS, *FLOATS] if to != source], [samples(source)], cpu)
+
+
+COMPARISONS = [(primitive, DTYPES["bool"]) for primitive in ("lt", "le", "gt", "ge", "eq", "ne")]
 
 
 @pytest.mark.parametrize(("cpu", "name"), list(product(TARGETS, FLOATS)))
 def test_float_operations(cpu: str, name: str) -> None:
     element = DTYPES[name]
     if element.bits == 16:  # bodies widen them first
-        for primitive in ("add", "mul", "lt"):
-            check(primitive, pairs(name), DTYPES["bool"] if primitive == "lt" else element, cpu)
+        check([("add", element), ("mul", element), COMPARISONS[0]], pairs(name), cpu)
         return
-    for primitive in ("neg", "abs", "sqrt", "floor", "ceil", "trunc", "rint"):
-        check(primitive, [samples(name)], element, cpu)
-    for primitive in ("add", "sub", "mul", "div", "copysign", "min", "max"):
-        check(primitive, pairs(name), element, cpu)
-    for primitive in ("lt", "le", "gt", "ge", "eq", "ne"):
-        check(primitive, pairs(name), DTYPES["bool"], cpu)
+    check([(p, element) for p in ("neg", "abs", "sqrt", "floor", "ceil", "trunc", "rint")], [samples(name)], cpu)
+    arithmetic = [(p, element) for p in ("add", "sub", "mul", "div", "copysign", "min", "max")]
+    check(arithmetic + COMPARISONS, pairs(name), cpu)
 
 
 @pytest.mark.parametrize("name", ["f32", "f64"])
 def test_fused_multiply_add(name: str) -> None:
     a, b = pairs(name)
-    check("fma", [a, b, np.roll(b, 7)], DTYPES[name], "native")
+    check([("fma", DTYPES[name])], [a, b, np.roll(b, 7)], "native")
 
 
 @pytest.mark.parametrize(("cpu", "name"), list(product(TARGETS[:2], INTEGERS)))
 def test_integer_operations(cpu: str, name: str) -> None:
     element = DTYPES[name]
-    for primitive in ("add", "sub", "mul", "div", "rem", "min", "max", "and", "or", "xor"):
-        check(primitive, pairs(name), element, cpu)
-    for primitive in ("neg", "abs"):
-        check(primitive, [samples(name)], element, cpu)
-    for primitive in ("lt", "le", "gt", "ge", "eq", "ne"):
-        check(primitive, pairs(name), DTYPES["bool"], cpu)
+    arithmetic = [(p, element) for p in ("add", "sub", "mul", "div", "rem", "min", "max", "and", "or", "xor")]
+    check(arithmetic + COMPARISONS, pairs(name), cpu)
+    check([("neg", element), ("abs", element)], [samples(name)], cpu)
     x, amounts = pairs(name)
     amounts = np.where(np.arange(len(x)) % 3 == 0, amounts, np.abs(amounts % element.numpy.type(element.bits + 2)))
-    for primitive in ("shl", "shr"):
-        check(primitive, [x, amounts.astype(element.numpy)], element, cpu)
+    check([("shl", element), ("shr", element)], [x, amounts.astype(element.numpy)], cpu)
 
 
 def test_select_and_bitcast() -> None:
     x, y = pairs("f32")
-    check("select", [np.arange(len(x)) % 3 == 0, x, y], DTYPES["f32"], "native")
-    check("bitcast", [x], DTYPES["u32"], "native")
-    check("bitcast", [samples("i64")], DTYPES["f64"], "native")
+    check([("select", DTYPES["f32"])], [np.arange(len(x)) % 3 == 0, x, y], "native")
+    check([("bitcast", DTYPES["u32"])], [x], "native")
+    check([("bitcast", DTYPES["f64"])], [samples("i64")], "native")
 
 
 def approximations() -> list[str]:
@@ -177,9 +181,9 @@ def test_expanded_maps(name: str, element: str) -> None:
     def body(builder: BodyBuilder, values: list[Value]) -> Value:
         return builder.apply(decl, values)
 
-    compare(body, operands, expected, dtype, "native", vector=8, unroll=2)
+    compare([body], operands, [expected], [(name, dtype)], "native", vector=8, unroll=2)
     if decl.arity == 1:
-        compare(body, [first[:1]], expected[:1], dtype, "native", vector=1)
+        compare([body], [first[:1]], [expected[:1]], [(name, dtype)], "native", vector=1)
 
 
 def collatz(b: BodyBuilder | NumpyScalarBuilder, x: Value) -> Value:
@@ -206,4 +210,5 @@ def test_a_loop_runs_in_each_lane_for_as_long_as_it_needs(vector: int, unroll: i
     assert expected.max() == 60 and expected.min() == 0
     interpreter = NumpyScalarBuilder()
     assert np.array_equal(collatz(interpreter, interpreter.value(x)).ref, expected)
-    compare(lambda b, values: collatz(b, values[0]), [x], expected, DTYPES["i64"], "native", vector, unroll)
+    named = [("collatz", DTYPES["i64"])]
+    compare([lambda b, values: collatz(b, values[0])], [x], [expected], named, "native", vector, unroll)
