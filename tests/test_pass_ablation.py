@@ -6,6 +6,8 @@ Where no order of arithmetic is at stake, these are the same bits.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 import txc
+from txc.compiler import pipeline
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -28,6 +31,14 @@ NAMES = (
 
 def small(name: str) -> list[Any]:
     return list(workloads([name], 3, quick=True))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_object_for_one_text() -> Iterator[None]:
+    """Most passes do nothing to most programs, of which LLVM would make the same code again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "compile_llvm", lru_cache(maxsize=None)(pipeline.compile_llvm))
+        yield
 
 
 @pytest.fixture(scope="module")
