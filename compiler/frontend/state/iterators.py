@@ -1,8 +1,9 @@
 """Iterators in a staged function: how far one is is part of the function's state, so that it can be put back.
 
 A part of a statement runs several times while it is staged, and takes from an iterator each time what Python would take
-there: what is stored meanwhile is seen.  So an iterator has a place, a text, as no compiled code can carry it: a loop
-that moves an iterator is none of compiled code.
+there: what is stored meanwhile is seen.  The place of an iterator is the number of its next item, which branches merge
+as they merge other ints, and loops carry where compiled code can find an item by a number that it computes.  A loop
+that moves any other iterator is none of compiled code.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any
 
 from ...diagnostics import TxcError, user_loc
 
-__all__ = ["Consumer", "GoneThrough", "PlacedIterator"]
+__all__ = ["ENDED", "Consumer", "GoneThrough", "PlacedIterator"]
 
 #: The place of an iterator that has no more items.
-_ENDED = "ended"
-#: Of one that a loop of compiled code, or another iterator, goes through.
+ENDED = -1
+#: Of one that a loop of compiled code, or another iterator, goes through: a text, which nothing carries.
 _TAKEN = "taken"
 
 
@@ -38,8 +39,11 @@ class Consumer:
 class PlacedIterator(ABC):
     """An iterator that can be put back: its attributes are state."""
 
+    #: Whether `item` takes a number that only the compiled function knows.
+    by_number = False
+
     def __init__(self) -> None:
-        self.place = "0"
+        self.place: Any = 0
 
     @abstractmethod
     def runs(self) -> list[Any]:
@@ -59,25 +63,30 @@ class PlacedIterator(ABC):
         except StopIteration:
             self.end()
             raise
-        self.place = str(number + 1)
+        self.place = number + 1
         return item
 
     def number(self) -> int:
-        """The number of the next item; StopIteration where there is none."""
-        if self.place == _ENDED:
+        """The number of the next item, where that is known; StopIteration where there is none."""
+        if not isinstance(self.place, int):
+            raise self.unknown()
+        if self.place == ENDED:
             raise StopIteration
-        if self.place == _TAKEN:
-            raise TxcError(
-                "how far a loop of compiled code has gone through an iterator is not known",
-                user_loc(),
-                "make a new iterator, or a list of its items first",
-                "TX0315",
-            )
-        return int(self.place)
+        return self.place
+
+    def unknown(self) -> TxcError:
+        """The error of who asks for an item whose number is not known."""
+        text = "how far a loop or branch of compiled code has gone through an iterator is not known"
+        return TxcError(text, user_loc(), "make a new iterator, or a list of its items first", "TX0315")
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nobody took an item."""
+        return isinstance(self.place, int) and self.place == 0
 
     def end(self) -> None:
         """Leave no items."""
-        self.place = _ENDED
+        self.place = ENDED
 
     def taken(self) -> None:
         """Let nobody but who goes through it ask for items."""

@@ -11,7 +11,7 @@ from .....dialects.dims.dims import Dim
 from .....dialects.registry import OpError
 from ....diagnostics import located
 from ...state.growing_lists import GrowingList
-from ...state.iterators import Consumer, PlacedIterator
+from ...state.iterators import ENDED, Consumer, PlacedIterator
 from ...state.loops.loop_state import LoopState
 from ...state.loops.outcomes import (
     AtLast,
@@ -35,7 +35,7 @@ from ...trace.symint import SymInt, as_dim, is_integer, sym_max
 from ..break_lowering import GENERATED_PREFIX
 from ..builtins import staging_error
 from ..iteration.generators import Generated
-from ..iteration.iterables import Elements, Some, StagedIterable, StagedRange, as_staged
+from ..iteration.iterables import Elements, Numbered, Some, StagedIterable, StagedRange, as_staged
 from ..iteration.iterators import Whole, runs_in
 from ..regions import loops
 from ..unroll import LIMIT, REFUSALS, WRITTEN_OUT, NotALoop, computing, endless, worth_a_loop
@@ -78,9 +78,7 @@ class ForLoops(WhileLoops):
             iterable.each(lambda items: self.for_(items, body, stop, carries, roots), *roots.values())
             return
         if isinstance(iterable, Whole):
-            self.for_(iterable.begin(), body, stop, carries, roots)
-            if stop is None:
-                iterable.end()
+            self._for_iterator(iterable, body, stop, carries, roots)
             return
         if isinstance(iterable, Generated):
             self._for_generated(iterable, body, stop, carries, roots)
@@ -119,6 +117,30 @@ class ForLoops(WhileLoops):
         generated.run(Consumer(take, roots), stop is not None)
         if self._stopped(stop, roots) is False:
             generated.end()
+
+    def _for_iterator(
+        self, iterator: Whole, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]],
+        roots: Roots,
+    ) -> None:  # fmt: skip
+        """A `for` over the items that are left of an iterator, which behind it is where the last iteration took one."""
+        items = iterator.begin()
+        if stop is None or iterator not in self.captures.everything():
+            self.for_(items, body, stop, carries, roots)
+            if stop is None:
+                iterator.end()
+            return
+        at, name = types.CellType(ENDED), f"{GENERATED_PREFIX}place"
+        first = items.first if isinstance(items, Some) else 0
+
+        def iteration(numbered: Any) -> None:
+            at.cell_contents, item = numbered
+            body(item)
+
+        bound, at_head, after = carries
+        carries = (*bound, name), at_head, (*after, name)
+        self.for_(Numbered(items, first + 1), iteration, stop, carries, {**roots, name: at})
+        stopped = self.truth(self._stopped(stop, roots))
+        iterator.place = self.if_exp(stopped, lambda: at.cell_contents, lambda: ENDED)
 
     def _for_items(
         self, iterable: Any, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]],

@@ -215,7 +215,7 @@ class Generator(PlacedIterator):
 
     def begin(self) -> Comprehension | None:
         """All that it makes, which nobody else gets from it; None where an item was taken from it before."""
-        if self.place != "0":
+        if not self.is_new:
             return None
         if isinstance(self.going[0], Whole):
             self.comprehension.first = self.going[0].begin()

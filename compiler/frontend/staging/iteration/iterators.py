@@ -1,7 +1,8 @@
 """Python's iterators in staged code: `iter`, `enumerate`, `zip`, `reversed`, `map`, `filter`, and those of `itertools`.
 
 Each takes its items from what it goes through when it is asked for them, as Python's do, and can be put back
-(`state.iterators`).  What only the compiled function goes through, a loop takes as a whole (`Whole.begin`).
+(`state.iterators`).  What only the compiled function goes through, a loop takes as a whole (`Whole.begin`), and where
+loops or branches of compiled code have moved it, `next` of it is a branch on whether there is an item.
 """
 
 from __future__ import annotations
@@ -10,10 +11,15 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ....diagnostics import TxcError, user_loc
+from ....diagnostics import TxcError, located, user_loc
+from ...indexing.data_dependent_sizes import bind
 from ...state.iterators import PlacedIterator
 from ...state.state import held
+from ...tensor.apply import apply, as_tensor
 from ...tensor.tensor import Tensor
+from ...trace.context import require
+from ...trace.demands import demand
+from ...trace.symint import SymInt, as_dim
 from .generators import Generated
 from .iterables import Backwards, Numbered, Some, StagedIterable, Zipped, as_staged
 
@@ -27,6 +33,8 @@ _FEW = 64
 
 class Whole(PlacedIterator):
     """Through what only the compiled function goes through; Python's own loops make the number of its items a fact."""
+
+    by_number = True
 
     def __init__(self, items: StagedIterable):
         super().__init__()
@@ -46,11 +54,46 @@ class Whole(PlacedIterator):
     def begin(self) -> StagedIterable:
         """All items that are left, for who goes through them: nobody else then knows which is the next."""
         try:
-            number = self.number()
+            number = self._first()
         except StopIteration:
             return Some(self.items, 0, 0)
         self.taken()
-        return Some(self.items, number, self.items.length) if number else self.items
+        return self.items if isinstance(number, int) and not number else Some(self.items, number, self.items.length)
+
+    def _first(self) -> int | SymInt:
+        """The number of the next item, as a size where values decide it; StopIteration where there surely is none."""
+        if not isinstance(self.place, Tensor):
+            return self.place if isinstance(self.place, SymInt) else self.number()
+        with located():
+            length = self.items.length
+            first = apply("select", self._is_over(), as_tensor(length), self.place)
+            return bind(require(), first, as_dim(length))
+
+    def _is_over(self) -> Tensor:
+        """Whether there is no next item, where compiled code knows how far it is."""
+        return apply("logical_or", self.place < 0, as_tensor(self.place >= self.items.length))
+
+    def step(self, *default: Any) -> Any:
+        """``next(self, *default)`` where compiled code knows how far it is."""
+
+        def take() -> Any:
+            item = self.items.at(self.place)
+            self.place = self.place + 1
+            return item
+
+        def give_up() -> Any:
+            self.end()
+            return default[0]
+
+        with located():
+            over = self._is_over()
+            if not default:
+                demand(require(), apply("logical_not", over), StopIteration())
+                return take()
+            roots = {"the iterator": self, "the default": default[0]}
+            fork = require().fork_value
+            assert fork is not None  # functions of scalars have no iterators over arrays
+            return fork(over, give_up, take, roots, ())
 
 
 class _OfSequence(PlacedIterator):
@@ -299,6 +342,11 @@ def _iter(items: Any, *end: Any) -> Iterator[Any]:
     return _Remembered(iter(items, *end), (items,)) if end else iterator_of(items)
 
 
+def _next(items: Any, *default: Any) -> Any:
+    stepped = isinstance(items, Whole) and isinstance(items.place, (SymInt, Tensor))
+    return items.step(*default) if stepped else next(items, *default)
+
+
 def _enumerate(items: Any, start: Any = 0) -> Iterator[Any]:
     if isinstance(items, Generated):
         return items.numbered(start)
@@ -335,9 +383,9 @@ def _map(function: Callable[..., Any], *parts: Iterable[Any]) -> Iterator[Any]:
     return _Applied(function, parts)
 
 
-#: What staged code calls in place of Python's builtins that give iterators.
-ITERATORS: dict[Any, Callable[..., Iterator[Any]]] = {
-    iter: _iter, enumerate: _enumerate, zip: _zip, reversed: _reversed, map: _map, filter: _Kept,
+#: What staged code calls in place of Python's builtins that give iterators, and of the one that takes an item.
+ITERATORS: dict[Any, Callable[..., Any]] = {
+    iter: _iter, next: _next, enumerate: _enumerate, zip: _zip, reversed: _reversed, map: _map, filter: _Kept,
 }  # fmt: skip
 
 

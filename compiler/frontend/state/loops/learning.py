@@ -114,7 +114,8 @@ class LoopLearning(LoopCopies):
             return False
         if kinds_of(was) and kinds_of(now) and (kinds_of(was) != kinds_of(now) or isinstance(was, MixedNumber)):
             return self._has_form(location, was, now) or self._cannot_change(location, was, now)
-        if is_number(was) and is_number(now):
+        moved = isinstance(location.holder, PlacedIterator) and not location.holder.by_number
+        if is_number(was) and is_number(now) and not moved:
             self.carried.append(location)
             return True
         return self._no_number(location, was, now)
