@@ -111,11 +111,15 @@ class LoopReferences(LoopBefore):
         raise SharedStart(self.given, location.label)
 
     def _is_its_own(self, array: Tensor, arguments: Sequence[Any]) -> bool:
-        """Whether an array came to be in iterations, and is no part of what a variable holds that others see."""
+        """Whether an array came to be in iterations, and is no part of what a variable holds that others see.
+
+        It may have been another variable's before this iteration.
+        """
         given = dict(zip(map(id, arguments), self.given))
+        made = [a for p, of in self.references.items() for a in of.own_among([arguments[k] for k in self.which[p]])]
         return (
             self._is_own(array)
-            and not among(array, arguments)
+            and (among(array, made) or not among(array, arguments))
             and not any(is_seen(given[id(root)], self.is_shared) for root in roots(array) if id(root) in given)
         )
 
