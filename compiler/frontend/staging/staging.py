@@ -34,7 +34,7 @@ from ..state.identity import is_same
 from ..state.iterators import Consumer, PlacedIterator
 from ..state.list_errors import SeveralDtypes
 from ..state.mixed_numbers import MixedNumber
-from ..state.one_of import OneOf, any_of, one_of_in
+from ..state.one_of import Attributes, OneOf, any_of, one_of_in
 from ..state.staged_dicts import StagedDict
 from ..state.state import roots_of
 from ..tensor.tensor import Tensor
@@ -84,6 +84,8 @@ _TAKE_ALL = (tuple, set, frozenset, dict)
 
 #: The attributes of arrays that a staged function may assign.
 _ASSIGNED = ("real", "imag", "shape", "flat")
+#: How what is changed is called where that is an attribute.
+_AN_ATTRIBUTE = "the attribute "
 
 
 class Traced(NamedTuple):
@@ -475,8 +477,8 @@ class StagedRuntime(ControlFlow):
         if isinstance(owner, OneOf):
             for value, _ in owner.options:
                 self.changed(value, what)
-            return owner
-        if isinstance(owner, Tensor) and what.startswith("the attribute ") and what.split()[-1] not in _ASSIGNED:
+            return Attributes(owner) if what.startswith(_AN_ATTRIBUTE) else owner
+        if isinstance(owner, Tensor) and what.startswith(_AN_ATTRIBUTE) and what.split()[-1] not in _ASSIGNED:
             hint = "keep it in a variable of its own"
             raise staging_error(f"{what} of a tensor is not assigned", hint, "TX0322")
         return self.captures.refuse_change(owner, what)
@@ -556,7 +558,7 @@ class StagedRuntime(ControlFlow):
         if called is vars:
             return lambda *owner: self.attribute(owner[0], "__dict__") if owner else vars()
         if called is setattr:
-            return lambda owner, name, value: setattr(self.changed(owner, f"the attribute {name}"), name, value)
+            return lambda owner, name, value: setattr(self.changed(owner, f"{_AN_ATTRIBUTE}{name}"), name, value)
         if isinstance(called, operator.attrgetter):
             return self._getter(called)
         if _hashable(called) and (called in FUNCTIONAL or called in _TAKE_FUNCTIONS):

@@ -23,7 +23,7 @@ from ..trace.demands import Ended, demand
 from ..trace.graph import Block
 from ..trace.undefined import UNSET, Unusable
 
-__all__ = ["MOST_OPTIONS", "Method", "OneOf", "any_of", "one_of_a_loop", "one_of_in"]
+__all__ = ["MOST_OPTIONS", "Attributes", "Method", "OneOf", "any_of", "one_of_a_loop", "one_of_in"]
 
 #: The most values of which one may be: each use has a branch for each.
 MOST_OPTIONS = 8
@@ -126,22 +126,26 @@ class OneOf(Unusable):
             return Method(self, read)
         return self.each(read)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        self.each(lambda v: setattr(v, name, value), value)
-
     def __setitem__(self, key: Any, value: Any) -> None:
         self.each(lambda v: operator.setitem(v, key, value), key, value)
 
     def __getitem__(self, key: Any) -> Any:
         return self.each(lambda v: v[key], key)
 
-    def __iter__(self) -> Iterator[Any]:
-        """Its items, where each of the values has as many."""
+    def __len__(self) -> int:
+        """How many items it has, where each of the values is a list or tuple of as many: what Python unpacks."""
         sizes = {len(v) if isinstance(v, (tuple, list)) and not getattr(v, "stacked", False) else -1
                  for v, _ in self.options}  # fmt: skip
-        if len(sizes) > 1 or -1 in sizes:
-            self._used()
-        return iter([self[i] for i in range(sizes.pop())])
+        return self._used() if len(sizes) > 1 or -1 in sizes else sizes.pop()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[i] for i in range(len(self))])
+
+    def keys(self) -> Sequence[Any]:
+        """Its keys, where each of the values is a dict that has the same in one order: what ``{**value}`` takes."""
+        dicts = [v for v, _ in self.options if isinstance(v, dict) and not getattr(v, "missing", False)]
+        found = {tuple(v) for v in dicts}
+        return self._used() if len(found) != 1 or len(dicts) < len(self.options) else found.pop()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
         def of(value: Any) -> Any:
@@ -151,7 +155,23 @@ class OneOf(Unusable):
 
     __eq__: Any
     __ne__: Any
-    __hash__ = __contains__ = __str__ = __format__ = __delitem__ = __delattr__ = Unusable._used  # pyright: ignore
+    __setattr__ = __delattr__ = Unusable._used  # see `Attributes`
+    __hash__ = __contains__ = __str__ = __format__ = __delitem__ = Unusable._used  # pyright: ignore
+
+
+class Attributes:
+    """The attributes of one of several objects where one is assigned: ``o.x = …``, ``o.x += …``."""
+
+    def __init__(self, owner: OneOf):
+        vars(self).update(_owner=owner)
+
+    _owner: OneOf
+
+    def __getattr__(self, name: str) -> Any:
+        return self._owner.each(lambda v: getattr(v, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._owner.each(lambda v: setattr(v, name, value), value)
 
 
 def one_of_a_loop(label: str, options: Sequence[tuple[Any, Tensor]], fork: Callable[..., Any]) -> OneOf:
