@@ -155,6 +155,91 @@ def test_an_iterator_without_items_raises_stop_iteration():
         g(X.copy(), 7)
 
 
+def flat_gone_through_twice(m, n):
+    f, s = m.flat, 0.0
+    for q in f:
+        s += q
+    for q in f:
+        s += q * 100
+    return s, next(f, -1.0), len(f)
+
+
+def flat_left_early(m, n):
+    f, s = m.flat, 0.0
+    for q in f:
+        if q > n:
+            break
+        s += q
+    return s, next(f, -1.0), sum(f), list(f)
+
+
+def flat_begins_again_where_it_is_indexed(m, n):
+    f = g = m.flat
+    a = next(f) + next(g) * 10
+    b = f[3]
+    c = next(g)
+    f[2] = 9.0
+    rest = [q for q in f]
+    return a, b, c, rest, next(f, -1.0), f is g, iter(f) is f, m
+
+
+def flat_moved_by_values(m, n):
+    f, s = m.flat, 0.0
+    if m[0, 1] > n:
+        next(f)
+    for _ in range(n):
+        s = s * 2 + next(f, 0.5)
+    for q in f:
+        s += q
+    return s, next(f, 7.0)
+
+
+def flat_anew(m, n):
+    s = 0.0
+    for i, q in enumerate(m.flat):
+        s += q * i
+        m[1, 1] += 1
+        for r in m.flat:
+            if r > n:
+                break
+            s += r * q
+    return s, [a * b for a, b in zip(m.flat, m.T.flat)]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        flat_gone_through_twice, flat_left_early, flat_begins_again_where_it_is_indexed, flat_moved_by_values,
+        flat_anew,
+    ],
+)  # fmt: skip
+def test_flat_is_an_iterator(f: Callable[..., Any]):
+    m = X.reshape(2, 3)
+    with interpreted():
+        same(f, (m, 2), (m + 3, 3))
+        same(f, (m.T, 2))
+
+
+def test_flat_of_a_lazy_tensor_is_an_iterator():
+    f, g = X.flat, txc.asarray(X).flat
+    for flat in (f, g):
+        next(flat)
+    assert [float(q) for q in g] == [float(q) for q in f]
+    assert [*f] == [*g] == []
+    assert (float(f[4]), float(next(f))) == (float(g[4]), float(next(g)))
+
+
+def test_flat_does_not_begin_again_in_its_own_loop():
+    def f(m):
+        flat, s = m.flat, 0.0
+        for q in flat:
+            s += q + flat[0]  # NumPy's loop begins again, without end
+        return s
+
+    with pytest.raises(TxcError, match="an element of flat is asked for in a loop that goes through it"):
+        txc.jit(f)(X.reshape(2, 3))
+
+
 def asked_by_its_loop(x):
     it, s = iter(x), 0.0
     for v in it:

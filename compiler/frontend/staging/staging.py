@@ -53,7 +53,7 @@ from .functional import FUNCTIONAL
 from .iteration.comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of, with_list
 from .iteration.generators import Generated
 from .iteration.iterables import StagedRange
-from .iteration.iterators import ITERATORS, begun, makes_iterator, remembering
+from .iteration.iterators import ITERATORS, begun, makes_iterator, remembering, through
 from .list_methods import method_of_list, sorted_
 from .membership import conditions_of_membership
 from .no_source import note_traced_plainly
@@ -451,6 +451,7 @@ class StagedRuntime(ControlFlow):
         if isinstance(first, OneOf):
             roots = Comprehension(self, first, *parts).roots
             return first.each(lambda items: self._of_each(make, items, *parts), *roots.values())
+        first = through(first)
         made = make(Comprehension(self, begun(first), *parts))
         if isinstance(first, PlacedIterator):
             first.end()

@@ -15,7 +15,7 @@ import numpy as np
 
 from ....dialects.dims.dims import dim, packed_strides
 from ....dialects.registry import OPS, OpError
-from ...diagnostics import located
+from ...diagnostics import TxcError, located, user_loc
 from ..lazy.deferred import DeferredValue
 from ..lazy.evaluate import evaluate_value
 from ..trace.context import current, table
@@ -255,27 +255,53 @@ def is_in_columns(x: Tensor) -> bool | None:
 
 
 class Flat:
-    """``x.flat``: what is read of it is a copy, what is stored into it goes to `x`, whatever its strides."""
+    """``x.flat``: what is read of it is a copy, what is stored into it goes to `x`, whatever its strides.
+
+    It is an iterator: its `place` is the number of the next element, -1 behind the last one, or a text where only who
+    goes through it knows (`state.iterators`).  Like NumPy's, it is at its begin again where it is indexed.
+    """
 
     def __init__(self, of: Tensor):
-        self._of = of
+        self._of, self.place = of, 0
 
-    def _all(self) -> Tensor:
+    place: Any
+
+    def elements(self) -> Tensor:
+        """All elements, as a view of rank 1."""
         return Tensor.view_of(self._of, OPS["reshape"], OPS["reshape"].bind([self._of.user_type], {"dims": (dim(-1),)}))
 
+    def _begin_again(self) -> None:
+        if isinstance(self.place, str):
+            text = "an element of flat is asked for in a loop that goes through it, which lets the loop begin again"
+            raise TxcError(text, user_loc(), "index the array's own flat: x.flat[i]", "TX0315")
+        self.place = 0
+
     def __getitem__(self, key: Any) -> Any:
-        found = self._all()[key]
+        self._begin_again()
+        found = self.elements()[key]
         return copied(found, "C") if found.ndim else Tensor(found.value)
 
     def __setitem__(self, key: Any, new: Any) -> None:
+        self._begin_again()
         if is_number(self._of):
             with located():
                 text = f"a store into flat of {self._of.user_type}, a number"
                 raise OpError(text, "np.array(…) makes an array of it", "TX0220")
-        self._all()[key] = new.reshape(-1) if isinstance(new, Tensor) and new.ndim > 1 else new
+        self.elements()[key] = new.reshape(-1) if isinstance(new, Tensor) and new.ndim > 1 else new
 
     def __len__(self) -> int:
-        return len(self._all())
+        return len(self.elements())
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._all())
+    def __iter__(self) -> Flat:
+        return self
+
+    def __next__(self) -> Any:
+        if not isinstance(self.place, int):
+            text = "how far a loop or branch of compiled code has gone through flat is not known"
+            raise TxcError(text, user_loc(), "take flat of the array anew", "TX0315")
+        number, elements = self.place, self.elements()
+        if number < 0 or not number < elements.shape[0]:
+            self.place = -1
+            raise StopIteration
+        self.place = number + 1
+        return Tensor(elements[number].value)

@@ -36,7 +36,7 @@ from ..break_lowering import GENERATED_PREFIX
 from ..builtins import staging_error
 from ..iteration.generators import Generated
 from ..iteration.iterables import Elements, Numbered, Some, StagedIterable, StagedRange, as_staged
-from ..iteration.iterators import Whole, runs_in
+from ..iteration.iterators import Whole, runs_in, through
 from ..regions import loops
 from ..unroll import LIMIT, REFUSALS, WRITTEN_OUT, NotALoop, computing, endless, worth_a_loop
 from .parts import NO_CARRIES
@@ -77,6 +77,7 @@ class ForLoops(WhileLoops):
         if isinstance(iterable, OneOf):
             iterable.each(lambda items: self.for_(items, body, stop, carries, roots), *roots.values())
             return
+        iterable = through(iterable)
         if isinstance(iterable, Whole):
             self._for_iterator(iterable, body, stop, carries, roots)
             return
@@ -124,7 +125,7 @@ class ForLoops(WhileLoops):
     ) -> None:  # fmt: skip
         """A `for` over the items that are left of an iterator, which behind it is where the last iteration took one."""
         items = iterator.begin()
-        if stop is None or iterator not in self.captures.everything():
+        if stop is None or iterator.holder not in self.captures.everything():
             self.for_(items, body, stop, carries, roots)
             if stop is None:
                 iterator.end()

@@ -32,7 +32,7 @@ from ..regions.fork import not_one_bool
 from ..unroll import WRITTEN_OUT, endless
 from .generators import Generated
 from .iterables import Some, StagedIterable, as_staged
-from .iterators import Whole, begun, iterator_of, runs_in
+from .iterators import Whole, begun, iterator_of, runs_in, through
 
 if TYPE_CHECKING:
     from ..control.control_flow import ControlFlow
@@ -390,7 +390,8 @@ def _by_python(plain: Any, values: Sequence[Any], named: dict[str, Any]) -> Any:
 def _of_each(function: Callable[..., Any], to_the_end: bool) -> Callable[..., Any]:
     """The function, which of one of several iterables takes the items of each; all of them where it is `to_the_end`."""
 
-    def called(runtime: ControlFlow, *values: Any, **named: Any) -> Any:
+    def called(runtime: ControlFlow, *given: Any, **named: Any) -> Any:
+        values = tuple(map(through, given[:1])) + given[1:]
         if not values or not isinstance(values[0], OneOf) or isinstance(values[0], MixedNumber):
             result = function(runtime, *values, **named)
             if to_the_end and values and isinstance(values[0], PlacedIterator):

@@ -17,13 +17,14 @@ from ...state.iterators import PlacedIterator
 from ...state.state import held
 from ...tensor.apply import apply, as_tensor
 from ...tensor.tensor import Tensor
+from ...tensor.view_or_copy import Flat
 from ...trace.context import require
 from ...trace.demands import demand
 from ...trace.symint import SymInt, as_dim
 from .generators import Generated
-from .iterables import Backwards, Numbered, Some, StagedIterable, Zipped, as_staged
+from .iterables import Backwards, Elements, Numbered, Some, StagedIterable, Zipped, as_staged
 
-__all__ = ["ITERATORS", "Whole", "begun", "iterator_of", "makes_iterator", "remembering", "runs_in"]
+__all__ = ["ITERATORS", "Whole", "begun", "iterator_of", "makes_iterator", "remembering", "runs_in", "through"]
 
 #: What a dict shows of itself.
 _KEYS, _VALUES, _PAIRS = type({}.keys()), type({}.values()), type({}.items())
@@ -39,6 +40,11 @@ class Whole(PlacedIterator):
     def __init__(self, items: StagedIterable):
         super().__init__()
         self.items = items
+
+    @property
+    def holder(self) -> Any:
+        """What has the place."""
+        return self
 
     def runs(self) -> list[Any]:
         return []
@@ -94,6 +100,25 @@ class Whole(PlacedIterator):
             fork = require().fork_value
             assert fork is not None  # functions of scalars have no iterators over arrays
             return fork(over, give_up, take, roots, ())
+
+
+class _OfFlat(Whole):
+    """Through ``x.flat``, which has the place: whoever goes through it goes on where others are."""
+
+    def __init__(self, flat: Flat):
+        self.flat, self.items = flat, Elements(flat.elements())
+
+    @property
+    def holder(self) -> Any:
+        return self.flat
+
+    @property
+    def place(self) -> Any:
+        return self.flat.place
+
+    @place.setter
+    def place(self, place: Any) -> None:
+        self.flat.place = place
 
 
 class _OfSequence(PlacedIterator):
@@ -302,8 +327,14 @@ def _leaves(given: Any) -> list[Any] | None:
     return found
 
 
+def through(items: Any) -> Any:
+    """What takes items from what is an iterator itself; anything else as it is."""
+    return _OfFlat(items) if isinstance(items, Flat) else items
+
+
 def iterator_of(items: Any) -> Iterator[Any]:
     """``iter(items)``."""
+    items = through(items)
     if isinstance(items, PlacedIterator):
         return items
     if (staged := as_staged(items)) is not None:
@@ -331,6 +362,7 @@ def begun(items: Any) -> Any:
 
 def _whole(*parts: Any) -> list[StagedIterable] | None:
     """What an iterator goes through that is made of some; None where Python steps through one of them."""
+    parts = tuple(map(through, parts))
     if len({id(p) for p in parts if isinstance(p, Whole)}) < sum(isinstance(p, Whole) for p in parts):
         return None  # one that is taken from twice a time
     if not all(isinstance(p, Whole) or as_staged(p) is not None for p in parts):
@@ -339,10 +371,13 @@ def _whole(*parts: Any) -> list[StagedIterable] | None:
 
 
 def _iter(items: Any, *end: Any) -> Iterator[Any]:
-    return _Remembered(iter(items, *end), (items,)) if end else iterator_of(items)
+    if end:
+        return _Remembered(iter(items, *end), (items,))
+    return items if isinstance(items, Flat) else iterator_of(items)
 
 
 def _next(items: Any, *default: Any) -> Any:
+    items = through(items)
     stepped = isinstance(items, Whole) and isinstance(items.place, (SymInt, Tensor))
     return items.step(*default) if stepped else next(items, *default)
 
@@ -368,6 +403,8 @@ def _zip(*parts: Any, strict: bool = False) -> Iterator[Any]:
 def _reversed(items: Any) -> Iterator[Any]:
     if isinstance(items, PlacedIterator):
         raise TypeError("'iterator' object is not reversible")
+    if isinstance(items, Flat):
+        raise TypeError("'numpy.flatiter' object is not reversible")
     if (staged := as_staged(items)) is not None:
         return Whole(Backwards(staged))
     if isinstance(items, (list, tuple, str, range)):
