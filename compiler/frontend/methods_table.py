@@ -28,7 +28,7 @@ from .scalars.type_tests import python_type, type_name
 from .tensor import methods
 from .tensor.apply import apply, as_tensor, call
 from .tensor.assignment import store
-from .tensor.composite_views import ComplexPartView
+from .tensor.composite_views import BitsView, ComplexPartView
 from .tensor.shape_assignment import give_shape
 from .tensor.tensor import Tensor
 from .tensor.view_or_copy import Flat
@@ -37,6 +37,7 @@ from .trace.graph import Graph
 from .trace.symint import SymInt
 
 __all__ = [
+    "BitsView",
     "ComplexPartView",
     "Flat",
     "apply",

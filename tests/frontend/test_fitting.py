@@ -127,3 +127,28 @@ def test_polyfit_of_as_many_points_as_values_decide():
     np.testing.assert_allclose(txc.jit(f)(x, x * x - 0.1), f(x, x * x - 0.1), atol=1e-12)
     with pytest.raises(TypeError, match="expected non-empty vector for x"):
         txc.jit(f)(x, -x)
+
+
+def test_lstsq_of_as_many_rows_as_values_decide():
+    def f(a, y):
+        return np.linalg.lstsq(a[y > 0], y[y > 0], rcond=None)[:2]
+
+    compiled, a = txc.jit(f), RNG.standard_normal((4, 2))
+    for y in ([1.0, 2, -1, 3], [-1.0, 2, -1, -1]):
+        for got, expected in zip(compiled(a, np.array(y)), f(a, np.array(y)), strict=True):
+            assert got.shape == expected.shape and got.dtype == expected.dtype
+            np.testing.assert_allclose(got, expected, atol=1e-12)
+
+
+def test_svd_of_as_many_rows_as_values_decide():
+    def f(a, y):
+        u, s, v = np.linalg.svd(a[y > 0], full_matrices=False)
+        return u, s, v, (u * s) @ v
+
+    compiled, a = txc.jit(f), RNG.standard_normal((4, 2))
+    for y in ([1.0, 2, -1, 3], [-1.0, 2, -1, -1]):
+        found, expected = compiled(a, np.array(y)), f(a, np.array(y))
+        assert [x.shape for x in found] == [x.shape for x in expected]
+        # Vectors may have the other sign.
+        for x, z in zip(found, expected, strict=True):
+            np.testing.assert_allclose(np.abs(x), np.abs(z), atol=1e-12)

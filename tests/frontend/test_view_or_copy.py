@@ -511,3 +511,45 @@ def test_copies_of_what_is_in_memory_see_no_later_stores(f, layout):
     got[...] = -1
     np.testing.assert_array_equal(np.asarray(ours)[0], 99)
     assert not (np.asarray(ours) == -1).any()
+
+
+def test_integers_of_the_same_width_are_in_the_same_memory():
+    def stores(x: np.ndarray) -> tuple[np.ndarray, ...]:
+        bits = x.view(np.uint64)
+        bits[::2] ^= np.uint64(5)
+        bits[1, 0] = np.uint64(2**63 + 1)
+        return bits, x.T.view("uint64"), x + 1
+
+    for layout in ("C", "transposed", "reversed rows", "every other column"):
+        got, expected = ((LAYOUTS[layout]() - 5).astype(np.int64) for _ in range(2))
+        results = txc.jit(stores)(got)
+        for a, b in zip(results, stores(expected), strict=True):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(got, expected)
+        assert [np.shares_memory(a, got) for a in results] == [True, True, False]
+
+
+def test_bools_as_bytes():
+    def runs(mask: np.ndarray) -> tuple[Any, ...]:
+        return np.diff(np.concatenate(([0], mask.view(np.int8), [0]))), mask.view("uint8")[-1], mask[0].view(np.uint8)
+
+    mask = np.array([True, True, False, True])
+    got, expected = txc.jit(runs)(mask), runs(mask)
+    for a, b in zip(got, expected, strict=True):
+        assert type(a) is type(b) and a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+
+
+def test_bits_that_no_integer_has_are_refused():
+    def store(mask: np.ndarray) -> None:
+        mask.view(np.uint8)[0] = 2
+
+    for f, x, text in (
+        (store, np.ones(2, bool), r"a store into a view of bool\[mask.shape\[0\]\] as uint8"),
+        (lambda x: x.view(np.int64), np.ones(2), "view of f64.* is not supported"),
+        (lambda x: x.view(np.int32), np.arange(2), "view of i64.* is not supported"),
+        (lambda x: x.view(bool), np.ones(2, np.uint8), "view of u8.* is not supported"),
+    ):
+        with pytest.raises(TxcError, match=text):
+            txc.jit(f)(x)

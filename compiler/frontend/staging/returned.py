@@ -40,7 +40,7 @@ from ..state.mixed_numbers import MixedNumber
 from ..state.one_of import Method, OneOf
 from ..state.staged_dicts import StagedDict
 from ..tensor.apply import as_tensor, fits
-from ..tensor.composite_views import ComplexPartView, ConcatView, IndexedView, Perhaps, in_scope, roots
+from ..tensor.composite_views import BitsView, ComplexPartView, ConcatView, IndexedView, Perhaps, in_scope, roots
 from ..tensor.strides import Strides, strides_of, viewed_strides
 from ..tensor.tensor import Tensor
 from ..trace.graph import Value
@@ -291,17 +291,30 @@ class _OfComplex(NamedTuple):
         return tuple(2 * s for s in parents)
 
 
+class _SameBits:
+    """A step from integers to those of another type in the same memory."""
+
+    offset = dim(0)
+    is_reshape = False
+
+    def source_of(self, point: Sequence[Dim]) -> tuple[Dim, ...]:
+        return tuple(point)
+
+    def strides(self, parents: Strides, trace: Trace) -> Strides:
+        return parents
+
+
 class _Way(NamedTuple):
     """From a tensor to the one that has the memory."""
 
     root: Tensor
-    steps: list[_Viewed | _OfComplex]
+    steps: list[_Viewed | _OfComplex | _SameBits]
     read_only: bool
 
 
 def _way(t: Tensor) -> _Way | None:
     """The way from a tensor to where its memory is; None where its place is known only at run time."""
-    steps: list[_Viewed | _OfComplex] = []
+    steps: list[_Viewed | _OfComplex | _SameBits] = []
     read_only = False
     while True:
         read_only = read_only or bool(t.frozen)
@@ -315,6 +328,9 @@ def _way(t: Tensor) -> _Way | None:
             t = t._parent
         elif isinstance(t, ComplexPartView):
             steps.append(_OfComplex(dim(t.element.bytes if t.which == "imag" else 0)))
+            t = t.whole
+        elif isinstance(t, BitsView):
+            steps.append(_SameBits())
             t = t.whole
         elif isinstance(t, Perhaps) and t.shares_memory():
             t = t.shared

@@ -1,6 +1,7 @@
 """Tensors that follow from others at any time, and whose stores reach these.
 
-Parts of complex tensors, concatenations, and what integers select that only the compiled function knows.
+Parts of complex tensors, integers of the same bits, concatenations, and what integers select that only the compiled
+function knows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from ....dialects.dims.dims import Dim, dim, packed_strides
 from ....dialects.registry import OPS, OpError
-from ....dialects.types import TensorType
+from ....dialects.types import DType, TensorType
 from ...diagnostics import TxcError, user_loc
 from ..indexing.advanced import IndexArrays, gather, scatter
 from ..lazy.evaluate import evaluate_value
@@ -22,12 +23,15 @@ from ..trace.context import current, table
 from ..trace.emit import emit
 from ..trace.graph import Value
 from ..trace.symint import is_integer
-from .apply import apply
+from .apply import apply, cast
 from .leaves import leaf
 from .strides import Ask, laid_out, strides_of
 from .tensor import Tensor
 
-__all__ = ["ComplexPartView", "ConcatView", "Derived", "IndexedView", "Perhaps", "concatenate", "in_scope", "roots"]
+__all__ = [
+    "BitsView", "ComplexPartView", "ConcatView", "Derived", "IndexedView", "Perhaps", "concatenate", "in_scope",
+    "roots",
+]  # fmt: skip
 
 
 def concatenate(x: Tensor, *others: Any, axis: int = 0) -> Tensor:
@@ -88,6 +92,33 @@ class ComplexPartView(Derived):
         new = Tensor(after, layout=self.layout)
         parts = [new if which == self.which else apply(which, self.whole) for which in ("real", "imag")]
         self.whole.store(apply("complex", *parts))
+
+
+class BitsView(Derived):
+    """Integers or bools as integers of the same width: ``x.view(np.uint32)``."""
+
+    __slots__ = ("whole",)
+
+    def __init__(self, whole: Tensor, element: DType):
+        super().__init__(cast(whole, element).value, layout=whole.layout, boxed=whole.boxed)
+        self.whole = whole
+
+    @property
+    def value(self) -> Value:
+        return cast(self.whole, self.element).value
+
+    def sources(self) -> Sequence[Tensor]:
+        return (self.whole,)
+
+    def own_strides(self) -> tuple[Dim, ...] | None:
+        return strides_of(self.whole)
+
+    def replace(self, after: Value, before: Value, through: Tensor) -> None:
+        if self.whole.element.kind == "bool":
+            # NumPy keeps a byte of 2, which is neither of the two.
+            text = f"a store into a view of {self.whole.user_type} as {self.element.numpy}"
+            raise OpError(text, "store bools into the array itself", "TX0240")
+        self.whole.store(cast(Tensor(after, layout=self.layout), self.whole.element))
 
 
 class ConcatView(Derived):

@@ -320,10 +320,19 @@ def copy(x: Tensor, order: Any = "C") -> Tensor:
 
 
 def view(x: Tensor, dtype: Any = None) -> Tensor:
-    """All of it under another name, which may get another shape."""
-    if dtype is not None and element_named(dtype) is not x.element:
-        raise OpError(f"view of {x.user_type} as {dtype!r} is not supported", "astype converts the numbers", "TX0240")
+    """All of it under another name, which may get another shape, or see integers of the same width in the same bits."""
+    if dtype is not None and (element := element_named(dtype)) is not x.element:
+        if not element.is_integer or not (x.element.is_integer or x.element.kind == "bool"):
+            raise _no_view(x, dtype)
+        if element.bytes != x.element.bytes:
+            raise _no_view(x, dtype)
+        return cast(x, element) if view_or_copy.is_number(x) else x.functions.BitsView(x, element)
     return x if view_or_copy.is_number(x) else x._view(None, {})
+
+
+def _no_view(x: Tensor, dtype: Any) -> OpError:
+    text = f"view of {x.user_type} as {dtype!r} is not supported"
+    return OpError(text, "astype converts the numbers", "TX0240")
 
 
 def astype(

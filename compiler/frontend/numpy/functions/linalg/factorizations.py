@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ......dialects.dims.dims import minimum
 from ......dialects.registry import RAISE, OpError
 from ......dialects.types import dtype
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, cast, common_dtype, meet
 from ....tensor.tensor import Tensor
 from ....trace.context import table
+from ....trace.symint import symint
 from ...creation import eye
 from ..registry import handles
 from ..shaping.indexing import take_along_axis
@@ -237,8 +239,20 @@ def _singular_columns(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return turned, v, values * back[..., 0]
 
 
+def _has_more_columns(a: Tensor) -> bool | None:
+    """Whether it has; None where iterations or values decide."""
+    return table().settle(a.dims[-2], "<", a.dims[-1], "singular values of matrices with more columns")
+
+
 def _is_wide(a: Tensor) -> bool:
-    return table().settle(a.dims[-2], "<", a.dims[-1], "singular values of matrices with more columns") is True
+    """Whether the singular columns are those of its adjoint: the size that varies is better that of rows."""
+    wide, facts = _has_more_columns(a), table()
+    return facts.varies(a.dims[-1]) and not facts.varies(a.dims[-2]) if wide is None else wide
+
+
+def _number_of_values(a: Tensor) -> Any:
+    """How many singular values a matrix has that is not wide, or of which only values know that."""
+    return symint(minimum(*a.dims[-2:])) if _has_more_columns(a) is None else a.shape[-1]
 
 
 @handles(np.linalg.svd)
@@ -256,8 +270,9 @@ def _with_vectors(a: Tensor, full_matrices: bool) -> SVDResult:
     turned, v, values = _singular_columns(a)
     # The columns are orthogonal: of their factors, q is them at length one, but for a phase, which r has.
     q, r = apply("qr", turned, complete=bool(full_matrices))
-    size = r.shape[-1]
-    diagonal = methods.reduce("sum", apply("select", eye(size, dtype="bool"), r[..., :size, :], 0), -1)
+    size = _number_of_values(a)
+    values, v = values[..., :size], v if full_matrices else v[..., :size]
+    diagonal = methods.reduce("sum", apply("select", eye(size, dtype="bool"), r[..., :size, :size], 0), -1)
     long = apply("abs", diagonal)
     phase = apply("select", long == 0, cast(as_tensor(1.0), a.element), diagonal / long)
     phase = methods.expand_dims(phase, -2)
@@ -284,7 +299,8 @@ def _svd_of_hermitian(a: Tensor) -> SVDResult:
 @handles(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Tensor:
     a = matrices(x, "svdvals", False)
-    return _singular_columns(_adjoint(a) if _is_wide(a) else a)[2]
+    a = _adjoint(a) if _is_wide(a) else a
+    return _singular_columns(a)[2][..., : _number_of_values(a)]
 
 
 def _share_of_largest(values: Tensor, share: Any) -> Tensor:

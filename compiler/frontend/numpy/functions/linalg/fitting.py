@@ -55,12 +55,22 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Te
     elif isinstance(rcond, (int, float)) and rcond < 0:
         rcond = float(np.finfo(np.float64).eps)
     solution, rank, values = _solved(a, b, rcond)
-    if bool(a.shape[0] > a.shape[1]):
-        residuals = _squares(b - matmul(a, solution)) + _zero_where(apply("equal", rank, a.shape[1]))
-    else:
-        residuals = zeros(0, values.dtype)
+    residuals = _residuals(a, b, solution, rank)
     solution = cast(methods.squeeze(solution, 1) if vector else solution, element)
     return solution, cast(residuals, element.part), cast(rank, DTYPES["i32"]), cast(values, element.part)
+
+
+def _residuals(a: Tensor, b: Tensor, solution: Tensor, rank: Tensor) -> Tensor:
+    """The sums of squares, of each column of `b`; none where `a` has no more rows than columns."""
+    more_rows = a.shape[0] > a.shape[1]
+    at_run_time = isinstance(more_rows, Tensor)
+    if not at_run_time and not more_rows:
+        return zeros(0, b.element.part)
+    sums, full_rank = _squares(b - matmul(a, solution)), apply("equal", rank, a.shape[1])
+    if not at_run_time:
+        return sums + _zero_where(full_rank)
+    sums = sums + _zero_where(apply("logical_or", full_rank, apply("logical_not", more_rows)))
+    return sums[: apply("select", more_rows, b.shape[1], 0)]
 
 
 def _squares(rest: Tensor) -> Tensor:
