@@ -59,7 +59,7 @@ class Returned:
         self.outputs: list[Value] = []
         self.aliases: dict[int, int] = {}
         self._trace, self._declared, self._shares = trace, declared, views
-        self._inputs = {t: i for i, t in trace.tensors.items()}
+        self._inputs = {t: i for i, t in trace.tensors.items() if t not in trace.made_here}
         #: Tensors and what became of them, by identity: a result that is there twice is one object.
         self._known: dict[int, tuple[Tensor, Any]] = {}
         #: The arrays of the function that several results share, with the number of the output, once there is one.

@@ -48,6 +48,7 @@ from ..trace.trace import Trace
 from ..trace.undefined import Undefined, unset_name
 from .ast_rewrite import RUNTIME
 from .builtins import as_text, replacement, staging_error
+from .constructors import constructor
 from .control.control_flow import ControlFlow
 from .functional import FUNCTIONAL
 from .iteration.comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of, with_list
@@ -277,6 +278,7 @@ def stage(function: Callable[..., Any], runtime: StagedRuntime) -> Callable[...,
     cells = [Undefined("a closure variable") if c is MISSING else c for c in contents]
     made = factory(runtime, *cells)
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    made.__qualname__ = function.__qualname__
     return made
 
 
@@ -590,7 +592,7 @@ class StagedRuntime(ControlFlow):
             self.captures.take_defaults(called)
             return stage(called, self)
         if isinstance(called, type):  # it makes an object; what its `__call__` says is of those
-            return called
+            return constructor(self, called)
         method = inspect.getattr_static(called, "__call__", None)
         if isinstance(method, types.FunctionType) and not is_library(method):
             return functools.partial(self.fn(method), called)

@@ -128,6 +128,14 @@ def _replaced(value: Any, capture: Callable[[np.ndarray], Tensor]) -> Any:
     return value
 
 
+def _is_of_class(owner: Any, name: str) -> bool:
+    """Whether an attribute of an object is a value that its class has, not the object itself, nor a method."""
+    if isinstance(owner, (type, types.ModuleType)) or name in getattr(owner, "__dict__", ()):
+        return False
+    found = inspect.getattr_static(type(owner), name, MISSING)
+    return found is not MISSING and not hasattr(type(found), "__get__")
+
+
 class Frame:
     """The variables of a function that runs, or what a loop goes through; what runs holds it."""
 
@@ -171,6 +179,13 @@ class Captures:
     def is_outside(self, value: Any) -> bool:
         """Whether an object is not the function's own, so that it cannot change."""
         return id(value) in self._outside
+
+    def is_own(self, array: np.ndarray) -> bool:
+        """Whether unstaged code made an array while the function is staged, as methods that operators call do."""
+        part: Any = array
+        while isinstance(part, np.ndarray) and not self.is_outside(part):
+            part = part.base
+        return part is None
 
     def everything(self) -> State:
         """What all variables of the functions and loops that run hold now, and what hangs on them."""
@@ -234,6 +249,9 @@ class Captures:
 
     def _attribute(self, owner: Any, name: str, value: Any) -> Any:
         parent = self._outside.get(id(owner))
+        if parent is None and _is_of_class(owner, name):
+            owner = type(owner)
+            parent = self._outside.get(id(owner))
         if parent is None or isinstance(owner, (Tensor, np.ndarray)) or is_library(owner):
             return value
         # A bound method is another object each time; what it binds is not.

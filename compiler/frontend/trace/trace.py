@@ -59,6 +59,8 @@ class Trace:
         #: For what stands for a variable in a loop: what the variable was before the loop.
         self.stands_for: dict[Tensor, Any] = {}
         self._captured: dict[int, tuple[Any, Tensor]] = {}
+        #: The tensors of arrays that unstaged code made meanwhile: in each call they begin as they were left by that.
+        self.made_here: set[Tensor] = set()
         #: By identity of the user's arrays: those that share memory, as views on it, and their names.
         self.shared: dict[int, Tensor] = {}
         self.shared_names: dict[Tensor, str] = {}
@@ -199,6 +201,9 @@ class Trace:
         if found is None:
             name = f"captured{len(self._captured)}"
             found = self._captured[id(array)] = (array, self.array_input(name, array, hidden=True))
+            if self.captures is not None and self.captures.is_own(array):
+                self.made_here.add(found[1])
+                self.seen_outside.discard(found[1])
         return found[1]
 
     def capture_lazy(self, lazy: Tensor) -> Tensor:
@@ -354,7 +359,7 @@ class Trace:
         returned = Returned(self, declared, views)
         structure = returned.structure(result)
         outputs, aliases = returned.outputs, returned.aliases
-        owners = {t: i for i, t in self.tensors.items()}
+        owners = {t: i for i, t in self.tensors.items() if t not in self.made_here}
         if len(self.blocks) > 1:
             written = [*owners, *(() if self.fine is None else (self.fine,))]
             found = iter(closed(self, self.blocks[0], [*outputs, *(t.value for t in written)]))
