@@ -118,7 +118,9 @@ def block(arrays: Any) -> Any:
 
 
 def _cuts(x: Tensor, sections: Any, axis: int, equal: bool) -> list[Any]:
-    """Where the pieces begin, after the first."""
+    """Where the pieces begin, after the first; their number is a fact of the call, as there are as many results."""
+    if isinstance(sections, SymInt):
+        sections = int(sections)
     if not isinstance(sections, (int, np.integer)):
         return list(sections)
     size = x.shape[axis]
