@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import txc
 from txc.compiler.diagnostics import TxcError
 
 from .control import same
@@ -140,3 +141,27 @@ def test_windows_of_arrays_of_other_sizes_are_refused_not_taken_to_be_equal():
     with pytest.raises(TxcError, match="mul cannot broadcast") as caught:
         jitted(X.copy(), X[:9].copy())
     assert caught.value.code == "TX0211"
+
+
+def test_sorted_windows_of_any_size():
+    def f(x, size):
+        view = np.lib.stride_tricks.sliding_window_view(x, size)
+        # A quotient that no polynomial of the sizes is, so that runs in memory begin where the row says.
+        rows = view.reshape(view.shape[0], view.size // view.shape[0])
+        return np.median(view, axis=-1), np.sort(rows, axis=1)
+
+    compiled = txc.jit(f)
+    for count, size in ((9, 3), (12, 4)):
+        x = np.random.default_rng(count).standard_normal(count)
+        for got, expected in zip(compiled(x, size), f(x, size), strict=True):
+            np.testing.assert_array_equal(got, expected)
+    assert len(compiled.signatures()) == 1
+
+
+def test_as_many_pieces_as_an_argument_says():
+    def f(x, count):
+        return [part.sum() for part in np.array_split(x, count)]
+
+    compiled = txc.jit(f)
+    for count in (2, 3):
+        assert compiled(np.arange(7.0), count) == f(np.arange(7.0), count)

@@ -39,11 +39,16 @@ class Reshape(View):
         if len(unknown) > 1:
             raise OpError("only one dim of a reshape may be -1", code="TX0121")
         if unknown:
-            known = dim(1)
+            # A dim that stays is no factor of a quotient: not every polynomial is divided by another.
+            known, size, left = dim(1), dim(1), list(operands[0].dims)
             for d in dims:
-                known = known if d.const == -1 else known * d
-            size = operands[0].size
-            if known.const == 0 or (size % known).const not in (0, None):
+                if d in left:
+                    left.remove(d)
+                elif d.const != -1:
+                    known = known * d
+            for d in left:
+                size = size * d
+            if known.const == 0 or dim(0) in dims or (size % known).const not in (0, None):
                 raise OpError(f"cannot reshape {operands[0]} to ({', '.join(map(str, dims))})", code="TX0122")
             rest = size // known
             bound["dims"] = tuple(rest if d.const == -1 else d for d in dims)
