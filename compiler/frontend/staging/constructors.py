@@ -10,18 +10,18 @@ import dataclasses
 import inspect
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..trace.captures import is_library
-
-if TYPE_CHECKING:
-    from .staging import StagedRuntime
 
 __all__ = ["constructor"]
 
 
-def constructor(runtime: StagedRuntime, kind: type) -> Callable[..., Any]:
-    """What to call instead of a class; itself where nothing of the user's makes its objects."""
+def constructor(runtime: Any, kind: type) -> Callable[..., Any]:
+    """What to call instead of a class; itself where nothing of the user's makes its objects.
+
+    `runtime` is the `StagedRuntime` of the code that makes them, which stages.
+    """
     if is_library(kind) or type(kind).__call__ is not type.__call__ or issubclass(kind, (BaseException, tuple)):
         return kind
     begin = inspect.getattr_static(kind, "__init__")
@@ -53,7 +53,7 @@ def _is_generated(kind: type, begin: Any) -> bool:
     return False
 
 
-def _dataclass_init(runtime: StagedRuntime, kind: type) -> Callable[..., Any]:
+def _dataclass_init(runtime: Any, kind: type) -> Callable[..., Any]:
     """What the generated ``__init__`` of a dataclass does."""
     begin = kind.__init__  # pyright: ignore[reportGeneralTypeIssues]
     signature = inspect.signature(begin)
