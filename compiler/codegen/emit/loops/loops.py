@@ -246,7 +246,7 @@ class Loops:
             self._one_step(op, most, bound)
             return
         full = width * unroll
-        masked = width > 1 and text.target.has_masks and maskable(op.block)
+        masked = width > 1 and text.target.has_masks and maskable(op.block) and not self._stores_rows(op)
         depth = len(self.lanes.axes)
         few = extent is None and (most := constant_bound(upper - lower)) is not None and most < 2 * width
         if masked and unroll == 1 and (few or ((extent is None or extent % width) and self._worth_one_copy(op))):
@@ -334,6 +334,11 @@ class Loops:
             return []
 
         return self.counted(op.symbol, first, end, str(lane.width), body, trips=trips, bound=bound)[1]
+
+    def _stores_rows(self, op: ForOp) -> bool:
+        """Whether an iteration stores elements of a row of its own, which under a mask is one at a time as well."""
+        stores = (inner for inner in op.block.ops if type(inner) is StoreOp)
+        return any(_step(self.index, store, op.symbol) not in (0, 1, -1, None) for store in stores)
 
     def _worth_one_copy(self, op: ForOp) -> bool:
         """Whether a body is so long that a second copy would cost more than branches do; without gathers."""
@@ -479,11 +484,15 @@ def is_unit_stride_or_uniform(index: IndexValues, block: Block, symbol: Sym) -> 
     """Whether all that a body touches stays where it is along an iterator, or lies one after another."""
     for access in block.walk():
         if type(access) is LoadOp or type(access) is StoreOp:
-            parts = linear_in(index.address(info_of(access.buffer), access.index.data), [symbol])
-            step = None if parts is None else parts[0].get(symbol, dim(0)).const
-            if step not in (0, 1):
+            if _step(index, access, symbol) not in (0, 1):
                 return False
     return True
+
+
+def _step(index: IndexValues, access: LoadOp | StoreOp, symbol: Sym) -> int | None:
+    """How far elements that are touched are apart, from one iteration to the next; None where that is not known."""
+    parts = linear_in(index.address(info_of(access.buffer), access.index.data), [symbol])
+    return None if parts is None else parts[0].get(symbol, dim(0)).const
 
 
 def _uniform(condition: VectorValue) -> str:

@@ -30,6 +30,7 @@ from ..values.registers import (
 )
 from ..values.scalar import ScalarBodies
 from .bounds_check import BoundsChecks
+from .interleave import MOST_ELEMENTS, deinterleaved, interleaved
 from .masked_access import MaskedRows, PendingStores, row_mask
 from .nontemporal import LINE, NontemporalStores, alignment_of
 from .shuffle_load import load_with_shuffle
@@ -92,6 +93,9 @@ class Memory:
             tile = self._tile_of(offset)
             if tile is not None:
                 return self._load_tile(base, storage, offset, tile, result)
+            short = self._load_short_rows(info, base, storage, offset, result)
+            if short is not None:
+                return short
             if self.lanes.mask is None and self.lanes.inside is None and self.index.split(offset) is None:
                 spread = load_with_shuffle(self.index, base, storage, offset, result)
                 if spread is not None:
@@ -203,14 +207,7 @@ class Memory:
         vector, width = self.lanes.vector, rows.copies
         assert vector is not None
         lanes = tuple(lane for lane in self.lanes.axes if lane in self.index.split(offset)[0])  # type: ignore[index]
-        align, bits = alignment_of(storage), {"float": 32, "double": 64}.get(storage) or int(storage[1:])
-        lengths: dict[str, int] = {}
-
-        def shuffle(a: str, b: str, mask: Sequence[int]) -> str:
-            made = self.text.shuffle(f"<{lengths[a]} x {storage}>", a, b, mask)
-            lengths[made] = len(mask)
-            return made
-
+        registers = _Registers(self.text, storage, width)
         found: dict[tuple[int, ...], str] = {}
         at = lanes.index(rows)
         for copy in copies(lanes):
@@ -230,11 +227,9 @@ class Memory:
                     pointer = self.index.pointer(there[row], storage, dim(start))
                 else:
                     pointer = self.index.pointer(base, storage, place(row) + start)
-                made = self.text.ins(f"load {vector_type(count, storage)}, ptr {pointer}, align {align}")
-                lengths[made] = count
-                return made
+                return registers.load(pointer, count)
 
-            for number, column in enumerate(transposed(width, bits, load, shuffle)):
+            for number, column in enumerate(transposed(width, registers.bits, load, registers.shuffle)):
                 found[(*copy[:at], number, *copy[at + 1 :])] = column
         return VectorValue(lanes, [found[copy] for copy in copies(lanes)], result)
 
@@ -251,6 +246,37 @@ class Memory:
             )
         self.index.computed_pointers.update(found[1:])
         return found
+
+    def _load_short_rows(
+        self, info: BufferInfo, base: str, storage: str, offset: Dim, result: DType
+    ) -> VectorValue | None:
+        """One element of each of some short rows, from all of these rows; None where there are none in memory."""
+        length = self._length_of_rows(offset)
+        if not length or not _is_rows_of(info, length):
+            return None
+        lanes, _ = self.index.split(offset)  # type: ignore[misc]
+        registers, found = _Registers(self.text, storage, width_of(lanes)), list[str]()
+        for copy in copies(lanes):
+            where = self.index.known(self.index.shifted(offset, lanes, copy))
+            if any(coefficient % length for mono, coefficient in where.terms if mono):
+                return None
+            element = dict(where.terms).get((), 0) % length
+            first = where - element
+
+            def load(start: int, count: int, first: Dim = first) -> str:
+                return registers.load(self.index.pointer(base, storage, first + start), count)
+
+            found.append(deinterleaved(registers.width, length, registers.bits, element, load, registers.shuffle))
+        return VectorValue(lanes, found, result)
+
+    def _length_of_rows(self, offset: Dim) -> int:
+        """How far elements of adjacent lanes are apart where they are those of short rows and all are there, else 0."""
+        parts, vector = self.index.split(offset), self.lanes.vector
+        if parts is None or vector not in parts[0] or self.lanes.mask is not None or self.lanes.inside is not None:
+            return 0
+        assert vector is not None
+        length = parts[1][vector.symbol].const or 0
+        return length if 1 < length <= MOST_ELEMENTS and vector.width & (vector.width - 1) == 0 else 0
 
     def _load_slot(self, slot: Slot, storage: str) -> str:
         """One register from memory."""
@@ -325,6 +351,8 @@ class Memory:
         storage = storage_type(info.dtype)
         if value.dtype is BOOL:
             value = self.lanes.apply((value,), DTYPES["u8"], lambda w, x: self.text.to("zext", w, x, "i1", "i8"))
+        if guard is None and op.nontemporal is None and self._store_short_rows(base, storage, offset, value):
+            return
         lanes, slots = self._slots_of(base, storage, offset, guard, value.lanes)
         if any(slot.width > 1 and slot.stride is None and slot.offsets is None for slot in slots):
             raise EmitError(f"a store to one element from all lanes of {self.lanes.vector}: {op}")
@@ -340,6 +368,35 @@ class Memory:
             for slot, reg in zip(slots, self.lanes.spread(value, lanes)):
                 self._store_slot(slot, storage, reg, rows)
         self.rows.store(rows)
+
+    def _store_short_rows(self, base: str, storage: str, offset: Dim, value: VectorValue) -> bool:
+        """Whether registers have all elements of some short rows, which then are stored as whole vectors."""
+        length = 0 if value.dtype.is_complex else self._length_of_rows(offset)
+        along, _ = self.index.split(offset) or ((), {})
+        if not length or any(lane not in along for lane in value.lanes):
+            return False
+        rest: dict[Dim, dict[int, str]] = {}
+        for copy, register in zip(copies(along), self.lanes.spread(value, along)):
+            where = self.index.known(self.index.shifted(offset, along, copy))
+            place = dict(where.terms).get((), 0)
+            if rest.setdefault(where - place, {}).setdefault(place, register) is not register:
+                return False
+        rows: list[tuple[Dim, list[str]]] = []
+        for start, elements in rest.items():
+            while elements:
+                first = min(elements)
+                if any(first + k not in elements for k in range(length)):
+                    return False
+                rows.append((start + first, [elements.pop(first + k) for k in range(length)]))
+        width = width_of(along)
+        registers = _Registers(self.text, storage, width)
+        for where, elements in rows:
+            for number, row in enumerate(interleaved(width, registers.bits, elements, registers.shuffle)):
+                pointer = self.index.pointer(base, storage, where + number * width)
+                self.text.put(
+                    f"store {vector_type(width, storage)} {row}, ptr {pointer}, align {alignment_of(storage)}"
+                )
+        return True
 
     def _store_slot(self, slot: Slot, storage: str, reg: str, rows: PendingStores) -> None:
         """One register to memory, or to `rows`."""
@@ -481,3 +538,31 @@ class Memory:
 
     def _reversed(self, value: str, scalar: str, width: int) -> str:
         return self.text.shuffle(vector_type(width, scalar), value, "poison", range(width)[::-1])
+
+
+class _Registers:
+    """Vectors of elements of an LLVM type, that shuffles make of one another: of `width`, or of other lengths."""
+
+    def __init__(self, text: IrText, storage: str, width: int):
+        self.text, self.storage, self.width = text, storage, width
+        self.bits = {"float": 32, "double": 64}.get(storage) or int(storage[1:])
+        self.lengths: dict[str, int] = {}
+
+    def load(self, pointer: str, count: int) -> str:
+        ty, align = vector_type(count, self.storage), alignment_of(self.storage)
+        made = self.text.ins(f"load {ty}, ptr {pointer}, align {align}")
+        self.lengths[made] = count
+        return made
+
+    def shuffle(self, a: str, b: str, numbers: Sequence[int]) -> str:
+        made = self.text.shuffle(f"<{self.lengths.get(a, self.width)} x {self.storage}>", a, b, numbers)
+        self.lengths[made] = len(numbers)
+        return made
+
+
+def _is_rows_of(info: BufferInfo, length: int) -> bool:
+    """Whether memory is whole rows of so many elements, so that where one is the others of its row are."""
+    whole, dims = 1, list(zip(info.dims, info.strides))
+    while dims and dims[-1][1].const == whole and dims[-1][0].const is not None:
+        whole *= dims.pop()[0].const
+    return whole % length == 0 and all(c % length == 0 for _, stride in dims for _, c in stride.terms)

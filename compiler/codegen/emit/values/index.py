@@ -251,6 +251,11 @@ class IndexValues:
         """What appends index arithmetic: of vectors, which are at the current place, each instruction once."""
         return self.text.once if width > 1 else partial(self.text.ins, out=out)
 
+    def known(self, expr: Dim) -> Dim:
+        """An expression in which iterators of one iteration are numbers."""
+        values = {s: self.symbols[s][0] for s in expr.symbols() if s in self.symbols}
+        return expr.substitute({s: dim(int(value)) for s, value in values.items() if value.isdigit()})
+
     # Values that differ between lanes
 
     def lane_symbols(self, expr: Dim) -> list[VectorAxis]:
