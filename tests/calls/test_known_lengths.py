@@ -79,11 +79,22 @@ def test_the_first_lengths_of_many_short_rows_are_numbers():
 
 
 def test_matrices_and_columns_stay_symbols():
-    f = txc.jit(lambda x, w: x.sum(0) + x @ w)
-    x = RNG.integers(-4, 5, (20000, 3)).astype("f4")
-    w = np.ones((3, 3), "f4")
-    np.testing.assert_array_equal(f(x, w), x.sum(0) + x @ w)
+    f = txc.jit(lambda x, w: x.sum(0) @ w + x @ w)
+    x, w = RNG.integers(-4, 5, (20000, 3)).astype("f4"), np.ones((3, 17), "f4")
+    np.testing.assert_array_equal(f(x, w), x.sum(0) @ w + x @ w)
     assert guards(f) == []
+
+
+def test_sizes_of_small_matrices_are_numbers_where_many_rows_or_many_of_them_are_multiplied():
+    rows, w = RNG.integers(-4, 5, (20000, 3)).astype("f4"), np.ones((3, 2), "f4")
+    for left, right, known in (
+        (rows, w, ["x.1 == 3", "w.1 == 2"]), (rows[:100], w, []), (w.T, rows.T, ["x.1 == 3", "x.0 == 2"]),
+        (rows[:18000].reshape(-1, 2, 3), np.repeat(w[None], 9000, 0), []),
+        (rows[:18000].reshape(2, -1, 3), np.repeat(w[None], 2, 0), ["x.2 == 3", "w.2 == 2"]),
+    ):  # fmt: skip
+        f = txc.jit(lambda x, w: x @ w)
+        np.testing.assert_array_equal(f(left, right), left @ right)
+        assert guards(f) == [f"guard  {fact}  (the loops of contract are much shorter for one size)" for fact in known]
 
 
 def test_the_knob(monkeypatch: pytest.MonkeyPatch):

@@ -16,6 +16,9 @@ __all__ = ["sizes_worth_knowing"]
 SHORT = 8
 #: So many results take longer for any size than code for one takes to compile.
 MANY = 1 << 14
+#: Results of a row beside each other, and their products, at most, and rows beside each other, at least
+#: (`passes/schedule/reduce/short_rows.py`).
+MOST_RESULTS, MOST_PRODUCTS, FEWEST_ROWS = 16, 128, 64
 
 
 def sizes_worth_knowing(
@@ -24,28 +27,38 @@ def sizes_worth_knowing(
     """The sizes of an op's operands that code should have as numbers; `hint` says what they are in this call."""
     if issubclass(op, Structural) and op.shorter_along:
         return [types[0].dims[attrs[op.shorter_along]]]
-    if issubclass(op, Reduction):
-        rows, reduced = types[0], set(attrs["dims"])
-    elif op.name == "contract":
-        rows, reduced = _rows_by_vectors(types, attrs)
-    else:
+    if op.name == "contract":
+        return _sizes_of_products(types, attrs, hint)
+    if not issubclass(op, Reduction):
         return []
+    rows, reduced = types[0], set(attrs["dims"])
     along, across = ([d for i, d in enumerate(rows.dims) if (i in reduced) == wanted] for wanted in (True, False))
-    length, results = hint(product(along)), hint(product(across))
-    are_short = length is not None and 1 < length <= SHORT and rows.rank - 1 in reduced
-    if not are_short or results is None or results < MANY:
-        return []
-    return [d for d in along if d.symbol is not None]
+    is_short = rows.rank - 1 in reduced and 1 < (hint(product(along)) or 0) <= SHORT
+    return _symbols(along) if is_short and (hint(product(across)) or 0) >= MANY else []
 
 
-def _rows_by_vectors(types: Sequence[TensorType], attrs: dict[str, Any]) -> tuple[TensorType, set[int]]:
-    """The operand of a contraction whose rows are multiplied by vectors, and its dims that are summed; none of others.
+def _sizes_of_products(
+    types: Sequence[TensorType], attrs: dict[str, Any], hint: Callable[[Dim], int | None]
+) -> list[Dim]:
+    """Of a contraction of many rows of few elements, what is summed and the results of a row, if these are few too.
 
-    Where both operands have dims of their own, tiles of results are as fast for any size.
+    A row is one of the left operand, or the results of one of a stack of contractions.
     """
-    for side in (0, 1):
-        other = types[1 - side]
-        met = [pair[1 - side] for pair in (*attrs["batch"], *attrs["pairs"])]
-        if len(met) == other.rank:
-            return types[side], {pair[side] for pair in attrs["pairs"]}
-    return types[0], set()
+    batch, pairs = attrs["batch"], attrs["pairs"]
+    stacked = [types[0].dims[i] for i, _ in batch]
+    summed = [types[0].dims[i] for i, _ in pairs]
+    left, right = (
+        [d for i, d in enumerate(t.dims) if all(pair[side] != i for pair in (*batch, *pairs))]
+        for side, t in enumerate(types)
+    )
+    for around, rows, results in (([], stacked, [*left, *right]), (stacked, left, right), (stacked, right, left)):
+        many, beside, few, length = (hint(product(dims)) for dims in ([*around, *rows], rows, results, summed))
+        if many is None or beside is None or few is None or length is None or many < MANY or beside < FEWEST_ROWS:
+            continue
+        if 1 < length <= SHORT and few <= MOST_RESULTS and few * length <= MOST_PRODUCTS:
+            return _symbols([*summed, *results])
+    return []
+
+
+def _symbols(sizes: Sequence[Dim]) -> list[Dim]:
+    return [d for d in sizes if d.symbol is not None]

@@ -177,7 +177,7 @@ class CpuSchedule(Scheduler):
             from ..scan.schedule import schedule_scan
 
             schedule_scan(self.context, nest, block, self._lanes(nest), done, serial)
-        elif not done and (factors := match_matmul(nest)) is not None:
+        elif not done and (factors := match_matmul(nest)) is not None and not _has_short_rows(nest):
             from ..matmul.cpu import schedule_contraction
 
             schedule_contraction(self.context, nest, factors, block, self.lanes)
@@ -224,6 +224,13 @@ class CpuSchedule(Scheduler):
             }  # fmt: skip
             remark("vector-width", kernel_label(nest), f"{bits} bits", why, choices, nest)
         return self.lanes.at_most(bits)
+
+
+def _has_short_rows(nest: kernel.GenericOp) -> bool:
+    """Whether results of a contraction are so few a row, and of so few products, that they are not worth tiles."""
+    from ..reduce.short_rows import has_short_rows
+
+    return has_short_rows(nest)
 
 
 def _has_sequential_access(op: Operation) -> bool:

@@ -314,13 +314,14 @@ class Nest:
     def unroll_and_jam(self, loop: Loop, factor: int) -> None:
         """Some iterations of a loop together, each vector of the loop inside for all of them.
 
-        Precondition: the innermost loop, or that of a reduction, is directly inside it and whole, and no iteration
-        reads what another stores.
+        Precondition: the innermost loop, or that of a reduction, is inside it and whole, directly but for loops that
+        are jammed, and no iteration reads what another stores.
         """
         call = Call("unroll_and_jam", loop, factor)
         self._may_restructure(call, loop, staged=True)
         inner, whole = self.loops[-1], not self.loops[-1].parts
-        around = loop in self.loops[-2:-1] or (loop is inner and self.element is not None)
+        between = self.loops[self.loops.index(loop) + 1 : -1]
+        around = all(each.unroll > 1 for each in between) and (loop is not inner or self.element is not None)
         require(around, call, f"{loop} is not directly around the innermost loop, {inner}")
         require(
             whole and inner.split_from is not loop, call, f"{inner} has no range that is the same in each iteration"

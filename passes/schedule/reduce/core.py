@@ -28,10 +28,10 @@ __all__ = [
     "combine_partials",
     "element_accesses",
     "few_elements",
-    "reduce_few",
     "reduce_loop",
     "reduce_segment_block",
     "reduce_segments",
+    "reduce_unrolled",
     "segments_of",
     "unroll_length",
     "unrolled_reduce",
@@ -129,6 +129,13 @@ def reduce_few(
         ]
         half //= 2
     return lanes[0]
+
+
+def reduce_unrolled(context: ScheduleContext, nest: kernel.GenericOp, block: Block, point: Point) -> list[SSAValue]:
+    """The result at a point of a reduction of so few elements that no loop goes over them."""
+    if not (count := unroll_length(nest)):
+        return reduce_few(context, nest, block, point, few_elements(nest))
+    return unrolled_reduce(context, nest, block, point, dim(0), count, context.identity(nest, block))
 
 
 def combine_partials(

@@ -25,12 +25,11 @@ from .core import (
     LONGEST_STEPS,
     element_accesses,
     few_elements,
-    reduce_few,
     reduce_loop,
     reduce_segments,
+    reduce_unrolled,
     segments_of,
     unroll_length,
-    unrolled_reduce,
 )
 from .window_reuse import WindowReuse, choose_window_reuse
 
@@ -61,15 +60,13 @@ class RegisterReduction:
         """Each result's reduction in registers, from its first element to its last."""
         nest, context = self.nest, self.context
         width = 1 if self.across else choose_lanes(self.lanes, element_accesses(nest, self.access_list), 1)[0]
-        steps, few = (unroll_length(nest), few_elements(nest)) if self.across and not self.most else (0, 0)
+        unrolled = self.across and not self.most and (unroll_length(nest) or few_elements(nest))
         runs = None if self.across or not (self.groups or self.done) else segments_of(nest, self.lanes)
         extent = minimum(nest.extents.data[-1], self.most) if self.most else nest.extents.data[-1]
 
         def element(body: Block, point: dict[Sym, Dim]) -> None:
-            if steps:
-                made = unrolled_reduce(context, nest, body, point, dim(0), steps, context.identity(nest, body))
-            elif few:
-                made = reduce_few(context, nest, body, point, few)
+            if unrolled:
+                made = reduce_unrolled(context, nest, body, point)
             elif runs is not None:
                 made = reduce_segments(context, nest, body, point, runs, self.lanes)
             else:

@@ -4,7 +4,8 @@ Vectors run along the reduced iterator or across results.  Across results there 
 (`register.py`): a few cache lines of adjacent results at a time, along all rows.  In column tiles (`columns.py`), where
 the operands exceed L2: pages of results at a time, so that memory is read in long segments.  Short unit-stride rows
 whose reduction is exact in any order are vectorized across rows as well, in tiles that are transposed in registers:
-there are no lanes of a row to combine at its end.
+there are no lanes of a row to combine at its end.  Where a row of few elements makes a row of few results, vectors run
+across rows (`short_rows.py`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from .core import (
     segments_of,
 )
 from .register import RegisterReduction
+from .short_rows import reduce_short_rows, short_axes
 from .transpose_operand import TransposedOperand, match_transposed
 
 __all__ = ["schedule_reduction"]
@@ -48,6 +50,9 @@ def schedule_reduction(
     groups = collapse_axes(nest, access_list, len(done), nest.n_parallel)
     if not groups and not serial and not done and _is_long(context, nest):
         _two_stage(context, nest, block, lanes, access_list)
+        return
+    if not done and not serial and (short := short_axes(nest, access_list, groups)):
+        reduce_short_rows(context, nest, block, lanes, short)
         return
     k = Sym(f"d{nest.n_parallel}")
     across = bool(groups) and (few_elements(nest) > 0 or _across(nest, access_list, k, groups[-1].symbols[-1]))
