@@ -351,10 +351,11 @@ SECTIONS = (
     Section(
         "Short rows of results",
         """
-        Where few elements make a short row of results, as pixels times a matrix and stacks of small products do, neither
-        fills a vector. Where both numbers are known, lanes are rows, and all results of a row are computed beside each
-        other: what they read is loaded once, and as many rows as lanes go from and to memory as whole vectors, which
-        shuffles make of one another (`compiler/codegen/emit/memory/interleave.py`). Only loops are shown here.
+        Where few elements make a short row of results, as pixels times a matrix and stacks of small products do,
+        neither fills a vector. Where both numbers are known, lanes are rows, and all results of a row are computed
+        beside each other: what they read is loaded once, and as many rows as lanes go from and to memory as whole
+        vectors, which shuffles make of one another (`compiler/codegen/emit/memory/interleave.py`). Only loops are shown
+        here.
         """,
         """
         def f(x: f32[n, 3], w: f32[3, 3]) -> f32[n, 3]:

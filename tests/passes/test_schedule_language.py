@@ -162,6 +162,7 @@ REFUSED: list[tuple[str, Callable[[Nest], object], str]] = [
     (PLAIN, lambda n: n.peel(n.loops[0], 3), "peel(d0, 3): d0 is not the innermost loop"),
     (PLAIN, lambda n: n.stage(n.loops[0]), "stage(d0): how long d1 is, is not known"),
     (PLAIN, lambda n: n.unroll_and_jam(n.loops[1], 2), "d1 is not directly around the innermost loop, d1"),
+    (PLAIN, lambda n: (n.split(n.loops[1], 8), n.unroll_and_jam(n.loops[0], 2)), "d0 is not directly around the inner"),
     (PLAIN, lambda n: (n.peel(n.loops[1], 2), n.vectorize(n.loops[1])), "d1 is peeled into d1_head, d1_main"),
     (PLAIN, lambda n: n.specialize(sym("d0"), Nest.default, Nest.default), "it is not known before the nest runs"),
     (PLAIN, lambda n: n.specialize(n.split(n.loops[0], 8)[1].lower, in_rows, in_rows), "before the nest runs"),

@@ -35,7 +35,7 @@ def has_short_rows(nest: kernel.GenericOp) -> bool:
     return bool(short_axes(nest, access_list, collapse_axes(nest, access_list, 0, nest.n_parallel)))
 
 
-def short_axes(nest: kernel.GenericOp, access_list: Sequence[Access], axes: Sequence[FusedAxis]) -> Sequence[FusedAxis]:
+def short_axes(nest: kernel.GenericOp, access_list: list[Access], axes: Sequence[FusedAxis]) -> Sequence[FusedAxis]:
     """The axes of results that are computed beside each other, where lanes are to be rows; none where they are not.
 
     They are inside of the rows' axis, the last one that is long, or share an operand outside of it.

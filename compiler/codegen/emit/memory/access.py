@@ -563,6 +563,7 @@ class _Registers:
 def _is_rows_of(info: BufferInfo, length: int) -> bool:
     """Whether memory is whole rows of so many elements, so that where one is the others of its row are."""
     whole, dims = 1, list(zip(info.dims, info.strides))
-    while dims and dims[-1][1].const == whole and dims[-1][0].const is not None:
-        whole *= dims.pop()[0].const
+    while dims and dims[-1][1].const == whole and (size := dims[-1][0].const) is not None:
+        whole *= size
+        dims.pop()
     return whole % length == 0 and all(c % length == 0 for _, stride in dims for _, c in stride.terms)
