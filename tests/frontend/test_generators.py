@@ -215,7 +215,11 @@ def given_back(x):
     [
         (by_itself, "an item of a generator is taken by itself", "make a list of its items first: list"),
         (unpacked, "an item of a generator is taken by itself", "make a list of its items first: list"),
-        (gone_on_with, "how far a loop of compiled code has gone through an iterator is not known", "a new iterator"),
+        (
+            gone_on_with,
+            "how far a loop or branch of compiled code has gone through an iterator is not known",
+            "a new iterator",
+        ),
         (sent, "what a `yield` gives the generator is not staged", "write the yield as a statement of its own"),
         (count_up, "an iterator is returned", "return a list of its items"),
         (given_back, "an iterator is returned", "return a list of its items"),

@@ -545,11 +545,12 @@ def test_bits_that_no_integer_has_are_refused():
     def store(mask: np.ndarray) -> None:
         mask.view(np.uint8)[0] = 2
 
-    for f, x, text in (
+    cases: list[tuple[Callable[..., Any], np.ndarray, str]] = [
         (store, np.ones(2, bool), r"a store into a view of bool\[mask.shape\[0\]\] as uint8"),
         (lambda x: x.view(np.int64), np.ones(2), "view of f64.* is not supported"),
         (lambda x: x.view(np.int32), np.arange(2), "view of i64.* is not supported"),
         (lambda x: x.view(bool), np.ones(2, np.uint8), "view of u8.* is not supported"),
-    ):
+    ]
+    for f, x, text in cases:
         with pytest.raises(TxcError, match=text):
             txc.jit(f)(x)
