@@ -13,6 +13,7 @@ from ....dialects.registry import CertainError, OpError
 from ..numpy.functions.searching.data_dependent import nonzero
 from ..scalars.python_numbers import as_int
 from ..tensor.apply import apply, as_tensor, is_traced
+from ..tensor.as_array import AsArray
 from ..tensor.composite_views import IndexedView
 from ..tensor.leaves import leaf
 from ..tensor.storage import give_memory, readable
@@ -157,7 +158,7 @@ def places(x: Tensor, items: list[Any]) -> IndexArrays:
 def complete(x: Tensor, key: Any) -> list[Any]:
     """One item for each dim (and None for each new one); Ellipsis replaced."""
     items = list(key) if isinstance(key, tuple) else [key]
-    items = [_places_in(k) if isinstance(k, list) else k for k in items]
+    items = [_places_in(k) if isinstance(k, (list, range, AsArray)) else k for k in items]
     used = sum(_dims_used(k) for k in items)
     dots = [i for i, k in enumerate(items) if k is Ellipsis]
     if len(dots) > 1:
@@ -168,11 +169,14 @@ def complete(x: Tensor, key: Any) -> list[Any]:
     return items[:at] + [slice(None)] * (x.ndim - used) + items[at + 1 :]
 
 
-def _places_in(key: list[Any]) -> Any:
-    """A list as an index array; one to which a loop appended is one of its items, also where there is none."""
+def _places_in(key: Any) -> Any:
+    """A list or range as an index array; a list to which a loop appended is one of its items, also where there is
+    none."""
     if getattr(key, "stacked", False):
         return key.whole()  # pyright: ignore[reportAttributeAccessIssue]  (a `growing.GrowingList`)
-    return as_tensor(key) if is_traced(key) else np.asarray(key)
+    if isinstance(key, AsArray):
+        return key.as_array()
+    return as_tensor(key) if is_traced(key) else np.asarray(key, np.intp if isinstance(key, range) else None)
 
 
 def _leading_mask(x: Tensor, items: list[Any]) -> Tensor | None:

@@ -262,15 +262,15 @@ def _places(extent: Dim) -> Tensor:
     return Tensor(emit(OPS["iota"], (), {"extent": extent, "dtype": DTYPES["i64"]})[0])
 
 
-def as_long(a: Tensor, i: int, b: Tensor, j: int, text: str) -> tuple[Tensor, Tensor]:
-    """Two tensors whose dims `i` and `j` have one size that values decide; a call with others raises ValueError."""
+def as_long(a: Tensor, i: int, b: Tensor, j: int, text: str, error: str = "ValueError") -> tuple[Tensor, Tensor]:
+    """Two tensors whose dims `i` and `j` have one size that values decide; a call with others raises the error."""
     trace = current()
     first, second = a.dims[i], b.dims[j]
     if trace is None or first is second or not (trace.is_bound(first) or trace.is_bound(second)):
         return a, b
     x, y = (as_tensor(symint(d)) for d in (first, second))
     # The smaller one is there in both, whatever the check says.
-    size = apply("require", apply("cwise_min", x, y), apply("equal", x, y), text=text)
+    size = apply("require", apply("cwise_min", x, y), apply("equal", x, y), text=text, error=error)
     known = as_dim(bind(trace, size, minimum(*(largest(trace, d) for d in (first, second)))))
     return _begin(a, i, known), _begin(b, j, known)
 

@@ -77,7 +77,7 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         from .functions.statistics.segments import reduceat  # as few do
 
         given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
-        return reduceat(name, reduction, *inputs, **given)
+        return reduceat(f, name, reduction, *inputs, **given)
     if method == "outer":
         a, b = (as_tensor(x) for x in inputs)
         for _ in range(b.ndim):

@@ -106,10 +106,20 @@ def _gcd(*values: Any) -> Tensor:
     return found
 
 
+def _isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Tensor:
+    a, b, rel_tol, abs_tol = map(as_float, (a, b, rel_tol, abs_tol))
+    apart, larger = apply("abs", a - b), apply("cwise_max", apply("abs", a), apply("abs", b))
+    near = apply("less_equal", apart, apply("cwise_max", rel_tol * larger, abs_tol))
+    finite = apply("logical_and", apply("isfinite", a), apply("isfinite", b))
+    made = apply("logical_or", apply("equal", a, b), apply("logical_and", finite, near))
+    positive = apply("logical_and", apply("greater_equal", rel_tol, 0.0), apply("greater_equal", abs_tol, 0.0))
+    return checked(Tensor(made.value, weak="bool"), positive, ValueError, "tolerances must be non-negative")
+
+
 #: By name, what takes ints as well as floats.
 _OF_BOTH: dict[str, Callable[..., Any]] = {
     "floor": _rounding("floor", rounded_down), "ceil": _rounding("ceil", rounded_up),
-    "trunc": _rounding("trunc", towards_zero), "gcd": _gcd,
+    "trunc": _rounding("trunc", towards_zero), "gcd": _gcd, "isclose": _isclose,
 }  # fmt: skip
 _OF_FLOATS: dict[str, Callable[..., Any]] = {
     **_TOTAL, **{name: _growing(f) for name, f in _GROWING.items()},
@@ -120,7 +130,12 @@ _OF_FLOATS: dict[str, Callable[..., Any]] = {
 def _call(f: Any) -> Callable[..., Any]:
     name: str = f.__name__
 
-    def call(*values: Any) -> Any:
+    def call(*values: Any, **named: Any) -> Any:
+        if named:  # of isclose alone
+            if not any(isinstance(v, Tensor) for v in (*values, *named.values())) or f is not math.isclose:
+                return f(*values, **named)
+            with located():
+                return _isclose(*values, **named)
         if not any(isinstance(v, Tensor) for v in values):
             if f is math.sqrt and isinstance(values[0], SymInt) and values[0].within(0, 1 << 53):
                 return Tensor(apply("sqrt", values[0]).value, weak="float")

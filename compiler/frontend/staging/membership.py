@@ -10,6 +10,7 @@ from ..state.mixed_numbers import MixedNumber, kinds_of
 from ..state.searched_lists import is_in
 from ..state.staged_dicts import StagedDict
 from ..tensor.apply import apply
+from ..tensor.methods import reduce
 from ..tensor.operators import refuse_as_key
 from ..tensor.tensor import Tensor
 from ..trace.context import require
@@ -27,6 +28,8 @@ def conditions_of_membership(item: Any, container: Any) -> Sequence[Any] | None:
 
     None where Python knows it, or what is compared is no number.  TypeError and TX0311 where it would be a key.
     """
+    if isinstance(container, Tensor) and container.ndim and kinds_of(item):
+        return [reduce("any", container == item)]
     if isinstance(container, (range, StagedRange)):
         return [_is_in_range(item, container)] if isinstance(item, (Tensor, SymInt)) and _is_asked(item) else None
     if isinstance(container, GrowingList) and container.stacked and container.commons() is not None and kinds_of(item):
@@ -34,6 +37,8 @@ def conditions_of_membership(item: Any, container: Any) -> Sequence[Any] | None:
     if not isinstance(container, (tuple, list, set, frozenset, dict, KeysView, ValuesView)) or _is_unknown(container):
         return None
     items = [*container]
+    if isinstance(item, (str, bytes, type(None))):  # which no number is equal to
+        return [item is other or item == other for other in items if not _is_asked(other)]
     if kinds_of(item) and any(map(_is_asked, [item, *items])):
         if all(kinds_of(other) or isinstance(other, _NO_NUMBERS) for other in items):
             return [item is other or item == other for other in items if kinds_of(other)]

@@ -67,6 +67,8 @@ def as_tensor(x: Any) -> Tensor:
         if any(isinstance(v, (Tensor, SymInt, list, tuple)) for v in x):
             return stack([as_tensor(v) for v in x])
         return as_tensor(np.asarray(x))
+    if hasattr(type(x), "as_array"):  # what stands for an object of Python's (`AsArray`, which is above)
+        return x.as_array()
     if hasattr(type(x), "__txc_array__"):  # as a `HostTensor`, which stands for the array that it holds
         if current() is not None:  # it may come to hold another one, which code compiled for this one would not see
             raise OpError(
@@ -408,14 +410,12 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
     """Operands of a concatenation or contraction: one dtype, and equal sizes where they must be."""
     element = common_dtype(tensors)
     tensors = [cast(t, element) for t in tensors]
-    facts = table()
     if name == "contract":
         a, b = tensors
         bound = find_op("contract").bind([a.user_type, b.user_type], params)
         for i, j in (*bound["batch"], *bound["pairs"]):
             try:
-                a, b = data_dependent_sizes().as_long(a, i, b, j, "the sizes of contracted dims differ")
-                facts.equate(a.dims[i], b.dims[j], "a contraction")
+                a, b = equally_long(a, i, b, j, "the sizes of contracted dims differ")
             except OpError as error:
                 text = f"cannot contract dim {i} of {a.user_type} with dim {j} of {b.user_type}: {error.message}"
                 raise OpError(text, "contracted dims have equal sizes", "TX0141") from error
@@ -430,8 +430,7 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
         for i in range(first.ndim):
             if i != at:
                 text = "all the input array dimensions except for the concatenation axis must match exactly"
-                first, other = data_dependent_sizes().as_long(first, i, other, i, text)
-                facts.equate(first.dims[i], other.dims[i], "concatenate")
+                first, other = equally_long(first, i, other, i, text)
         tensors[0], tensors[n] = first, other
     named = [(*first.dims[:at], t.dims[at], *first.dims[at + 1 :]) for t in tensors]
     return [seen_as(t, dims) for t, dims in zip(tensors, named)]
@@ -443,6 +442,18 @@ def _guard_single_column(a: Tensor, b: Tensor, met: Sequence[tuple[int, int]]) -
     side = int(a.layout == "row")
     matched = {pair[side] for pair in met}
     table().all_ones([d for i, d in enumerate((a, b)[side].dims) if i not in matched], "a contraction asks")
+
+
+def equally_long(
+    a: Tensor, i: int, b: Tensor, j: int, text: str, error: str = "ValueError"
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Two tensors of which dims `i` and `j` have one size, as the function demands of its arguments.
+
+    Where values decide a size, a call in which the other one differs raises the error of this `text`.
+    """
+    a, b = data_dependent_sizes().as_long(a, i, b, j, text, error)
+    table().equate(a.dims[i], b.dims[j], text)
+    return a, b
 
 
 def seen_as(t: Tensor, dims: tuple[Dim, ...]) -> Tensor:
@@ -540,7 +551,6 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
         if tensors[n].ndim != tensors[0].ndim:
             raise OpError(text, f"they are {tensors[0].user_type} and {tensors[n].user_type}", "TX0201")
         for i in range(tensors[0].ndim):
-            tensors[0], tensors[n] = data_dependent_sizes().as_long(tensors[0], i, tensors[n], i, text)
-            table().equate(tensors[0].dims[i], tensors[n].dims[i], text)
+            tensors[0], tensors[n] = equally_long(tensors[0], i, tensors[n], i, text)
     tensors = broadcast_together(tensors, "stack")
     return apply("concatenate", *(t.reshape((*t.shape[:axis], 1, *t.shape[axis:])) for t in tensors), axis=axis)

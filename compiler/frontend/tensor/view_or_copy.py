@@ -20,6 +20,7 @@ from ..lazy.deferred import DeferredValue
 from ..lazy.evaluate import evaluate_value
 from ..trace.context import current, table
 from . import storage
+from .as_array import AsArray
 from .composite_views import Perhaps, roots
 from .strides import Ask, fact_of, is_packed, laid_out, made_strides, merges, strides_of
 from .tensor import Tensor
@@ -254,7 +255,7 @@ def is_in_columns(x: Tensor) -> bool | None:
     return ask(x.type.size, "==", dim(0)) or is_packed(x.type.dims[::-1], strides[::-1], ask)
 
 
-class Flat:
+class Flat(AsArray):
     """``x.flat``: what is read of it is a copy, what is stored into it goes to `x`, whatever its strides.
 
     It is an iterator: its `place` is the number of the next element, -1 behind the last one, or a text where only who
@@ -269,6 +270,10 @@ class Flat:
     def elements(self) -> Tensor:
         """All elements, as a view of rank 1."""
         return Tensor.view_of(self._of, OPS["reshape"], OPS["reshape"].bind([self._of.user_type], {"dims": (dim(-1),)}))
+
+    def as_array(self) -> Tensor:
+        """What NumPy makes of it."""
+        return copied(self.elements(), "C")
 
     def _begin_again(self) -> None:
         if isinstance(self.place, str):

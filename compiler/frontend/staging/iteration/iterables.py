@@ -12,8 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ...numpy.creation import arange
 from ...state.growing_lists import GrowingList
 from ...state.iterators import GoneThrough
+from ...tensor.as_array import AsArray
 from ...tensor.tensor import Tensor
 from ...trace.symint import is_integer, sym_max, sym_min
 
@@ -63,7 +65,7 @@ class _InTurn(Sequence[Any]):
         return self.items.at(i)
 
 
-class StagedRange(StagedIterable):
+class StagedRange(AsArray, StagedIterable):
     """``range`` whose bounds may be run-time ints or tensors of rank 0."""
 
     def __init__(self, start: Any, stop: Any, step: Any):
@@ -89,6 +91,10 @@ class StagedRange(StagedIterable):
 
     def at(self, i: Any) -> Any:
         return self.start + i * self.step
+
+    def as_array(self) -> Tensor:
+        """What NumPy makes of it."""
+        return arange(self.start, self.stop, self.step)
 
     def known(self) -> range | None:
         if all(is_integer(x) and isinstance(x, int) for x in (self.start, self.stop, self.step)):

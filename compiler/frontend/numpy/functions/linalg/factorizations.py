@@ -14,7 +14,7 @@ from ......dialects.dims.dims import minimum
 from ......dialects.registry import RAISE, OpError
 from ......dialects.types import dtype
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast, common_dtype, meet
+from ....tensor.apply import apply, as_tensor, cast, common_dtype, equally_long, meet
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ....trace.symint import symint
@@ -105,7 +105,7 @@ def solve(a: Any, b: Any, /) -> Tensor:
     b = methods.expand_dims(b, 1) if vector else b
     element = common_dtype([a, b])
     a, b = cast(a, element), cast(b, element)
-    table().equate(a.dims[-1], b.dims[-2], "np.linalg.solve")
+    a, b = equally_long(a, a.ndim - 1, b, b.ndim - 2, "solve: the matrix has another number of columns")
     found = apply("eliminate", *_stacked_alike(a, b), mode=RAISE)[0]
     return methods.squeeze(found, -1) if vector else found
 

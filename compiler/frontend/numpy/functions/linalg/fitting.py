@@ -10,9 +10,9 @@ import numpy as np
 from ......dialects.registry import RAISE, OpError
 from ......dialects.types import DTYPES
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast, common_dtype
+from ....tensor.apply import apply, as_tensor, cast, common_dtype, equally_long
 from ....tensor.tensor import Tensor
-from ....trace.context import current, table
+from ....trace.context import current
 from ...creation import zeros
 from ..creation.arrays import vander
 from ..registry import handles
@@ -49,7 +49,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Te
     element, vector = common_dtype([a, b]), b.ndim == 1
     wide = DTYPES["c128" if element.is_complex else "f64"]
     a, b = cast(a, wide), cast(methods.expand_dims(b, 1) if vector else b, wide)
-    table().equate(a.dims[0], b.dims[0], "np.linalg.lstsq: rows of both")
+    a, b = equally_long(a, 0, b, 0, "Incompatible dimensions", "LinAlgError")
     if rcond is None:
         rcond = usual_share(a)
     elif isinstance(rcond, (int, float)) and rcond < 0:
@@ -107,7 +107,7 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: A
         x = apply("require", x, apply("logical_not", empty), text="expected non-empty vector for x", error="TypeError")
     elif empty:
         raise TypeError("expected non-empty vector for x")
-    table().equate(x.dims[0], y.dims[0], "np.polyfit: x and y of one length")
+    x, y = equally_long(x, 0, y, 0, "expected x and y to have same length", "TypeError")
     share = x.shape[0] * float(np.finfo(x.element.part.numpy).eps) if rcond is None else rcond
     left, right = vander(x, int(deg) + 1), y
     if w is not None:
@@ -115,7 +115,7 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: A
         weights = weights if weights.element.is_float else methods.astype(weights, "f64")
         if weights.ndim != 1:
             raise TypeError("expected a 1-d array for weights")
-        table().equate(weights.dims[0], y.dims[0], "np.polyfit: w and y of one length")
+        weights, right = equally_long(weights, 0, right, 0, "expected w and y to have the same length", "TypeError")
         left = left * methods.expand_dims(weights, 1)
         right = right * (methods.expand_dims(weights, 1) if y.ndim == 2 else weights)
     scale = apply("sqrt", methods.reduce("sum", left * left, 0))

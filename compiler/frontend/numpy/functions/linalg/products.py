@@ -13,7 +13,7 @@ from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
 from .....diagnostics import located
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, broadcast_together, cast, meet, stack, strong
+from ....tensor.apply import apply, as_tensor, broadcast_together, cast, equally_long, meet, stack, strong
 from ....tensor.tensor import Tensor
 from ....tensor.view_or_copy import is_number
 from ....trace.context import current, table
@@ -45,7 +45,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x1, x2 = as_tensor(x1), as_tensor(x2)
     if not x1.ndim or not x2.ndim:
         raise OpError(f"np.vecdot takes no scalars: {x1.user_type} and {x2.user_type}", code="TX0271")
-    table().equate(x1.dims[axis], x2.dims[axis], "vecdot")
+    x1, x2 = equally_long(x1, axis % x1.ndim, x2, axis % x2.ndim, "vecdot: the sizes of the axis differ")
     products = apply("mul", methods.conjugate(x1), x2)
     return cast(methods.reduce("sum", products, axis), products.element)
 

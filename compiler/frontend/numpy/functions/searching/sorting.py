@@ -9,9 +9,8 @@ import numpy as np
 from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast, common_dtype
+from ....tensor.apply import apply, as_tensor, cast, common_dtype, equally_long
 from ....tensor.tensor import Tensor
-from ....trace.context import table
 from ..registry import handles, required
 from ..shaping.indexing import permuted, take
 
@@ -76,11 +75,12 @@ def lexsort(keys: Any, axis: Any = -1) -> Tensor:
         raise OpError("np.lexsort needs at least one key", code="TX0101")
     first, *others = (as_tensor(k) for k in given)
     axis = methods._axis(axis, first.ndim)
-    for key in others:
+    text = "all keys need to be the same shape"
+    for n, key in enumerate(others):
         if key.ndim != first.ndim:
-            raise OpError("all keys need to be the same shape", code="TX0201")
-        for a, b in zip(first.dims, key.dims):
-            table().equate(a, b, "all keys of np.lexsort have one shape")
+            raise OpError(text, code="TX0201")
+        for i in range(first.ndim):
+            first, others[n] = equally_long(first, i, others[n], i, text)
     found = apply("argsort", first, axis=axis)
     for key in others:
         found = permuted(found, apply("argsort", permuted(key, found, axis), axis=axis), axis)

@@ -12,7 +12,7 @@ from ......dialects.types import DTYPES
 from ....indexing.advanced import IndexArrays, gather, scatter
 from ....indexing.data_dependent_sizes import size_of
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, broadcast_together, cast, common_dtype
+from ....tensor.apply import apply, as_tensor, broadcast_together, cast, common_dtype, equally_long
 from ....tensor.tensor import Tensor
 from ....trace.context import current, table
 from ....trace.symint import is_integer
@@ -125,16 +125,17 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     bins = required(x, x < minlength, text)
     if weights is None:
         return _counted(bins, 1, minlength, "i64")
-    return _counted(bins, _weights(weights, bins), minlength, "f64")
+    each, bins = _weights(weights, bins)
+    return _counted(bins, each, minlength, "f64")
 
 
-def _weights(weights: Any, x: Tensor) -> Tensor:
-    """A weight for each element of a vector, in f64."""
+def _weights(weights: Any, x: Tensor) -> tuple[Tensor, Tensor]:
+    """A weight for each element of a vector, in f64; and the vector, of as many elements."""
     found = methods.ravel(as_tensor(weights))
     if found.element.is_complex:
         raise OpError(f"weights are real numbers, not {found.user_type}", "weigh by both parts apart", "TX0112")
-    table().equate(found.dims[0], x.dims[0], "a weight for each element")
-    return cast(found, DTYPES["f64"])
+    found, x = equally_long(found, 0, x, 0, "The weights and list don't have the same length.")
+    return cast(found, DTYPES["f64"]), x
 
 
 def _counted(bins: Tensor, weights: Any, count: Any, element: str) -> Tensor:
@@ -174,7 +175,7 @@ def _between_edges(a: Any, bins: Any, range: Any, weights: Any) -> tuple[Tensor,
     at = apply("searchsorted", *_alike(edges, x), side="right") - 1
     at = apply("select", x == edges[-1], count - 1, at)
     at = apply("select", apply("logical_and", edges[0] <= x, x <= edges[-1]), at, count)
-    return _weighed(at, x, count, weights), edges
+    return _weighed(at, count, weights), edges
 
 
 def _in_equal_bins(a: Any, bins: Any, range: Any, weights: Any) -> tuple[Tensor, Tensor]:
@@ -200,7 +201,7 @@ def _in_equal_bins(a: Any, bins: Any, range: Any, weights: Any) -> tuple[Tensor,
     at = at - cast(x < inside(edges, at), DTYPES["i64"])
     above = apply("logical_and", x >= inside(edges, at + 1), at != bins - 1)
     at = apply("select", counted, at + cast(above, DTYPES["i64"]), bins)
-    return _weighed(at, x, bins, weights), edges
+    return _weighed(at, bins, weights), edges
 
 
 def _bounds(low: Any, high: Any) -> tuple[Tensor, Tensor]:
@@ -211,11 +212,12 @@ def _bounds(low: Any, high: Any) -> tuple[Tensor, Tensor]:
     return required(low, finite, "supplied range is not finite"), high
 
 
-def _weighed(at: Tensor, x: Tensor, bins: Any, weights: Any) -> Tensor:
-    """How many elements of `x`, or what weights of theirs, are in each bin, `at` being the bin of each."""
+def _weighed(at: Tensor, bins: Any, weights: Any) -> Tensor:
+    """How many elements, or what weights of theirs, are in each bin, `at` being the bin of each."""
     if weights is None:
         return _counted(at, 1, bins, "i64")
-    return cast(_counted(at, _weights(weights, x), bins, "f64"), as_tensor(weights).element)
+    each, at = _weights(weights, at)
+    return cast(_counted(at, each, bins, "f64"), as_tensor(weights).element)
 
 
 @handles(np.histogram2d)
@@ -235,7 +237,7 @@ def histogram2d(
     inside_rows = apply("logical_and", at >= 0, at < rows)
     counts = apply("logical_and", inside_rows, apply("logical_and", at_y >= 0, at_y < columns))
     cell = apply("select", counts, at * columns + at_y, rows * columns)
-    found = methods.reshape(cast(_weighed(cell, x, rows * columns, weights), DTYPES["f64"]), (rows, columns))
+    found = methods.reshape(cast(_weighed(cell, rows * columns, weights), DTYPES["f64"]), (rows, columns))
     if density:
         widths, heights = edges[1:] - edges[:-1], edges_y[1:] - edges_y[:-1]
         found = found / methods.expand_dims(widths, 1) / heights / methods.reduce("sum", found)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast
+from ....tensor.apply import apply, as_tensor, cast, equally_long
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ..registry import handles
@@ -147,7 +147,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     (x, xp), fp = _as_floats("np.interp", x, xp), as_tensor(fp)
     if table().settle(0, "<", xp.dims[0], "np.interp of at least one point") is False:
         raise OpError("np.interp: array of sample points is empty", code="TX0113")
-    table().equate(xp.dims[0], fp.dims[0], "np.interp has a value for each point")
+    xp, fp = equally_long(xp, 0, fp, 0, "fp and xp are not of the same length.")
     # Of more than one point NaN has no value; of one every number that is not beside it has that point's.
     nowhere = apply("logical_and", apply("isnan", x), as_tensor(xp.shape[0]) > 1)
     if fp.element.is_complex:

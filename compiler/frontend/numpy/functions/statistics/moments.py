@@ -8,7 +8,7 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast, common_dtype
+from ....tensor.apply import apply, as_tensor, cast, common_dtype, equally_long
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ...out_arrays import check_inexact, into, into_read
@@ -44,7 +44,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         count = cast(as_tensor(methods.count(a, axis)), mean.element)
         return (mean, methods.broadcast(count, mean.shape)) if returned else mean
     weights = as_tensor(weights)
-    weights = methods.broadcast(_along_axes(weights, a, axis), a.shape)
+    weights, a = _along_axes(weights, a, axis)
+    weights = methods.broadcast(weights, a.shape)
     if a.element.is_integer or a.element.kind == "bool":
         a = methods.astype(a, "f64")
     total = methods.reduce("sum", cast(weights, common_dtype([a, weights])), axis, keepdims=keepdims)
@@ -54,21 +55,27 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     return (mean, total) if returned else mean
 
 
-def _along_axes(weights: Tensor, a: Tensor, axis: Any) -> Tensor:
-    """Weights with a dim for each of `a`: they have its shape, or a dim for each axis."""
-    why = "np.average asks"
-    if weights.ndim == a.ndim and all(table().decide(b, "==", d, why) for b, d in zip(weights.dims, a.dims)):
-        return weights
+def _along_axes(weights: Tensor, a: Tensor, axis: Any) -> tuple[Tensor, Tensor]:
+    """Weights with a dim for each of `a`, of its shape or with a dim for each axis; and `a`, of the same sizes."""
+    text = "Axis must be specified when shapes of a and weights differ."
+    if weights.ndim == a.ndim:
+        are_equal = [table().decide(b, "==", d, "np.average asks") for b, d in zip(weights.dims, a.dims)]
+        if all(are_equal):
+            return weights, a
+        if axis is None and False not in are_equal:  # as values decide
+            for i in range(a.ndim):
+                weights, a = equally_long(weights, i, a, i, text, "TypeError")
+            return weights, a
     if axis is None:
-        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        raise TypeError(text)
     axes = tuple(methods._axis(i, a.ndim) for i in (axis if isinstance(axis, (tuple, list)) else [axis]))
     text = "Shape of weights must be consistent with shape of a along specified axis."
     if weights.ndim != len(axes):
         raise OpError(text, f"they are {weights.user_type} and {a.user_type}", "TX0201")
     for i, at in enumerate(axes):
-        table().equate(weights.dims[i], a.dims[at], text)
+        weights, a = equally_long(weights, i, a, at, text)
     ordered = methods.transpose(weights, sorted(range(len(axes)), key=axes.__getitem__)) if axes else weights
-    return methods.expand_dims(ordered, tuple(i for i in range(a.ndim) if i not in axes))
+    return methods.expand_dims(ordered, tuple(i for i in range(a.ndim) if i not in axes)), a
 
 
 def _without_nan(a: Any, neutral: Any) -> tuple[Tensor, Any]:

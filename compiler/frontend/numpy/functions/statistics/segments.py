@@ -17,12 +17,16 @@ from ...out_arrays import into
 __all__ = ["reduceat"]
 
 
-def reduceat(name: str, reduction: str, a: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
-    """Each segment goes up to the next place; where that is not behind it, there is its first element alone."""
+def reduceat(
+    f: np.ufunc, name: str, reduction: str, a: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> Any:  # fmt: skip
+    """NumPy's of `f`, which is the op `name` of two elements and the `reduction` of all.
+
+    Each segment goes up to the next place; where that is not behind it, there is its first element alone."""
     parts = indices if isinstance(indices, (list, tuple)) else [indices]
     if any(isinstance(i, (Tensor, SymInt)) for i in parts):
         raise OpError(
-            f"np.{name}.reduceat at places that are known only at run time",
+            f"np.{f.__name__}.reduceat at places that are known only at run time",
             "use the sums of a loop over slices",
             "TX0252",
         )
@@ -35,9 +39,9 @@ def reduceat(name: str, reduction: str, a: Any, indices: Any, axis: Any = 0, dty
     size = int(a.shape[axis])
     places = np.asarray(indices, None if np.size(indices) else np.intp)
     if places.dtype.kind not in "iu" or places.ndim != 1:
-        raise TypeError(f"np.{name}.reduceat takes a vector of integers")
+        raise TypeError(f"np.{f.__name__}.reduceat takes a vector of integers")
     for place in places[(places < 0) | (places >= size)]:
-        raise IndexError(f"index {place} out-of-bounds in {name}.reduceat [0, {size})")
+        raise IndexError(f"index {place} out-of-bounds in {f.__name__}.reduceat [0, {size})")
     # A segment begins as its first element, and each further one is combined with it.
     found = methods.copy(apply("take", a, as_tensor(places), axis=axis, mode=None))
     ends = [*places[1:], size]
