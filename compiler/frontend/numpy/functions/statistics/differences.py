@@ -139,7 +139,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 @handles(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """Piecewise linear interpolation at increasing `xp`; every pair of a point and a node is compared.
+    """Piecewise linear interpolation at increasing `xp`, found by bisection.
 
     With a `period` the nodes may stand in any order, and nothing lies to the left or right of them.  Of complex values
     the parts are interpolated.
@@ -168,7 +168,7 @@ def _interpolated(x: Tensor, xp: Tensor, fp: Tensor, left: Any, right: Any, peri
         xp, fp = inside(xp, order), inside(fp, order)
         xp = concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = concatenate([fp[-1:], fp, fp[:1]])
-    count = methods.reduce("sum", apply("greater_equal", methods.expand_dims(x, x.ndim), xp), -1)
+    count = apply("searchsorted", xp, x, side="right")
     low = apply("clip", count - 1, 0, apply("cwise_max", as_tensor(xp.shape[0] - 2), 0))
     high = apply("cwise_min", low + 1, xp.shape[0] - 1)
     x0, x1, y0, y1 = (apply("take", t, at, axis=0) for t in (xp, fp) for at in (low, high))
