@@ -10,13 +10,8 @@ import os
 import threading
 from importlib import import_module
 
-from .buffers import buffer_pool
 from .loader.loader import can_load
 from .native_function import usual_threads
-from .pool.code import code_of
-from .pool.futex import has_futex
-from .signals.signals import CODE as SIGNALS
-from .stub.code import CODE as CALLS
 
 __all__ = ["begin"]
 
@@ -34,6 +29,12 @@ def begin() -> None:
 
 
 def _make() -> None:
+    from .buffers import buffer_pool
+    from .pool.code import code_of
+    from .pool.futex import has_futex
+    from .signals.signals import CODE as SIGNALS
+    from .stub.code import CODE as CALLS
+
     for code in (CALLS, code_of(has_futex()), SIGNALS, buffer_pool.code()):
         code.machine_code()
     for links in ("..pool.pool", "..stub.native_call"):

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..environment import variable
 from ..loader.loader import can_load, library_symbols
-from .buffer_pool_ir import STATE_BYTES, source
+from .buffer_pool_ir import STATE_BYTES
 
 if TYPE_CHECKING:
     from ..loader.code_cache import RuntimeCode
@@ -77,7 +77,7 @@ def code() -> RuntimeCode:
     """The handler's functions."""
     from ..loader.code_cache import RuntimeCode
 
-    return RuntimeCode("txc_buffers", source)
+    return RuntimeCode("txc_buffers", _source)
 
 
 class BufferHandler:
@@ -118,6 +118,12 @@ class BufferHandler:
         global _adjusted
         ctypes.memset(self._state, 0, STATE_BYTES)
         _adjusted = None
+
+
+def _source() -> str:
+    from .buffer_pool_ir import source
+
+    return source()
 
 
 def _numpy_function(index: int) -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from ..loader.code_cache import RuntimeCode
 from ..loader.loader import library_symbols
-from .ir import source
 from .layout import EXPORTED
 
 __all__ = ["CODE", "shared_half"]
@@ -17,4 +16,10 @@ def shared_half(symbols: Mapping[str, int]) -> Mapping[str, int]:
     return CODE.load(EXPORTED, {**library_symbols(), **symbols})
 
 
-CODE = RuntimeCode("txc_vectorcall", source)
+def _source() -> str:
+    from .ir import source
+
+    return source()
+
+
+CODE = RuntimeCode("txc_vectorcall", _source)

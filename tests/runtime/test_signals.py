@@ -218,8 +218,8 @@ x = np.zeros(2)
 f(x, 1)
 thread = threading.Thread(target=f, args=(x, 300_000_000))
 thread.start()
-send(signal.SIGINT, lambda: x[0] > 1000)
 try:
+    send(signal.SIGINT, lambda: x[0] > 1000)
     while True:
         time.sleep(0.01)
 except KeyboardInterrupt:
@@ -243,8 +243,8 @@ def handler(number, frame):
 
 f(x, 1)
 signal.signal(signal.SIGINT, handler)
-send(signal.SIGINT, lambda: x[0] > 1000)
 try:
+    send(signal.SIGINT, lambda: x[0] > 1000)
     f(x, 10**15)
 except KeyError as error:
     print(error.args[0])
