@@ -415,7 +415,7 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
         bound = find_op("contract").bind([a.user_type, b.user_type], params)
         for i, j in (*bound["batch"], *bound["pairs"]):
             try:
-                a, b = equally_long(a, i, b, j, "the sizes of contracted dims differ")
+                a, b = equally_long(a, i, b, j, "the sizes of contracted dims differ", why="a contraction")
             except OpError as error:
                 text = f"cannot contract dim {i} of {a.user_type} with dim {j} of {b.user_type}: {error.message}"
                 raise OpError(text, "contracted dims have equal sizes", "TX0141") from error
@@ -430,7 +430,7 @@ def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[
         for i in range(first.ndim):
             if i != at:
                 text = "all the input array dimensions except for the concatenation axis must match exactly"
-                first, other = equally_long(first, i, other, i, text)
+                first, other = equally_long(first, i, other, i, text, why="concatenate")
         tensors[0], tensors[n] = first, other
     named = [(*first.dims[:at], t.dims[at], *first.dims[at + 1 :]) for t in tensors]
     return [seen_as(t, dims) for t, dims in zip(tensors, named)]
@@ -445,14 +445,14 @@ def _guard_single_column(a: Tensor, b: Tensor, met: Sequence[tuple[int, int]]) -
 
 
 def equally_long(
-    a: Tensor, i: int, b: Tensor, j: int, text: str, error: str = "ValueError"
+    a: Tensor, i: int, b: Tensor, j: int, text: str, error: str = "ValueError", why: str = ""
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Two tensors of which dims `i` and `j` have one size, as the function demands of its arguments.
+    """Two tensors of which dims `i` and `j` have one size, as the function demands of its arguments: `why`.
 
     Where values decide a size, a call in which the other one differs raises the error of this `text`.
     """
     a, b = data_dependent_sizes().as_long(a, i, b, j, text, error)
-    table().equate(a.dims[i], b.dims[j], text)
+    table().equate(a.dims[i], b.dims[j], why or text)
     return a, b
 
 

@@ -105,7 +105,8 @@ def solve(a: Any, b: Any, /) -> Tensor:
     b = methods.expand_dims(b, 1) if vector else b
     element = common_dtype([a, b])
     a, b = cast(a, element), cast(b, element)
-    a, b = equally_long(a, a.ndim - 1, b, b.ndim - 2, "solve: the matrix has another number of columns")
+    a, b = equally_long(a, a.ndim - 1, b, b.ndim - 2, "solve: the matrix has another number of columns",
+                        why="np.linalg.solve")  # fmt: skip
     found = apply("eliminate", *_stacked_alike(a, b), mode=RAISE)[0]
     return methods.squeeze(found, -1) if vector else found
 
