@@ -68,6 +68,26 @@ def test_a_tolerance_is_not_negative() -> None:
         txc.jit(lambda x: math.isclose(x[0], 1.0, rel_tol=-x[1]))(X)
 
 
+class Grid:
+    """An object of the user's, which is no array to NumPy, whatever its methods are called."""
+
+    def as_array(self) -> np.ndarray:
+        return np.ones(4)
+
+
+GRID: Any = Grid()
+
+
+def test_nobody_elses_object_is_an_array() -> None:
+    for f in (lambda x: x + GRID, txc.jit(lambda x: x + GRID)):
+        with pytest.raises((TypeError, TxcError), match=r"unsupported operand|is no tensor"):
+            f(X)
+
+
+def test_a_number_that_no_element_can_be_is_in_no_array() -> None:
+    assert not txc.jit(lambda x: 300 in x)(np.arange(4, dtype=np.uint8))
+
+
 def fits(x: np.ndarray, y: np.ndarray) -> Any:
     where, values = np.flatnonzero(x > 0), y[y > 0]
     line = np.polyfit(where, values, 1, w=values)

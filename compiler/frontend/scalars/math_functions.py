@@ -7,7 +7,7 @@ They are those of NumPy, of which CPython makes an error what is infinite or NaN
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -131,28 +131,25 @@ def _call(f: Any) -> Callable[..., Any]:
     name: str = f.__name__
 
     def call(*values: Any, **named: Any) -> Any:
-        if named:  # of isclose alone
-            if not any(isinstance(v, Tensor) for v in (*values, *named.values())) or f is not math.isclose:
-                return f(*values, **named)
-            with located():
-                return _isclose(*values, **named)
-        if not any(isinstance(v, Tensor) for v in values):
+        if not any(isinstance(v, Tensor) for v in (*values, *named.values())):
             if f is math.sqrt and isinstance(values[0], SymInt) and values[0].within(0, 1 << 53):
                 return Tensor(apply("sqrt", values[0]).value, weak="float")
-            return f(*values)
+            return f(*values, **named)
         if current() is None:
-            return f(*values)
+            return f(*values, **named)
         with located():
-            return _of_numbers(f, name, values)
+            return _of_numbers(f, name, values, named)
 
     return call
 
 
-def _of_numbers(f: Any, name: str, values: Sequence[Any]) -> Any:
+def _of_numbers(f: Any, name: str, values: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    if named and f is not math.isclose:
+        raise TypeError(f"math.{name}() takes no keyword arguments")
     if any(isinstance(v, Tensor) and (v.ndim or v.element.is_complex) for v in values):
         raise OpError(f"math.{name} takes real numbers, not tensors of rank 1 or more", code="TX0318")
     if name in _OF_BOTH:
-        return _OF_BOTH[name](*values)
+        return _OF_BOTH[name](*values, **named)
     if name in _OF_FLOATS and not (name == "hypot" and len(values) != 2):
         made = _OF_FLOATS[name](*map(as_float, values))
         return Tensor(made.value, weak="bool" if made.element.kind == "bool" else "float")

@@ -37,7 +37,7 @@ def conditions_of_membership(item: Any, container: Any) -> Sequence[Any] | None:
     if not isinstance(container, (tuple, list, set, frozenset, dict, KeysView, ValuesView)) or _is_unknown(container):
         return None
     items = [*container]
-    if isinstance(item, (str, bytes, type(None))):  # which no number is equal to
+    if isinstance(item, (str, bytes, type(None))) and any(map(_is_asked, items)):  # which no number is equal to
         return [item is other or item == other for other in items if not _is_asked(other)]
     if kinds_of(item) and any(map(_is_asked, [item, *items])):
         if all(kinds_of(other) or isinstance(other, _NO_NUMBERS) for other in items):

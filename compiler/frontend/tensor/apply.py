@@ -22,6 +22,7 @@ from ..trace.graph import SingleResultNode, next_serial
 from ..trace.short_loops import sizes_worth_knowing
 from ..trace.symint import SymInt
 from ..trace.undefined import Unusable
+from .as_array import AsArray
 from .column_major import reverse_dims
 from .leaves import element_of
 from .tensor import Tensor
@@ -67,7 +68,7 @@ def as_tensor(x: Any) -> Tensor:
         if any(isinstance(v, (Tensor, SymInt, list, tuple)) for v in x):
             return stack([as_tensor(v) for v in x])
         return as_tensor(np.asarray(x))
-    if hasattr(type(x), "as_array"):  # what stands for an object of Python's (`AsArray`, which is above)
+    if isinstance(x, AsArray):
         return x.as_array()
     if hasattr(type(x), "__txc_array__"):  # as a `HostTensor`, which stands for the array that it holds
         if current() is not None:  # it may come to hold another one, which code compiled for this one would not see
