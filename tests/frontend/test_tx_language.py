@@ -150,3 +150,9 @@ def test_arguments_from_python_are_matched_by_name():
         with pytest.raises(TxcError) as caught:
             function(*args, **kwargs)
         assert text in str(caught.value)
+
+
+def test_a_misspelt_method_is_told_the_nearest_of_all() -> None:
+    module = txc.compile_source("def f(x: f32[n, m]) -> f32[n]:\n    return x.maxx(axis=1)")
+    with pytest.raises(TxcError, match="did you mean max"):
+        module.f(np.ones((2, 3), np.float32))

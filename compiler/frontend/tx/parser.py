@@ -31,7 +31,7 @@ from ..staging.staging import StagedRuntime
 from ..state.liveness import annotate, live_after, live_at_head, live_in_body
 from ..state.state import Location, Names, Roots
 from ..tensor.apply import call
-from ..tensor.methods import reduce, scan
+from ..tensor.methods import METHODS, reduce, scan
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.graph import Graph
@@ -570,7 +570,7 @@ class Evaluator:
         except (AttributeError, OpError):
             found = None
         if not callable(found):
-            known = [m for decl in OPS.values() for m in decl.methods]
+            known = [m for decl in OPS.values() for m in decl.methods] + [*METHODS]
             self.fail(node.func, f"a tensor has no method {name!r}", nearest(name, known), "TX0540")
         return found(*arguments, **keywords)
 
