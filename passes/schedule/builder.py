@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from xdsl.ir import Block, SSAValue
@@ -10,7 +10,7 @@ from xdsl.ir import Block, SSAValue
 from ...dialects import loop
 from ...dialects.dims.dims import Dim
 from ...dialects.scalar.builder import BodyBuilder
-from ...dialects.scalar.language import Value
+from ...dialects.scalar.language import ComplexValue, Value
 from .blocks import for_loop, parallel_loop
 from .body import ScheduleContext, buffer_info, materialize_dim
 
@@ -95,12 +95,28 @@ class LoopBuilder:
         self, lower: Dim | int, upper: Dim | int, first: Sequence[Value],
         step: Callable[[LoopBuilder, Dim, list[Value]], Sequence[Value]],
     ) -> list[Value]:  # fmt: skip
-        """A loop that carries some values."""
+        """A loop that carries some values, complex ones as their parts."""
         inner, iterator = self.inner(), self.context.new_iv()
-        carried = [
-            inner.b.wrap(inner.block.insert_arg(value.ref.type, k), value.dtype) for k, value in enumerate(first)
-        ]
-        inner.block.add_op(loop.YieldOp(*(value.ref for value in step(inner, iterator, carried))))
-        made = loop.ForOp(str(iterator), lower, upper, inner.block, inits=[value.ref for value in first])
+        inits = _parts(first)
+        arguments = [inner.block.insert_arg(part.ref.type, k) for k, part in enumerate(inits)]
+        last = step(inner, iterator, _of_parts(inner.b, arguments, first))
+        inner.block.add_op(loop.YieldOp(*(part.ref for part in _parts(last))))
+        made = loop.ForOp(str(iterator), lower, upper, inner.block, inits=[part.ref for part in inits])
         self.block.add_op(made)
-        return [self.b.wrap(out, value.dtype) for out, value in zip(made.outs, first)]
+        return _of_parts(self.b, made.outs, first)
+
+
+def _parts(values: Sequence[Value]) -> list[Value]:
+    """Values that loops carry."""
+    return [part for x in values for part in ((x.re, x.im) if isinstance(x, ComplexValue) else (x,))]
+
+
+def _of_parts(b: BodyBuilder, parts: Iterable[SSAValue], like: Sequence[Value]) -> list[Value]:
+    """What parts make up: values as those given."""
+    left = iter(parts)
+    return [
+        b.complex_of(*(Value(b, next(left), x.dtype.part) for _ in range(2)))
+        if isinstance(x, ComplexValue)
+        else Value(b, next(left), x.dtype)
+        for x in like
+    ]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ....dialects.dims.dims import Dim, dim, maximum, minimum
-from ....dialects.scalar.language import ComplexValue, Value
+from ....dialects.scalar.language import Value
 from ..builder import LoopBuilder
 from ..matmul.register_tile import register_tile
 from .base import BatchedLinalg, fma
@@ -92,19 +92,4 @@ class ColumnBlocks(BatchedLinalg):
                         taken = factor(g, top + r, columns.first + k)
                         return fma(g, taken, g.load(self.packed, [panel, k, j]), total)
 
-                    f.store(self._carried(f, columns.last - columns.first, f.load(w, at), step), w, at)
-
-    @staticmethod
-    def _carried(
-        code: LoopBuilder, count: Dim, first: Value, step: Callable[[LoopBuilder, Dim, Value], Value]
-    ) -> Value:
-        """``value = step(block, k, value)`` for so many `k`; a complex value is carried as its parts."""
-        if not isinstance(first, ComplexValue):
-            return code.carried_loop(0, count, first, step)
-
-        def parts(c: LoopBuilder, k: Dim, values: list[Value]) -> list[Value]:
-            made = step(c, k, c.b.complex_of(*values))
-            assert isinstance(made, ComplexValue)
-            return [made.re, made.im]
-
-        return code.b.complex_of(*code.carried_loops(0, count, [first.re, first.im], parts))
+                    f.store(f.carried_loop(0, columns.last - columns.first, f.load(w, at), step), w, at)
