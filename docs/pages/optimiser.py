@@ -364,6 +364,20 @@ SECTIONS = (
         "buffers", "loops", ("schedule",), shown=LOOPS + r"|fma|kernel",
     ),
     Section(
+        "Small matrices",
+        """
+        Stacks of matrices of at most eight rows, whose number is known, are solved, inverted and factored in lanes: as
+        many matrices as a vector has lanes go to scratch memory together, where an element of all of them is a row.
+        Each has pivots of its own, so rows change places by selects; what is done to an element, in which order, is
+        what is done to that of a larger matrix. Only loops are shown here.
+        """,
+        """
+        def f(x: f32[n, 2, 2]) -> f32[n, 2, 2]:
+            return cholesky(x)
+        """,
+        "buffers", "loops", ("schedule",), shown=LOOPS + r"|math|div|kernel",
+    ),
+    Section(
         "Sliding-window register reuse",
         """
         Windows of adjacent rows read the same elements. So many rows are computed together (`unroll` of the loop around

@@ -97,6 +97,14 @@ def test_sizes_of_small_matrices_are_numbers_where_many_rows_or_many_of_them_are
         assert guards(f) == [f"guard  {fact}  (the loops of contract are much shorter for one size)" for fact in known]
 
 
+def test_sizes_of_many_small_matrices_are_numbers():
+    for count, n, known in ((20000, 2, ["x.1 == 2", "w.1 == 1"]), (100, 2, []), (20000, 9, [])):
+        x, w = np.broadcast_to(np.eye(n), (count, n, n)).copy(), np.ones((n, 1))
+        f = txc.jit(lambda x, w: np.linalg.solve(x, w))
+        np.testing.assert_array_equal(f(x, w), np.ones((count, n, 1)))
+        assert guards(f) == [f"guard  {fact}  (the loops of eliminate are much shorter for one size)" for fact in known]
+
+
 def test_the_knob(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TXC_SPECIALIZE", "0")
     given = txc.jit(spectrum).graph(numbers(3, 8)).inputs[0].value

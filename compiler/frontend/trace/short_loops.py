@@ -20,6 +20,10 @@ MANY = 1 << 14
 #: (`passes/schedule/reduce/short_rows.py`).
 MOST_RESULTS, MOST_PRODUCTS, FEWEST_ROWS = 16, 128, 64
 
+#: Factorisations of small matrices in lanes, and the rows and columns of these, at most
+#: (`passes/schedule/linalg/across_matrices.py`).
+FACTORIZATIONS, LARGEST_MATRIX = frozenset({"eliminate", "cholesky"}), 8
+
 
 def sizes_worth_knowing(
     op: type[Op], types: Sequence[TensorType], attrs: dict[str, Any], hint: Callable[[Dim], int | None]
@@ -27,6 +31,8 @@ def sizes_worth_knowing(
     """The sizes of an op's operands that code should have as numbers; `hint` says what they are in this call."""
     if issubclass(op, Structural) and op.shorter_along:
         return [types[0].dims[attrs[op.shorter_along]]]
+    if op.name in FACTORIZATIONS:
+        return _sizes_of_matrices(types, hint)
     if op.name == "contract":
         return _sizes_of_products(types, attrs, hint)
     if not issubclass(op, Reduction):
@@ -35,6 +41,14 @@ def sizes_worth_knowing(
     along, across = ([d for i, d in enumerate(rows.dims) if (i in reduced) == wanted] for wanted in (True, False))
     is_short = rows.rank - 1 in reduced and 1 < (hint(product(along)) or 0) <= SHORT
     return _symbols(along) if is_short and (hint(product(across)) or 0) >= MANY else []
+
+
+def _sizes_of_matrices(types: Sequence[TensorType], hint: Callable[[Dim], int | None]) -> list[Dim]:
+    """Rows and columns of matrices and right sides that are small, and many."""
+    sizes = [d for t in types for d in t.dims[-2:]]
+    if (hint(product(types[0].dims[:-2])) or 0) < MANY or any((hint(d) or 0) > LARGEST_MATRIX for d in sizes):
+        return []
+    return _symbols(sizes)
 
 
 def _sizes_of_products(

@@ -36,7 +36,10 @@ class _Matrices(Structural):
 
 @op
 class Eliminate(_Matrices):
-    """Solutions of ``a @ x = b`` by elimination with row pivots; the pivots, and the sign of their permutation."""
+    """Solutions of ``a @ x = b`` by elimination with row pivots; the pivots, and the sign of their permutation.
+
+    b is a stack of as many matrices as a, or one matrix for all of them.
+    """
 
     foreign = "eliminate"
     arity = 2
@@ -47,12 +50,12 @@ class Eliminate(_Matrices):
     @classmethod
     def given(cls, *operands: TensorType, **attrs: Any) -> tuple[TensorType, ...]:
         a, b = operands
-        if b.dtype is not a.dtype or b.dims[:-1] != a.dims[:-1]:
+        if b.dtype is not a.dtype or b.dims[:-1] not in (a.dims[:-1], a.dims[-2:-1]):
             raise OpError(
                 f"there are no solutions x of a @ x = b for {a} and {b}", "a row of b for each of a", "TX0110"
             )
         stack = a.dims[:-2]
-        return b, a.with_dims(a.dims[:-1]), tensor_type(a.dtype.part, stack)
+        return a.with_dims((*a.dims[:-1], b.dims[-1])), a.with_dims(a.dims[:-1]), tensor_type(a.dtype.part, stack)
 
     @classmethod
     def failed(cls, apply: Callable[..., Any], *results: Any) -> Any:
@@ -63,6 +66,7 @@ class Eliminate(_Matrices):
     def evaluate(cls, arrays: Sequence[np.ndarray], attrs: dict[str, Any]) -> tuple[np.ndarray, ...]:
         a, b = arrays
         n = a.shape[-1]
+        b = np.broadcast_to(b, (*a.shape[:-1], b.shape[-1]))
         w = np.concatenate([a, b], -1).reshape(-1, n, n + b.shape[-1])
         signs, pivots = np.ones(len(w), np.real(a).dtype), np.zeros((len(w), n), a.dtype)
         with np.errstate(all="ignore"):

@@ -1,6 +1,6 @@
 """Elimination of stacks of matrices to loops: by rows with the largest pivot of a column, and Cholesky's.
 
-Both go by blocks of columns (`blocks.py`).
+Both go by blocks of columns (`blocks.py`), but for stacks of small matrices (`across_matrices.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ....dialects.types import DTYPES
 from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
+from .across_matrices import CholeskyInLanes, EliminationInLanes, is_small
 from .base import conjugate, inside, real, square
 from .blocks import ColumnBlocks, Columns
 
@@ -24,12 +25,12 @@ I64 = DTYPES["i64"]
 
 def schedule_elimination(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``eliminate``: of a and b the solutions of ``a @ x = b``, the pivots, and the sign of their order."""
-    _Elimination(context, op, lanes).emit(block)
+    (EliminationInLanes if is_small(op, lanes) else _Elimination)(context, op, lanes).emit(block)
 
 
 def schedule_cholesky(context: ScheduleContext, op: kernel.CustomOp, block: Block, lanes: VectorConfig) -> None:
     """Loops for ``cholesky``: the lower factor."""
-    _Cholesky(context, op, lanes).emit(block)
+    (CholeskyInLanes if is_small(op, lanes) else _Cholesky)(context, op, lanes).emit(block)
 
 
 class _Elimination(ColumnBlocks):
@@ -43,7 +44,7 @@ class _Elimination(ColumnBlocks):
     def one(self, code: LoopBuilder, at: list[Dim]) -> None:
         (a, b), (x, _, signs), n = self.op.ins, self.op.outs, self.n
         self.copy(code, a, at, self.w, [], n, n)
-        self.copy(code, b, at, self.w, [], n, self.m, n)
+        self.copy(code, b, at if len(buffer_info(b).dims) > 2 else [], self.w, [], n, self.m, n)
         code.store(code.b.constant(1, self.part), signs, at)
         self.by_blocks(code, n + self.m, lambda c, columns: self._block(c, at, columns))
         with code.for_(0, n) as (c, k):

@@ -91,7 +91,9 @@ def _adjoint(a: Tensor) -> Tensor:
 
 
 def _stacked_alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """Two stacks of matrices broadcast to stacks of as many."""
+    """Two stacks of matrices broadcast to stacks of as many; one right side for all stays one."""
+    if a.ndim > b.ndim == 2:
+        return a, b
     rank = max(a.ndim, b.ndim) - 2
     stacks = [[1] * (rank + 2 - t.ndim) + list(t.dims[:-2]) for t in (a, b)]
     stack = [meet(methods.dim(x), methods.dim(y)) for x, y in zip(*stacks)]
@@ -119,8 +121,7 @@ def inv(a: Any) -> Tensor:
 def inverse(a: Any, mode: str | None = None) -> Tensor:
     """The inverse, or what the `mode` of elimination says of a singular matrix."""
     a = matrices(a, "inv")
-    one = methods.broadcast(eye(a.shape[-1], dtype=a.dtype), a.shape)
-    return apply("eliminate", a, one, mode=mode)[0]
+    return apply("eliminate", a, eye(a.shape[-1], dtype=a.dtype), mode=mode)[0]
 
 
 def _pivots(a: Any, name: str) -> tuple[Tensor, Tensor]:
