@@ -2,7 +2,7 @@
 
 Code is generic in sizes, so that no new size compiles anything.  Of ops whose loops are much shorter for a known size,
 as those of a Fourier transform or of many short rows are, the first `FEW` versions of the same facts are for one size
-each, the next for all.
+each, the next for all.  What few short rows compiled, for any size, is for few (`trace/short_loops.py`).
 
 The rest is the second tier.  Where code was busy for long with calls that all had the same small sizes, one more
 version is compiled in which those are numbers: short rows then live in registers, and small loops are written out.  The

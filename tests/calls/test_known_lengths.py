@@ -97,6 +97,17 @@ def test_sizes_of_small_matrices_are_numbers_where_many_rows_or_many_of_them_are
         assert guards(f) == [f"guard  {fact}  (the loops of contract are much shorter for one size)" for fact in known]
 
 
+def test_what_few_rows_compiled_is_not_for_many():
+    """Of a function that is called with a few rows first, as to try it out."""
+    f, w = txc.jit(lengths_of_vectors), np.arange(3, dtype="f4")
+    for rows in (2, 64, 20000, 10, 30000):
+        x = RNG.integers(-4, 5, (rows, 3)).astype("f4")
+        np.testing.assert_array_equal(f(x, w), lengths_of_vectors(x, w))
+    assert guards(f) == ["guard  x.1 == 3  (the loops of sum are much shorter for one size)"]
+    assert "guard  x.0 < 16384  (more have code for one size of sum)" in f.explain_compile()
+    assert f.explain_compile().count("compiled because") == 2
+
+
 def test_sizes_of_many_small_matrices_are_numbers():
     for count, n, known in ((20000, 2, ["x.1 == 2", "w.1 == 1"]), (100, 2, []), (20000, 9, [])):
         x, w = np.broadcast_to(np.eye(n), (count, n, n)).copy(), np.ones((n, 1))

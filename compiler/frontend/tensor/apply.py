@@ -19,7 +19,7 @@ from ..lazy import op_templates
 from ..trace.context import current, table
 from ..trace.emit import constant, emit, once, resolved
 from ..trace.graph import SingleResultNode, next_serial
-from ..trace.short_loops import sizes_worth_knowing
+from ..trace.short_loops import MANY, sizes_worth_knowing
 from ..trace.symint import SymInt
 from ..trace.undefined import Unusable
 from .as_array import AsArray
@@ -205,13 +205,24 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
 
 
 def _specialize(op: type[Op], tensors: Sequence[Tensor], attrs: dict[str, Any]) -> None:
-    """Make numbers of the sizes of row-major operands that are worth it, where the trace may."""
+    """Make numbers of the sizes of row-major operands that are worth it, where the trace may.
+
+    Code for any of these sizes, as few rows have, is for few rows: many that come later have code of their own.
+    """
     trace = current()
     if trace is None or not trace.specializes:
         return
     facts = trace.table
     types = [t.value.type.with_dims(facts.resolve_all(t.value.type.dims)) for t in tensors]
-    for d in sizes_worth_knowing(op, types, attrs, facts.hint):
+
+    def is_many(count: Dim) -> bool:
+        number = facts.hint(count)
+        if number is None or number >= MANY:
+            return number is not None
+        facts.decide(count, "<", MANY, f"more have code for one size of {op.name}")
+        return False
+
+    for d in sizes_worth_knowing(op, types, attrs, facts.hint, is_many):
         if facts.hint(d) is not None:
             facts.fix(d, f"the loops of {op.name} are much shorter for one size")
 
