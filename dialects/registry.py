@@ -195,7 +195,8 @@ class Map(Op):
     #: Whether `ulp` counts, beside ulp of the result, what one ulp of each operand changes in it.
     conditioned: ClassVar[bool] = False
     commutative: ClassVar[bool] = False
-    #: Algebra that canonicalisation applies: ``involution``, ``idempotent``, ``idempotent pair``, ``("neutral", 0.0)``.
+    #: Algebra that canonicalisation applies: ``involution``, ``idempotent``, ``idempotent pair``, ``choice``,
+    #: ``("neutral", 0.0)``.
     algebra: ClassVar[tuple[Any, ...]] = ()
     #: Whether `build` takes ``inside``: where its operands are elements, not what stands in for those outside guards.
     guarded: ClassVar[bool] = False

@@ -26,6 +26,13 @@ func.func @times_one(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %0 : tensor<4xf32>
 }
 
+// CHECK-LABEL: @equal_choices
+// CHECK-NEXT: func.return %x
+func.func @equal_choices(%c: tensor<4xi1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = tx.select %c, %x, %x : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+
 // -0.0 + 0.0 is 0.0, so adding 0.0 is not nothing.
 // CHECK-LABEL: @plus_zero
 // CHECK: tx.add

@@ -180,6 +180,11 @@ def idempotent(op: tx.MapOp, iteration: _Iteration) -> SSAValue | None:
     return x if x is not None and "idempotent" in _algebra(op) and type(x.owner) is type(op) else None
 
 
+def equal_choices(op: tx.MapOp, iteration: _Iteration) -> SSAValue | None:
+    """``select(c, x, x)`` is `x`."""
+    return op.operands[1] if "choice" in _algebra(op) and op.operands[1] is op.operands[2] else None
+
+
 def same_cast(op: tx.MapOp, iteration: _Iteration) -> SSAValue | None:
     """A cast to the type that is there already; a part, or the conjugate, of a real number."""
     if op.decl.name not in ("cast", "positive", "real", "conjugate") or op.results[0].type != op.operands[0].type:
@@ -296,6 +301,7 @@ RULES: tuple[tuple[type[tx.TxOp], Rule], ...] = (
     (tx.MapOp, neutral_operand),
     (tx.MapOp, involution),
     (tx.MapOp, idempotent),
+    (tx.MapOp, equal_choices),
     (tx.MapOp, same_cast),
     (tx.MapOp, fold_constants),
     (tx.ConcatenateOp, concatenate_to_inserts),

@@ -51,6 +51,7 @@ OF_A_FLOAT = [
     "math.degrees(a)", "math.radians(a)", "math.nextafter(a, 1.0)", "int(a) + 1", "int(a) * 2", "complex(a)",
     "(a + 1j) / a", "1j / a", "abs(complex(a, a))", "np.float64(a) / 0.0", "np.sqrt(a)", "isinstance(a, float)",
     "min(a, 1.0)", "max(0.0, a)", "a == 2**53", "a < 2**53 + 1", "a >= 2**63 - 1", "2**53 + 1 > a",
+    "(a < 4, -7 >= a, a == True, a != -(2**53), 0 < a, a <= 2**53, 1 == a)",
 ]  # fmt: skip
 #: Numbers whose exact values Python's own library, or NumPy's, gives to the last bit only here or there.
 ROUNDED = 4e-16

@@ -221,6 +221,9 @@ def compare(name: str, x: Any, y: Any) -> Any:
         )
     if set(kinds) not in ({"int", "float"}, {"bool", "float"}):
         return apply(name, x, y)
+    floats = [_as_known_float(v) for v in (x, y)]
+    if not isinstance(x, float) and not isinstance(y, float) and any(isinstance(v, float) for v in floats):
+        return Tensor(apply(name, *floats).value, weak="bool")
     if kinds[0] == "float":
         return compare(_TURNED.get(name, name), y, x)
     if isinstance(y, float):
@@ -231,6 +234,13 @@ def compare(name: str, x: Any, y: Any) -> Any:
     same = apply("logical_and", apply("equal", rounded, b), apply("less", b, _BEYOND))
     whole = Tensor(cast(b, I64).value, weak="int")
     return Tensor(apply("select", same, apply(name, a, whole), apply(name, _below(rounded), b)).value, weak="bool")
+
+
+def _as_known_float(x: Any) -> Any:
+    """An int that is known and is a float, exactly, as that float; anything else as it is."""
+    node = x.value.node if isinstance(x, Tensor) else None
+    known = node.attrs["value"] if node is not None and node.op is OPS["constant"] else x
+    return float(known) if isinstance(known, int) and abs(known) <= 1 << 53 else x
 
 
 def _below(rounded: Tensor) -> Tensor:

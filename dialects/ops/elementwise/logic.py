@@ -194,6 +194,7 @@ class Select(Map):
     numpy = np.where
     seeds = "Eigen select"
     arity = 3
+    algebra = ("choice",)
     dtypes = ALL | {"complex"}
 
     @classmethod
