@@ -32,3 +32,32 @@ func.func @zeros() -> (tensor<f32>, tensor<f32>) {
   %b = tx.constant {value = -0.0 : f64, dtype = #tx.dtype<"f32">} : () -> tensor<f32>
   func.return %a, %b : tensor<f32>, tensor<f32>
 }
+
+// Of what a loop carries, values that iterations only hand on and nobody reads go; the others are counted anew.
+// CHECK-LABEL: @handed_on
+// CHECK:      tx.for i = 0 to 3 break 1 carry (%[[X:.*]] = %x, %[[STOP:.*]] = %stop) {
+// CHECK-NEXT:   %[[NEXT:.*]] = tx.sqrt %[[X]]
+// CHECK-NEXT:   %[[END:.*]] = tx.isnan %[[NEXT]]
+// CHECK-NEXT:   tx.yield %[[NEXT]], %[[END]] : f32[], bool[]
+func.func @handed_on(%x: tensor<f32>, %flag: tensor<i1>, %stop: tensor<i1>) -> tensor<f32> {
+  %0, %1, %2, %3 = "tx.for"(%flag, %x, %flag, %stop) ({
+  ^bb0(%old: tensor<i1>, %c: tensor<f32>, %older: tensor<i1>, %ends: tensor<i1>):
+    %4 = tx.sqrt %c : (tensor<f32>) -> tensor<f32>
+    %5 = tx.isnan %4 : (tensor<f32>) -> tensor<i1>
+    tx.yield %stop, %4, %old, %5 : tensor<i1>, tensor<f32>, tensor<i1>, tensor<i1>
+  }) {iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"3">, step = #tx.dim<"1">, until = 3} : (tensor<i1>, tensor<f32>, tensor<i1>, tensor<i1>) -> (tensor<i1>, tensor<f32>, tensor<i1>, tensor<i1>)
+  func.return %1 : tensor<f32>
+}
+
+// What an iteration computes may be checked: it stays, although nobody reads it.
+// CHECK-LABEL: @computed
+// CHECK: tx.for i = 0 to 3 carry (%{{.*}} = %x, %{{.*}} = %y) {
+func.func @computed(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
+  %0, %1 = "tx.for"(%x, %y) ({
+  ^bb0(%c: tensor<f32>, %d: tensor<f32>):
+    %2 = tx.sqrt %c : (tensor<f32>) -> tensor<f32>
+    %3 = tx.sqrt %d : (tensor<f32>) -> tensor<f32>
+    tx.yield %2, %3 : tensor<f32>, tensor<f32>
+  }) {iv = "i", lower = #tx.dim<"0">, upper = #tx.dim<"3">, step = #tx.dim<"1">} : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  func.return %0 : tensor<f32>
+}

@@ -27,6 +27,7 @@ from ...dialects.dims.dims import Dim, Sym, dim, iterator
 from ...dialects.dims.index_map import IndexMap
 from ...dialects.registry import Map, View
 from ...dialects.types import TensorType, as_literal
+from .unused_carried_values import without_unused_values
 
 __all__ = ["CanonicalizePass"]
 
@@ -115,6 +116,8 @@ def _remove_dead(block: Block) -> None:
         if isinstance(op, tx.TxOp) and op.results and all(r.first_use is None for r in op.results):
             op.detach()
             op.erase()
+        elif isinstance(op, tx.ForOp | tx.WhileOp):
+            without_unused_values(op)
 
 
 def identity_view(op: tx.ViewOp, iteration: _Iteration) -> SSAValue | None:
