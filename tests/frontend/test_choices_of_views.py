@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 import txc
+from txc.compiler.diagnostics import TxcError
+from txc.compiler.frontend.state.choice import PerhapsOfOthers
+from txc.compiler.frontend.tensor.composite_views import roots
+from txc.compiler.frontend.trace.trace import Trace
 
 
 def whole(x):
@@ -152,3 +156,17 @@ def test_a_store_into_one_of_two_sizes(size):
             continue
         for want, got in zip((*results, *expected), (*f(given[0], given[1]), *given), strict=True):
             np.testing.assert_array_equal(got, want)
+
+
+def test_what_may_be_one_of_many_arrays_looks_at_each_once():
+    """What sixty loops leave would look at an array 2 ** 60 times, if each asked all that the last one does."""
+    with Trace("f") as trace:
+        x, y = (trace.array_input(name, np.arange(3.0)) for name in "xy")
+        t = x
+        for number in range(60):
+            t = PerhapsOfOthers(f"t{number}", "an array from before the loop", t, [t, y], "copy() it")
+        assert t.value is x.value
+        assert {id(root) for root in roots(t)} >= {id(x), id(y)}
+        y[0] = 1.0
+        with pytest.raises(TxcError, match=r"t0 may be an array from before the loop, .* is stored into"):
+            _ = t.value

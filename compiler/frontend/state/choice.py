@@ -121,14 +121,19 @@ class PerhapsOfOthers(Derived):
     `what` it may be is for the error where one is.
     """
 
-    __slots__ = ("_hint", "_of", "_others", "_text", "_where")
+    __slots__ = ("_hint", "_others", "_text", "_watched", "_where")
 
     def __init__(self, name: str, what: str, chosen: Tensor, others: Sequence[Tensor], hint: str):
         super().__init__(chosen.value, layout=chosen.layout, boxed=chosen.boxed)
         self._text, self._hint, self._where = f"{name} may be {what}", hint, user_loc()
         #: What it is a view of may be stored into as well.
         self._others = [*others, *(root for root in roots(chosen) if root is not chosen)]
-        self._of = [t.value for t in self._others]
+        #: By identity: arrays into which nobody stores, with what they hold and who says so.
+        self._watched: dict[int, tuple[Tensor, Value, PerhapsOfOthers]] = {}
+        for other in self._others:
+            held = other.value
+            found = other._watched if isinstance(other, PerhapsOfOthers) else {id(other): (other, held, self)}
+            self._watched |= {number: watched for number, watched in found.items() if number not in self._watched}
 
     def again(self, chosen: Tensor, others: Sequence[Tensor]) -> PerhapsOfOthers:
         """The same of an array, and of others, that stand for these."""
@@ -138,8 +143,9 @@ class PerhapsOfOthers(Derived):
 
     @property
     def value(self) -> Value:
-        if any(t.value is not was for t, was in zip(self._others, self._of)):
-            raise self.unknown()
+        for array, held, perhaps in self._watched.values():
+            if array.value is not held:
+                raise perhaps.unknown()
         return self._value
 
     def sources(self) -> Sequence[Tensor]:

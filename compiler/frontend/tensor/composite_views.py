@@ -251,9 +251,13 @@ class Perhaps(Derived):
 
 
 def roots(t: Tensor) -> Iterator[Tensor]:
-    """The tensors through whose storage a store may change `t`."""
-    while t._parent is not None:
-        t = t._parent
-    yield t
-    for source in t.sources():
-        yield from roots(source)
+    """The tensors through whose storage a store may change `t`, each once: sources may have sources in common."""
+    waiting, found = [t], set[int]()
+    while waiting:
+        t = waiting.pop()
+        while t._parent is not None:
+            t = t._parent
+        if id(t) not in found:
+            found.add(id(t))
+            yield t
+            waiting += reversed(t.sources())

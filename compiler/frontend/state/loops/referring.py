@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from math import lcm
 from typing import Any, NoReturn
 
@@ -125,8 +126,16 @@ class LoopReferences(LoopBefore):
 
     def is_shared(self, owner: Tensor) -> bool:
         """Whether more than one variable, or place that hangs on one, held an array or a view of it before the loop."""
-        found = [location for location, value in self.everything.locations() if among(owner, arrays_of(value))]
-        return sum(location not in self.local for location in found) > 1
+        return sum(location not in self.local for location in self._holders.get(id(owner), ())) > 1
+
+    @cached_property
+    def _holders(self) -> dict[int, list[Location]]:
+        """By the identity of an array, which a location before the loop keeps alive: where it is held, or a part."""
+        found: dict[int, list[Location]] = {}
+        for location, value in self.everything.locations():
+            for number in {id(array) for array in arrays_of(value)}:
+                found.setdefault(number, []).append(location)
+        return found
 
     def _is_one(self, always: Any, i: int) -> bool:
         """Whether what an iteration leaves is one array from before the loop, or the same part of it in each."""
