@@ -60,7 +60,7 @@ __all__ = [
 
 
 #: Methods that are NumPy's function of that name.
-_FUNCTIONS = ("argpartition", "choose", "nonzero", "put", "repeat")
+_FUNCTIONS = ("argpartition", "choose", "nonzero", "put", "repeat", "searchsorted")
 
 
 def _as_function(name: str) -> Callable[..., Any]:

@@ -22,6 +22,12 @@ SMALL = np.array([0, 1, 5, 127, -128, 7], np.int8)
 M = np.array([[1.0, NAN, 2], [-0.0, 2, 2]], np.float32)
 
 
+def _put(x: Any, places: Any, values: Any) -> Any:
+    y = x.copy()
+    np.put(y, places, values)
+    return y
+
+
 def _counts_on(x: Any) -> Any:
     total = x.sum().astype(np.float64)
     first = total
@@ -33,6 +39,31 @@ def _counts_on(x: Any) -> Any:
 
 
 SAME: dict[str, tuple[Any, ...]] = {
+    "piecewise": (
+        lambda x, b: (
+            np.piecewise(x[:2], [True, False], [1, 2]), np.piecewise(x, x > 2, [1, 2]), np.piecewise(b, [b], [0, 1]),
+            np.piecewise(x, [x < 3, x >= 3], [lambda v: v - v.mean(), lambda v: v / v.size]),
+            np.piecewise(x, [x > 100, x < 3], [lambda v: v.sum(), 5]), np.piecewise(x[:2], [[True, False]], [4, 5]),
+            np.piecewise(np.stack([x, -x]), [np.array([True, False])], [lambda v: v * 2, -1]),
+            np.piecewise(x[0], [x[0] > 0, x[0] < -5], [1, 2, 3]),
+        ), H, B,
+    ),
+    "bools as indices, and nothing to store": (
+        lambda x, b: (
+            np.take(x, b), x.take([True, False]), np.bincount(b), np.choose(b, [1, 2]),
+            _put(x, b, 7), _put(x, [0, 1], []), np.resize(x[:0], (2, 2)), np.resize(np.array([], np.int8), 3),
+        ), H, B,
+    ),
+    "searchsorted as a method": (
+        lambda x: (x.searchsorted(2.0), x.searchsorted([1, 2], side="right"), x.searchsorted(v=x[0], side="right")),
+        np.sort(H),
+    ),
+    "lengths of runs": (
+        lambda x: (lambda s, e: (x[s], e - s, np.repeat(x[s], e - s)))(
+            np.concatenate(([0], np.flatnonzero(np.diff(x)) + 1)),
+            np.concatenate((np.flatnonzero(np.diff(x)) + 1, [len(x)])),
+        ), np.array([1, 1, 2, 2, 2, 3]),
+    ),
     "u64 and i64": (lambda u, s: (u == s, u != s, u < s, u <= s, u > s, u >= s, s < u, s <= u, s > u, s >= u), U, S),
     "elements": (lambda u, s: (u[0] == s[0], u[0] > s[0], u[0] == np.int64(2**53)), U, S),
     "Python ints beside u64": (lambda u: (u == -1, u > -1, -1 < u, u < 2**63, u < 2**64, u >= 2**70, u > 5), U),

@@ -186,7 +186,7 @@ EXPRESSIONS: dict[str, str] = {
 
 #: Expressions that have no form here for some layouts; the calls are errors of this code.
 REFUSED = {
-    ("repeat axis", "scalar"): "TX0103", ("take", "scalar"): "TX0103", ("resize", "no rows"): "TX0283",
+    ("repeat axis", "scalar"): "TX0103", ("take", "scalar"): "TX0103",
     ("around", "complex"): "TX0112", ("around", "complex columns"): "TX0112",
 }  # fmt: skip
 

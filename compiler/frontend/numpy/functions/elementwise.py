@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -49,25 +50,35 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @handles(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """Of several conditions that are true the last one decides; a function is computed for all of `x`.
+    """Of several conditions that are true the last one decides; a function gets the elements where its one is true.
 
     Where there is one entry more in `funclist` than there are conditions, it is for the rest; else that is 0.
     """
     x = as_tensor(x)
-    several = isinstance(condlist, (list, tuple)) or condlist.ndim > x.ndim
-    conditions = [as_tensor(c) for c in (condlist if several else [condlist])]
+    conditions = [truth(as_tensor(c)) for c in _conditions(condlist, x)]
     count = len(conditions)
     if len(funclist) not in (count, count + 1):
         text = f"np.piecewise: with {count} conditions, {count} or {count + 1} functions are expected"
         raise OpError(text, f"there are {len(funclist)}", "TX0240")
-
-    def branch(f: Any) -> Tensor:
-        return cast(as_tensor(f(x, *args, **kw) if callable(f) else f), x.element)
-
-    result = branch(funclist[count]) if len(funclist) > count else full(x.shape, 0, x.dtype)
+    if len(funclist) > count:
+        conditions.append(apply("logical_not", reduce(partial(apply, "logical_or"), conditions)))
+    result = full(x.shape, 0, x.dtype)
     for condition, f in zip(conditions, funclist):
-        result = apply("select", truth(condition), branch(f), result)
+        if x.ndim:
+            result[condition] = f(x[condition], *args, **kw) if callable(f) else f
+        else:
+            value = as_tensor(f(x, *args, **kw) if callable(f) else f)
+            result = apply("select", condition, cast(value, x.element), result)
     return result
+
+
+def _conditions(condlist: Any, x: Tensor) -> Any:
+    """The conditions that `condlist` has; bools that are none of arrays are one, of the elements of `x`."""
+    if not isinstance(condlist, (list, tuple)) and not as_tensor(condlist).ndim:
+        return [condlist]
+    first = condlist[0]
+    is_array = isinstance(first, (Tensor, np.ndarray)) and (first.ndim or as_tensor(first).boxed)
+    return condlist if isinstance(first, list) or is_array or not x.ndim else [condlist]
 
 
 @handles(np.clip)

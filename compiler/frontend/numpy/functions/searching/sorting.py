@@ -135,5 +135,5 @@ def _argsort(x: Tensor, axis: Any = -1, kind: Any = None, order: Any = None, *, 
 
 #: Methods of tensors.
 METHODS: dict[str, Any] = {
-    "sort": _sort_in_place, "argsort": _argsort, "searchsorted": searchsorted, "topk": topk,
+    "sort": _sort_in_place, "argsort": _argsort, "topk": topk,
 }  # fmt: skip

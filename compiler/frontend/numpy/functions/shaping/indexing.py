@@ -26,7 +26,7 @@ __all__ = ["inside", "permuted", "take"]
 @handles(np.take)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     """NumPy's `take`; in mode ``raise`` the call raises IndexError where an index is outside."""
-    a, indices = as_tensor(a), as_tensor(indices)
+    a, indices = as_tensor(a), _as_indices(indices)
     if axis is None:
         a, axis = methods.ravel(a), 0
     axis = methods._axis(axis, a.ndim)
@@ -42,6 +42,12 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     return into_read(
         out, gather(IndexArrays(a, [axis], [indices], axis, RAISE if mode == "raise" else None)), "np.take"
     )
+
+
+def _as_indices(x: Any) -> Tensor:
+    """Indices of a function: of bools, which are no mask there, 0 and 1."""
+    x = as_tensor(x)
+    return cast(x, DTYPES["i64"]) if x.element.kind == "bool" else x
 
 
 def inside(a: Tensor, indices: Tensor) -> Tensor:
@@ -91,11 +97,13 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         raise OpError(f"np.put does not take mode={mode!r}", "raise, clip or wrap", "TX0240")
     places: Any
     values: Any
-    flat, places, values = methods.reshape(a, -1), methods.ravel(as_tensor(ind)), methods.ravel(as_tensor(v))
+    flat, places, values = methods.reshape(a, -1), methods.ravel(_as_indices(ind)), methods.ravel(as_tensor(v))
     if mode == "clip":
         places = np.clip(places, 0, flat.shape[0] - 1)
     elif mode == "wrap":
         places = apply("remainder", places, flat.shape[0])
+    if table().settle(0, "<", values.dims[0], "np.put of some values") is False:
+        return
     if values.dims[0] is not places.dims[0]:
         values = np.resize(values, places.shape)
     scatter(IndexArrays(flat, [0], [places], 0, RAISE if mode == "raise" else None), values)
@@ -108,7 +116,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     In a compiled function a `minlength` is the size of the result, and a number that is not below it an error; NumPy's
     result is longer then.
     """
-    x = as_tensor(x)
+    x = _as_indices(x)
     if x.ndim != 1 or not x.element.is_integer:
         raise OpError(f"np.bincount takes a vector of integers, not {x.user_type}", code="TX0254")
     if isinstance(minlength, int) and minlength < 0:

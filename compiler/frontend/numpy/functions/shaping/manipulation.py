@@ -11,13 +11,13 @@ from ......dialects.dims.dims import maximum
 from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
 from ....indexing.advanced import IndexArrays, gather
-from ....indexing.data_dependent_sizes import size_of
+from ....indexing.data_dependent_sizes import size_of, stored
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, broadcast_together, cast
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ....trace.symint import as_dim, is_integer, symint
-from ...creation import iota
+from ...creation import iota, zeros
 from ..registry import handles, required
 
 __all__ = ["flip", "roll", "tile"]
@@ -76,12 +76,12 @@ def reshape(a: Any, /, shape: Any = None, order: Any = "C", *, newshape: Any = N
 
 @handles(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
-    """The elements in order, over and over, until there are enough."""
+    """The elements in order, over and over, until there are enough; zeros where there are none."""
     sizes = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
     flat = methods.ravel(as_tensor(a))
     wanted, have = int(np.prod([int(n) for n in sizes])), int(flat.shape[0])
     if not have:
-        raise OpError("np.resize of no elements", code="TX0283")
+        return zeros(sizes, flat.dtype)
     return methods.reshape(tile(flat, -(-wanted // have))[:wanted], sizes)
 
 
@@ -213,6 +213,8 @@ def _repeated(a: Tensor, counts: Tensor, axis: int) -> Tensor:
     if counts.ndim > 1 or not counts.element.is_integer:
         raise OpError(f"np.repeat takes a vector of integers, not {counts.user_type}", code="TX0254")
     counts = required(counts, counts >= 0, "repeats may not contain negative values.")
+    if counts.ndim:
+        counts = stored(counts, (a.dims[axis],), "operands could not be broadcast together: their sizes differ")
     counts = methods.broadcast(cast(counts, DTYPES["i64"]), [a.shape[axis]])
     ends = methods.scan("cumsum", counts, 0)
     size = size_of(methods.reduce("sum", counts))
