@@ -5,10 +5,12 @@ from __future__ import annotations
 import operator
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
 
+import txc
 from txc.compiler.diagnostics import TxcError
 from txc.compiler.frontend.tensor.conversion import asarray
 from txc.compiler.frontend.trace.trace import Trace
@@ -289,3 +291,19 @@ def test_an_operand_that_is_an_array_is_read_where_the_expression_stands():
     x[:], y[:] = 9, 7
     for got, expected in zip(waiting, ([0, 2, 4, 6], [0, 1, 4, 9], [3, 2, 2, 3], [0, 2, 4, 6]), strict=True):
         np.testing.assert_array_equal(np.asarray(got), expected)
+
+
+def test_functions_that_store_into_numpys_arrays():
+    at = np.array([1, 1, 2])
+    stores: dict[str, Any] = {
+        "add.at": lambda a, i: np.add.at(a, i, i),
+        "add.at of a tuple": lambda a, i: np.add.at(a.reshape(2, 2), (i * 0, i - 1), 1),
+        "put": lambda a, i: np.put(a, i, i * 5), "copyto": lambda a, i: np.copyto(a[:3], i),
+        "putmask": lambda a, i: np.putmask(a, a > i[0], i[2]),
+        "put_along_axis": lambda a, i: np.put_along_axis(a, i, 3.0, 0),
+    }  # fmt: skip
+    for name, store in stores.items():
+        array, expected = np.arange(4.0), np.arange(4.0)
+        store(array, txc.asarray(at))
+        store(expected, at)
+        np.testing.assert_array_equal(array, expected, name)

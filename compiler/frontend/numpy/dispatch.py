@@ -6,6 +6,7 @@ Functions that txc has no equal of, and arguments that it does not take, are err
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         raise OpError(f"{_spelled(f)}.{method} is not supported", code="TX0270")
     if method == "at":
         assert name is not None
-        return _at(name, *inputs)
+        return f.at(*map(_elements, inputs)) if isinstance(inputs[0], np.ndarray) else _at(name, *inputs)
     if method in ("reduce", "accumulate"):
         found = reduction_for(f) if method == "reduce" else scan_of(f)
         if found is None:
@@ -227,13 +228,17 @@ _OF_ELEMENTS = frozenset(
 )
 
 
+#: Functions that store into an array: into one of NumPy's, which no lazy tensor is, NumPy's own.
+_STORING = frozenset({np.copyto, np.place, np.put, np.put_along_axis, np.putmask})
+
+
 #: Functions that ask where elements lie: of lazy tensors NumPy's own, of what is in memory.
 _OF_MEMORY = frozenset({np.may_share_memory, np.shares_memory})
 
 
 def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Any other NumPy function."""
-    if current() is None and (of := _elements if f in _OF_ELEMENTS else _memory if f in _OF_MEMORY else None):
+    if current() is None and (of := _of_numpys(f, args)):
         return f(*map(of, args), **{name: of(value) for name, value in kwargs.items()})
     if _handler(f) is None:
         name = find_op_for(f)
@@ -248,7 +253,15 @@ def function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return result if f in _PYTHONS else strong(result)
 
 
+def _of_numpys(f: Any, args: tuple[Any, ...]) -> Callable[[Any], Any] | None:
+    """What NumPy's own function is given for lazy tensors, where that is what is called; else None."""
+    stores = f in _STORING and args and isinstance(args[0], np.ndarray)
+    return _elements if f in _OF_ELEMENTS or stores else _memory if f in _OF_MEMORY else None
+
+
 def _elements(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_elements, value))
     return np.asarray(value) if isinstance(value, Tensor) else value
 
 
