@@ -1,8 +1,8 @@
-"""``in`` of numbers that only the compiled function knows, and such numbers as keys of dicts and items of sets."""
+"""``in``, and ``==`` of tuples, of numbers that only the compiled function knows, and such numbers as keys."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -100,6 +100,45 @@ def none_or_a_number(x, n):
 def not_a_number(x, n):
     v = x[0] * np.nan
     return v in (1.0, v), v in (1.0, x[1] * np.nan), v in range(5)
+
+
+Pair = namedtuple("Pair", "x y")
+
+
+@case
+def equal_tuples(x, n):
+    a, t = (x[0], x[1]), x[3] * np.nan
+    return [
+        a == (3.0, 1.0), a != (3, 2), (x[0], n) == (3.0, 2), [x[0], x[1]] == [3, 1], [x[0]] == (x[0],), a == (3, 1, 4),
+        (x[0], (x[1], n)) == (3, (1, 2)), (x[0], "a") == (3, "a"), (x[0], "a") == (3, "b"), (x[0], None) != (5, None),
+        (t,) == (t,), (x[3] * np.nan,) == (x[3] * np.nan,), Pair(x[0], x[1]) == Pair(3, 1), Pair(x[0], 1) == (3, 1),
+        a == (a[0], 1), a == (a[0], 2), ((a, 1), x[1]) == ((a, 1), 1), (n, n * 2.0) == (n, 4), (a, 0) == (a, 0),
+        a == a, (n, 2) == (2, n), a == None,  # noqa: E711
+         (x[0] > 0, True) == (True, True), 3 < x[2] != (4, 5),
+    ]  # fmt: skip
+
+
+@case
+def a_tuple_in_a_list(x, n):
+    a = (x[0], x[1])
+    return [
+        a in [(3, 1), (2, 3)], a not in ((0, 2), (5, 5)), [x[0], n] in [[3, 2]], a in [(n, n)], 3 in [a],
+        (x[0], "k") in [(3.0, "k")], a in [1, (3, 1), "x"], (1, 2) in [a, (1, 2)], (1, 7) in [(x[1], 7)],
+    ]  # fmt: skip
+
+
+@case
+def a_walk_to_a_place(x, n):
+    i, j, steps = 0, n, 0
+    while (i, j) != (int(x[0]), int(x[1])) and steps < 20:
+        i, j, steps = i + (i < x[0]), j - (j > x[1]), steps + 1
+        if (i, j) in ((1, 1), (2, 1)):
+            steps += 10
+    for a in range(n):
+        for b in range(n):
+            if (a, b) == (1, 2):
+                steps += 100
+    return i, j, steps
 
 
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)

@@ -342,9 +342,9 @@ class _Stager(ast.NodeTransformer):
         if len(node.ops) == 1:
             if isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
                 node.left, node.comparators = self.compared(node.left), [self.compared(node.comparators[0])]
-                return node
+                return self.asked(node)
             node.left, node.comparators = self.visit(node.left), [self.visit(node.comparators[0])]
-            return self.identity(node)
+            return self.asked(node)
         return self.chain(node, self.visit(node.left), 0)
 
     def chain(self, node: ast.Compare, first: ast.expr, k: int) -> ast.expr:
@@ -354,20 +354,23 @@ class _Stager(ast.NodeTransformer):
         in front of it hold.
         """
         a, b = f"__txc_term_{k}", f"__txc_term_{k + 1}"
-        compared = self.identity(ast.copy_location(ast.Compare(_load(a), [node.ops[k]], [_load(b)]), node))
+        compared = self.asked(ast.copy_location(ast.Compare(_load(a), [node.ops[k]], [_load(b)]), node))
         parts = [_lambda(compared)]
         if k + 1 < len(node.ops):
             parts.append(_lambda(self.chain(node, _load(b), k + 1)))
         asked = ast.Lambda(_arguments(a, b), self.call("and_", node, *parts))
         return ast.copy_location(ast.Call(asked, [first, self.visit(node.comparators[k])], []), node)
 
-    def identity(self, node: ast.Compare) -> ast.expr:
-        """A comparison, of two operands, that asks the runtime where it is ``is`` or ``in``."""
-        asks = {ast.Is: "is_", ast.IsNot: "is_", ast.In: "in_", ast.NotIn: "in_"}.get(type(node.ops[0]))
+    def asked(self, node: ast.Compare) -> ast.expr:
+        """A comparison, of two operands, that asks the runtime where it is ``is`` or ``in``, or may be of tuples."""
+        kind, operands = type(node.ops[0]), [node.left, *node.comparators]
+        if kind in (ast.Eq, ast.NotEq) and not any(isinstance(o, ast.Constant) for o in operands):
+            return self.call("equal", node, *operands, ast.Constant(kind is ast.NotEq))
+        asks = {ast.Is: "is_", ast.IsNot: "is_", ast.In: "in_", ast.NotIn: "in_"}.get(kind)
         if asks is None:
             return node
-        found = self.call(asks, node, node.left, *node.comparators)
-        plain = isinstance(node.ops[0], (ast.Is, ast.In))
+        found = self.call(asks, node, *operands)
+        plain = kind in (ast.Is, ast.In)
         return found if plain else ast.copy_location(self.call("not_", node, found), node)
 
     def compared(self, node: ast.expr) -> ast.expr:

@@ -1,7 +1,11 @@
-"""``item in container`` of numbers that only the compiled function knows: whether one of some conditions is true."""
+"""``item in container`` and ``a == b`` of what holds numbers that only the compiled function knows.
+
+Whether one of some conditions is true, or all of them are.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import KeysView, Sequence, ValuesView
 from typing import Any
 
@@ -17,7 +21,7 @@ from ..trace.context import require
 from ..trace.symint import SymInt
 from .iteration.iterables import StagedRange
 
-__all__ = ["conditions_of_membership"]
+__all__ = ["conditions_of_equality", "conditions_of_membership"]
 
 #: What no number is equal to.
 _NO_NUMBERS = (str, bytes, type(None), tuple, list, dict, type)
@@ -42,11 +46,60 @@ def conditions_of_membership(item: Any, container: Any) -> Sequence[Any] | None:
     if kinds_of(item) and any(map(_is_asked, [item, *items])):
         if all(kinds_of(other) or isinstance(other, _NO_NUMBERS) for other in items):
             return [item is other or item == other for other in items if kinds_of(other)]
+    if _is_sequence(item) and isinstance(container, (tuple, list)):
+        equal = [conditions_of_equality(item, other) for other in items]
+        if any(conds is not None for conds in equal):
+            return [item == other if c is None else _all_of(c) for other, c in zip(items, equal)]
     keys = [*item] if isinstance(item, tuple) else [item]
     for key in keys if not isinstance(container, (tuple, list, ValuesView)) else ():
         if isinstance(key, Tensor):
             refuse_as_key(key)
     return None
+
+
+def conditions_of_equality(a: Any, b: Any) -> Sequence[Any] | None:
+    """What is true if two tuples or two lists are equal: a bool or a condition for each two items.
+
+    None where that is for Python to say.
+    """
+    found: list[Any] = []
+    return found if _compare(a, b, found) else None
+
+
+def _compare(a: Any, b: Any, found: list[Any]) -> bool:
+    """Note whether the items of two sequences are equal; False where that is for Python to say."""
+    if not (_is_sequence(a) and _is_sequence(b)):
+        return False
+    if isinstance(a, tuple) is not isinstance(b, tuple) or len(a) != len(b):
+        found.append(False)
+        return True
+    for x, y in zip(a, b):
+        if x is y:
+            found.append(True)
+        elif _is_sequence(x) and _is_sequence(y):
+            if not _compare(x, y, found):
+                return False
+        elif (_is_asked(x) or _is_asked(y)) and kinds_of(x) and kinds_of(y):
+            found.append(x == y)
+        elif (isinstance(x, _NO_NUMBERS) and kinds_of(y)) or (isinstance(y, _NO_NUMBERS) and kinds_of(x)):
+            found.append(False)
+        elif isinstance(x, Tensor) or isinstance(y, Tensor):
+            return False
+        else:
+            found.append(bool(x == y))
+    return True
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether it is a tuple, or a list whose items are known as Python objects."""
+    return isinstance(value, (tuple, list)) and not _is_unknown(value)
+
+
+def _all_of(conditions: Sequence[Any]) -> Any:
+    if any(cond is False for cond in conditions):
+        return False
+    unknown = [cond for cond in conditions if cond is not True]
+    return functools.reduce(lambda a, b: apply("logical_and", a, b), unknown) if unknown else True
 
 
 def _is_unknown(container: Any) -> bool:

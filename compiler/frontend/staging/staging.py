@@ -56,7 +56,7 @@ from .iteration.generators import Generated
 from .iteration.iterables import StagedRange
 from .iteration.iterators import ITERATORS, begun, makes_iterator, remembering, through
 from .list_methods import method_of_list, sorted_
-from .membership import conditions_of_membership
+from .membership import conditions_of_equality, conditions_of_membership
 from .no_source import note_traced_plainly
 from .pattern_tests import class_parts, mapping_parts, sequence_parts
 from .source_cache import factory_of, global_names
@@ -420,6 +420,17 @@ class StagedRuntime(ControlFlow):
             known = any(cond is True for cond in conds)
             return known or self._as_condition(any_of([cond for cond in conds if isinstance(cond, Tensor)]))
         return container.has(item) if isinstance(container, StagedDict) else item in container
+
+    def equal(self, a: Any, b: Any, negated: bool) -> Any:
+        """``a == b``, or `negated` ``a != b``."""
+        if (found := conditions_of_equality(a, b)) is None:
+            return a != b if negated else a == b
+        conds = [self.truth(cond) for cond in found]
+        if any(cond is False for cond in conds):
+            return negated
+        unknown = [self.not_(cond) for cond in conds if isinstance(cond, Tensor)]
+        differs = self._as_condition(any_of(unknown)) if unknown else False
+        return differs if negated else self.not_(differs)
 
     # Patterns
 
