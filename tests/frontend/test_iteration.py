@@ -146,13 +146,51 @@ def test_zip_of_other_lengths():
 
 
 def test_a_step_that_is_a_tensor():
-    def f(x, k):
-        for i in range(0, 5, k[0]):
-            x[i] = 0
-        return x
+    def f(s, n):
+        total, w = 0, 1
+        for i in range(0, n, s[0]):
+            total += i
+        for i in range(n, 0, s[2]):
+            if i == 4:
+                break
+            total += 100 * i
+        else:
+            total += 7
+        while w < n:
+            for i in range(0, n, 2 * w):
+                for k in range(i, min(i + w, n)):
+                    total = total * 3 + k
+            w *= 2
+        for i in range(n, s[3], s[1]):
+            total -= i
+        return total % 1000003, len(range(0, n, 3)), len(range(n, 1, -2)), len(range(n))
 
+    same(f, (np.array([1, 3, -2, 7]), 10), (np.array([2, -1, -3, 0]), 5))
+    with pytest.raises(ValueError, match=r"range\(\) arg 3 must not be zero"):
+        txc.jit(f)(np.array([2, 0, -3, 0]), 5)
+
+
+def test_what_ranges_are_asked():
+    def f(n, k):
+        r, i = range(k, n), 0
+        while r and i < 2:
+            i += 1
+        return [
+            i, len(r), r == range(k, n, 1), r != range(n), range(n)[:k] == range(k), r == [1], range(0) == range(k, k),
+            "yes" if range(k) else "no", bool(r), not r, range(n)[-1], range(3, n + 30, k + 1)[2], [*range(n)[::-1]],
+            range(n).count(2), range(n).index(0), n in range(n), (range(n), 1) == (range(n), 1),
+        ]  # fmt: skip
+
+    compiled = txc.jit(f)
+    for call in ((6, 2), (1, 3), (5, 0), (7, 7)):
+        assert compiled(*call) == f(*call)
+    with pytest.raises(IndexError, match="range object index out of range"):
+        txc.jit(lambda n: range(n)[n])(4)
+
+
+def test_membership_of_a_range_whose_step_is_a_tensor():
     with pytest.raises(TxcError, match="the step of a range is a tensor, whose sign is not known"):
-        txc.jit(f)(V.copy(), K)
+        txc.jit(lambda x, k: k[1] in range(0, 5, k[0]))(V.copy(), K)
 
 
 def test_a_number_is_no_sequence():

@@ -22,6 +22,7 @@ from ..state.growing_lists import GrowingList
 from ..state.list_errors import unknown_length
 from ..state.mixed_numbers import MixedNumber
 from ..state.staged_dicts import StagedDict
+from ..tensor.apply import apply
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.symint import SymInt, is_integer, sym_max, sym_min
@@ -41,11 +42,9 @@ def _range(*args: Any) -> StagedRange:
         if isinstance(bound, Tensor) and (bound.ndim or not bound.element.is_integer):
             raise staging_error(f"the bounds of a range are ints, not {bound.user_type}", "use int()", "TX0316")
     if isinstance(step, Tensor):
-        raise staging_error(
-            "the step of a range is a tensor, whose sign is not known",
-            "pass the step as an int argument of the function",
-            "TX0316",
-        )
+        text = "range() arg 3 must not be zero"
+        checked = apply("require", step, apply("not_equal", step, 0), text=text, error="ValueError")
+        step = Tensor(checked.value, weak="int")
     return StagedRange(start, stop, step)
 
 
@@ -117,7 +116,7 @@ def _pow(base: Any, exponent: Any, modulus: Any = None) -> Any:
 
 
 def _len(value: Any) -> Any:
-    if isinstance(value, (GrowingList, StagedDict)):
+    if isinstance(value, (GrowingList, StagedDict)) or (isinstance(value, StagedRange) and not value.of_tensors):
         return value.length
     if isinstance(value, Tensor):
         if not value.ndim:

@@ -17,6 +17,7 @@ from ...tensor.composite_views import in_scope
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.symint import SymInt
+from ..iteration.iterables import StagedRange
 from ..regions.fork import not_one_bool
 from .forks import Forks
 
@@ -38,6 +39,8 @@ class Conditions(Forks):
             return as_tensor(value.length) != 0
         if isinstance(value, StagedDict):
             return value.truth
+        if isinstance(value, StagedRange):
+            return self.truth(value.length)
         if isinstance(value, Tensor) and value.ndim:
             with located():
                 facts = require().table

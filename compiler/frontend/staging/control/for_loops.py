@@ -443,15 +443,15 @@ class ForLoops(WhileLoops):
     ) -> None:  # fmt: skip
         """A `for` over a range that tensors bound: a `while` whose counter is a tensor."""
         at = types.CellType(Tensor.apply("cast", counted.start, dtype="i64"))
+        step = Tensor.apply("cast", counted.step, dtype="i64") if isinstance(counted.step, Tensor) else counted.step
 
         def test() -> Any:
-            i = at.cell_contents
-            inside = i < counted.stop if counted.rises else i > counted.stop
+            inside = counted.is_inside(at.cell_contents)
             return self.all_(lambda: self.not_(self._stopped(stop, roots)), lambda: inside)
 
         def iteration() -> None:
             body(Tensor(at.cell_contents.value, weak="int"))
-            at.cell_contents = at.cell_contents + counted.step
+            at.cell_contents = at.cell_contents + step
 
         name = f"{GENERATED_PREFIX}counter"
         bound, at_head, after = carries

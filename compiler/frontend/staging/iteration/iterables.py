@@ -12,9 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .....dialects.registry import OpError
+from ....diagnostics import located
 from ...numpy.creation import arange
 from ...state.growing_lists import GrowingList
 from ...state.iterators import GoneThrough
+from ...tensor.apply import apply
 from ...tensor.as_array import AsArray
 from ...tensor.tensor import Tensor
 from ...trace.symint import is_integer, sym_max, sym_min
@@ -82,15 +85,54 @@ class StagedRange(AsArray, StagedIterable):
 
     @property
     def rises(self) -> bool:
+        if isinstance(self.step, Tensor):
+            with located():
+                raise OpError(
+                    "the step of a range is a tensor, whose sign is not known",
+                    "go over the range with for, or pass the step as an int argument of the function",
+                    "TX0316",
+                )
         return bool(self.step > 0)
 
     @property
     def of_tensors(self) -> bool:
         """Whether a bound is known only to the compiled function itself."""
-        return any(isinstance(x, Tensor) for x in (self.start, self.stop))
+        return any(isinstance(x, Tensor) for x in self.bounds)
+
+    def is_inside(self, i: Any) -> Any:
+        """Whether the range does not end before `i`, which is one of its numbers or the one behind them."""
+        if isinstance(self.step, Tensor):
+            return apply("select", self.step > 0, i < self.stop, i > self.stop)
+        return i < self.stop if self.rises else i > self.stop
 
     def at(self, i: Any) -> Any:
         return self.start + i * self.step
+
+    def __bool__(self) -> bool:
+        return bool(self.length > 0)
+
+    def __eq__(self, other: object) -> bool:
+        return self.as_python() == (other.as_python() if isinstance(other, StagedRange) else other)
+
+    __hash__ = StagedIterable.__hash__
+
+    def __getitem__(self, key: Any) -> Any:
+        if not is_integer(key):
+            return self.as_python()[key]
+        place = key + self.length if key < 0 else key
+        if not 0 <= place < self.length:
+            raise IndexError("range object index out of range")
+        return self.at(place)
+
+    def count(self, value: Any) -> int:
+        return self.as_python().count(value)
+
+    def index(self, value: Any) -> int:
+        return self.as_python().index(value)
+
+    def as_python(self) -> range:
+        """Python's own, for what is seldom asked of one: its bounds become facts."""
+        return range(*map(int, self.bounds))
 
     def as_array(self) -> Tensor:
         """What NumPy makes of it."""
