@@ -554,3 +554,20 @@ def test_bits_that_no_integer_has_are_refused():
     for f, x, text in cases:
         with pytest.raises(TxcError, match=text):
             txc.jit(f)(x)
+
+
+def test_views_from_before_a_size_became_known():
+    def f(x):
+        y, z, w = np.broadcast_to(x[0], (2, x.shape[1])), x[:, : x.shape[1]], x.T.reshape(x.shape[1], -1)
+        p = x.reshape((x.size // 2, 2), order="F")  # which a reshape of this layout takes for a fact of the call
+        z[0, 0], w[0, 1] = 5, 7
+        q = z if x[1, 1] > 0 else x[:, : x.shape[1]]
+        return p, y, z, w, q, x
+
+    compiled = txc.jit(f)
+    for x in (np.arange(8.0).reshape(4, 2), np.arange(12.0).reshape(4, 3), np.asfortranarray(np.ones((4, 2)))):
+        ours, theirs = x.copy(order="K"), x.copy(order="K")
+        for got, expected in zip(compiled(ours), f(theirs), strict=True):
+            np.testing.assert_array_equal(got, expected)
+            assert np.shares_memory(got, ours) == np.shares_memory(expected, theirs)
+        np.testing.assert_array_equal(ours, theirs)

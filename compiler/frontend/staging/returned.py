@@ -321,10 +321,10 @@ def _way(t: Tensor) -> _Way | None:
         if t._parent is not None:
             if t._op is not None:
                 assert issubclass(t._op, View)
-                if t._op.view(t._parent.type, t._attrs).guards:
+                if t._op.view(t._parent.type, t.view_attrs).guards:
                     return None
                 read_only = read_only or not t._op.writable
-                steps.append(_Viewed(t._parent, t._op, t._attrs))
+                steps.append(_Viewed(t._parent, t._op, t.view_attrs))
             t = t._parent
         elif isinstance(t, ComplexPartView):
             steps.append(_OfComplex(dim(t.element.bytes if t.which == "imag" else 0)))

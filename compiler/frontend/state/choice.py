@@ -16,7 +16,6 @@ from ..tensor.apply import apply
 from ..tensor.composite_views import Derived, in_scope, roots
 from ..tensor.strides import strides_of
 from ..tensor.tensor import Tensor
-from ..trace.emit import resolved_attrs
 from ..trace.graph import Value
 
 __all__ = ["Choice", "PerhapsOfOthers", "is_same_place", "options_of"]
@@ -87,7 +86,7 @@ def options_of(array: Tensor) -> Sequence[tuple[Tensor, Tensor | bool]]:
     """
     whole, steps = array, []
     while whole._parent is not None:
-        steps.append((whole._op, whole._attrs))
+        steps.append((whole._op, whole.view_attrs))
         whole = whole._parent
     if not isinstance(whole, Choice):
         return [(array, True)]
@@ -106,7 +105,7 @@ def is_same_place(a: Tensor, b: Tensor) -> bool:
     if a is b:
         return True
     if a._parent is not None and b._parent is not None and a._op is b._op:
-        if resolved_attrs(a._attrs) == resolved_attrs(b._attrs) and is_same_place(a._parent, b._parent):
+        if a.view_attrs == b.view_attrs and is_same_place(a._parent, b._parent):
             return True
     try:
         (owner, first), (other, second) = a.owner(), b.owner()

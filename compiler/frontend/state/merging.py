@@ -461,7 +461,7 @@ class Merge:
             return _Reference(lambda value, *parts: _chosen_again(value, parts), [chosen, *arrays, *conds])
         if x._parent is None or x._op is None or not all(map(self.fork.trace.table.knows, dims_in(x._attrs))):
             raise _Inside
-        return _Reference(lambda of: of._view(x._op, x._attrs), [self._handed_on(x._parent, side, label)])
+        return _Reference(lambda of: of._view(x._op, x.view_attrs), [self._handed_on(x._parent, side, label)])
 
     def _pair(self, a: Any, b: Any, label: str) -> _Joined:
         number = len(self.pairs)

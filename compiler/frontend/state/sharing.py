@@ -19,7 +19,6 @@ from ....dialects.registry import Op
 from ..tensor.composite_views import roots
 from ..tensor.tensor import Tensor
 from ..trace.context import table
-from ..trace.emit import resolved_attrs
 from .choice import PerhapsOfOthers
 
 __all__ = ["NOWHERE", "Ends", "is_array", "shared_again"]
@@ -84,7 +83,7 @@ def _as_view(views: Ends, bases: Ends, base: Tensor) -> Tensor | None:
         path: list[tuple[type[Op] | None, dict[str, Any]]] = []
         at = view
         while at is not None and at is not of and at._parent is not None:
-            path.append((at._op, resolved_attrs(at._attrs)))
+            path.append((at._op, at.view_attrs))
             at = at._parent
         if at is None or at is not of:
             return None

@@ -25,7 +25,7 @@ from ....dialects.types import TensorType
 from ...call.facts import StrideClass, as_dense_strided, stride_fact
 from ...call.strides import symbolic_strides
 from ..trace.context import current
-from ..trace.emit import emit
+from ..trace.emit import emit, resolved, resolved_attrs
 from ..trace.graph import Input, Value
 
 if TYPE_CHECKING:
@@ -66,7 +66,9 @@ def strides_of(t: Tensor) -> Strides | None:
     """The strides of its graph dims."""
     if t._parent is not None:
         parent = strides_of(t._parent)
-        return parent if t._op is None or parent is None else viewed_strides(t._op, t._parent.type, t._attrs, parent)
+        if t._op is None or parent is None:
+            return parent
+        return viewed_strides(t._op, t._parent.type, t.view_attrs, parent)
     return t.own_strides()
 
 
@@ -106,8 +108,8 @@ def _known_from(v: Value, known: Mapping[Value, Strides | None]) -> Strides | No
         return _of_argument(v)
     operands = _decisive(v)
     if issubclass(node.op, View) and operands:
-        source = known[operands[0]]
-        return None if source is None else viewed_strides(node.op, operands[0].type, node.attrs, source)
+        source, kind = known[operands[0]], resolved(operands[0])
+        return None if source is None else viewed_strides(node.op, kind, resolved_attrs(node.attrs), source)
     if node.op.name in _SAME_ARRAY and operands:
         return known[operands[0]]
     if len(v.type.dims) < 2 or not node.operands:

@@ -23,7 +23,7 @@ from ...diagnostics import located, user_loc
 from ..lazy.deferred import DeferredValue
 from ..refusals import instead
 from ..trace.context import current, table
-from ..trace.emit import emit
+from ..trace.emit import emit, resolved_attrs
 from ..trace.graph import Block, Value
 from ..trace.symint import SymInt, shape_of, symint
 from ..trace.undefined import Unusable
@@ -173,9 +173,14 @@ class Tensor(Operators, Elements):
             block = self._cached[1].node.block
             if block is None or (trace is not None and block in trace.blocks):
                 return self._cached[1]
-        (result,) = emit(self._op, (source,), self._attrs, loc=self._loc)
+        (result,) = emit(self._op, (source,), self.view_attrs, loc=self._loc)
         self._cached = (source, result)
         return result
+
+    @property
+    def view_attrs(self) -> dict[str, Any]:
+        """The parameters of the op that makes it a view, with what is known of their dims since."""
+        return self._attrs if current() is None else resolved_attrs(self._attrs)
 
     @property
     def deferred_value(self) -> Value:
@@ -348,7 +353,7 @@ class Tensor(Operators, Elements):
         assert issubclass(self._op, View)
         if not self._op.writable:
             raise OpError(f"the result of {self._op.name} is read-only", "make a copy first", "TX0220")
-        here = self._op.view(self._parent.type, self._attrs)
+        here = self._op.view(self._parent.type, self.view_attrs)
         owner, outer = self._parent.owner()
         return owner, here.simplified() if outer is None else outer.after(here)
 

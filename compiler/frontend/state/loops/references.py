@@ -391,7 +391,7 @@ def referred(value: Any) -> list[tuple[Tensor, Any]] | None:
 
 def _same_view(view: Tensor, array: Tensor) -> Tensor:
     """What a view is of another array, of it."""
-    made = array._view(view._op, view._attrs)
+    made = array._view(view._op, view.view_attrs)
     made.layout, made.boxed, made.frozen = view.layout, view.boxed, view.frozen
     return made
 
