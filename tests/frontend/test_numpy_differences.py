@@ -54,6 +54,22 @@ SAME: dict[str, tuple[Any, ...]] = {
             _put(x, b, 7), _put(x, [0, 1], []), np.resize(x[:0], (2, 2)), np.resize(np.array([], np.int8), 3),
         ), H, B,
     ),
+    "reductions from a first value": (
+        lambda x, e, t: (lambda s: (
+            s.max(initial=0), s.min(initial=100), np.max(np.stack([s, -s]), axis=1, initial=-1), np.bincount(s),
+            np.max(np.stack([s, -s]), initial=-7), np.maximum.reduce(s, initial=-3), np.max(s / 2, initial=-np.inf),
+            s.max(initial=2, keepdims=True), e.max(axis=1, initial=-5), np.max(e, initial=3), e.max(axis=0),
+        ))(x[x > t]), np.array([3, 1, 2]), np.zeros((2, 0)), 9,
+    ),
+    "folds of bits": (
+        lambda a, b, m: (
+            np.bitwise_and.reduce(a), np.bitwise_or.reduce(a, axis=1), np.bitwise_xor.reduce(b, axis=None),
+            np.bitwise_xor.reduce(b, axis=(0, 1), keepdims=True), np.bitwise_and.reduce(b, 0, initial=7),
+            np.gcd.reduce(b[0]), np.logical_xor.reduce(m), np.logical_xor.reduce(b, axis=1), np.bitwise_and.reduce(m),
+            np.bitwise_xor.accumulate(b, axis=1), np.bitwise_or.accumulate(a), np.bitwise_and.reduce(a[:0]),
+            np.bitwise_or.reduce(a, 0, None, np.zeros(3, np.uint8)),
+        ), np.arange(130, 136, dtype=np.uint8).reshape(2, 3), np.array([[12, -18], [24, 36]]), B,
+    ),
     "searchsorted as a method": (
         lambda x: (x.searchsorted(2.0), x.searchsorted([1, 2], side="right"), x.searchsorted(v=x[0], side="right")),
         np.sort(H),

@@ -133,9 +133,14 @@ _MERGED = {
 
 def _from_initial(name: str, x: Tensor, dims: tuple[int, ...], initial: Any) -> Tensor:
     """A reduction whose first partial result is given; of no elements it is that one."""
-    if not OPS[name].empty and any(x.dims[i].const == 0 for i in dims):  # pyright: ignore[reportAttributeAccessIssue]
-        kept = tuple(d for i, d in enumerate(x.dims) if i not in dims)
-        return broadcast_to(cast(as_tensor(initial), x.element), kept, x.layout)
+    if not OPS[name].empty:  # pyright: ignore[reportAttributeAccessIssue]
+        first = cast(as_tensor(initial), x.element)
+        some = {i: table().settle(0, "<", x.dims[i], f"{name} of at least one element") for i in dims}
+        if False in some.values():
+            return broadcast_to(first, tuple(d for i, d in enumerate(x.dims) if i not in dims), x.layout)
+        for axis in [i for i in dims if some[i] is None]:  # where values decide the size it is one element more
+            before = tuple(dim(1) if i == axis else d for i, d in enumerate(x.dims))
+            x = apply("concatenate", broadcast_to(first, before, x.layout), x, axis=axis)
     return apply(_MERGED[name], initial, apply(name, x, dims=dims))
 
 

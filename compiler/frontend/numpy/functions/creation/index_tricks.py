@@ -12,6 +12,7 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from .....diagnostics import located
+from ....scalars.size_numbers import known_number
 from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, broadcast_to, cast, common_dtype, stack
 from ....tensor.tensor import Tensor
@@ -33,6 +34,8 @@ def _range(key: slice) -> Tensor:
     start, step = 0 if key.start is None else key.start, 1 if key.step is None else key.step
     if key.stop is None:
         raise OpError(f"a grid of {key} has no end", "give each slice a stop", "TX0280")
+    if isinstance(step, Tensor) and (number := known_number(step)) is not None:
+        step = number
     if isinstance(step, complex):
         return linspace(start, key.stop, int(abs(step)))
     return arange(start, key.stop, step)
