@@ -257,7 +257,14 @@ def draws_from_numpy(x):
     return x * np.random.rand()
 
 
+def assigns_beside_an_array(x):
+    ARRAYS_IN_LISTS[0][1] = 5
+    return x
+
+
+ARRAYS_IN_LISTS = [[np.ones(3), 1]]
 ERRORS = [
+    (assigns_beside_an_array, "an element of a part of ARRAYS_IN_LISTS changes, which is not the function's own"),
     (appends, "append() of LIST changes, which is not the function's own"),
     (assigns_an_item, "an element of TABLE changes, which is not the function's own"),
     (draws, "normal() draws random numbers while the function is compiled"),
@@ -271,4 +278,24 @@ def test_effects_outside_are_refused(f: Any, text: str) -> None:
     with pytest.raises(TxcError) as caught:
         (txc.jit(f) if isinstance(f, types.FunctionType) else f)(X)
     assert text in str(caught.value) and __file__ in str(caught.value)
-    assert len(LIST) == 2 and TABLE["scale"] == 1.0
+    assert len(LIST) == 2 and TABLE["scale"] == 1.0 and ARRAYS_IN_LISTS[0][1] == 1
+
+
+def test_a_list_of_a_closure_is_read_in_a_loop_alone() -> None:
+    table, own = [1.0, 2.0], [0.5]
+
+    def f(x):
+        s, mine = 0.0, [0.0]
+
+        def add(v):
+            mine[0] += v * table[1]
+            return mine[0]
+
+        for i in range(len(x)):
+            s += add(x[i]) + own[0]
+        return s, mine
+
+    compiled = txc.jit(f)
+    for _ in range(2):
+        assert compiled(X) == f(X)
+        table[1] = 7.0

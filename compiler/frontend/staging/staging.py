@@ -277,6 +277,7 @@ def stage(function: Callable[..., Any], runtime: StagedRuntime) -> Callable[...,
     contents = [cell_content(c) for c in function.__closure__ or ()]
     cells = [Undefined("a closure variable") if c is MISSING else c for c in contents]
     made = factory(runtime, *cells)
+    runtime.captures.know_closure(function, made)
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
     made.__qualname__ = function.__qualname__
     return made

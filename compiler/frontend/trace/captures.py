@@ -26,7 +26,7 @@ from ...call.foreign_arrays import foreign, refuse_foreign
 from ...call.signature import like
 from ..staging.builtins import staging_error
 from ..staging.source_cache import global_names
-from ..state.state import Roots, State
+from ..state.state import Roots, State, roots_of
 from ..tensor.tensor import Tensor
 from .symint import SymInt
 from .undefined import Undefined
@@ -226,6 +226,13 @@ class Captures:
         for method in _called_by_operators(type(value)):
             self.take_plainly(method, value)
 
+    def know_closure(self, function: types.FunctionType, staged: types.FunctionType) -> None:
+        """The closure variables of a function, in its staged form: nothing that runs gives them values."""
+        theirs, ours = roots_of(function), roots_of(staged)
+        for name, cell in theirs.items():
+            if name in ours and not self.is_variable(cell):
+                self._outside[id(ours[name])] = Root(ours[name], name, lambda: None)
+
     def with_arrays(self, value: Any, capture: Callable[[np.ndarray], Tensor]) -> Any:
         """A container from outside, in which `capture` has replaced the arrays; the same one each time.
 
@@ -234,9 +241,16 @@ class Captures:
         made = self._with_arrays.get(id(value))
         if made is None:
             made = self._with_arrays[id(value)] = _replaced(value, capture)
-            if made is not value:
-                self._outside[id(made)] = self._outside[id(value)]
+            self._know_replaced(value, made)
         return made
+
+    def _know_replaced(self, value: Any, made: Any) -> None:
+        """What stands for a container, and for containers in it, is as much outside as these are."""
+        if made is value or not isinstance(value, CONTAINERS):
+            return
+        self._outside[id(made)] = self._outside[id(value)]
+        for part, instead in zip(_parts(value), _parts(made)):
+            self._know_replaced(part, instead)
 
     def attribute(self, owner: Any, name: str) -> Any:
         """``owner.name``; of what is outside, another fact."""
