@@ -6,6 +6,7 @@ What staging takes from outside (`compiler/frontend/trace/captures.py`) and what
 
 from __future__ import annotations
 
+import operator
 import types
 from collections import deque
 from collections.abc import Callable
@@ -99,7 +100,7 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return list(a) == list(b) and all(map(_same, a.values(), b.values()))
     if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(_same, a, b))
+        return len(a) == len(b) and (all(map(operator.is_, a, b)) or all(map(_same, a, b)))
     if isinstance(a, float):
         return a.hex() == b.hex()  # 0.0 and -0.0 differ
     if isinstance(a, np.generic):
