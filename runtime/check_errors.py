@@ -52,6 +52,8 @@ class Check(NamedTuple):
 
     def raised(self, place: int) -> Exception:
         """The error, of a size that is a number."""
+        if self.text == "{}":  # a key
+            return ERRORS[self.error](place)
         text = self.text.replace("{}", str(place), 1).replace("{}", str(self.size), 1)
         return ERRORS[self.error](text)
 

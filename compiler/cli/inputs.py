@@ -38,7 +38,7 @@ def signature(given: Input) -> str:
 
 
 def read_inputs(graph: Graph, texts: Sequence[str]) -> dict[str, Any]:
-    """Arrays and ints for every input of the graph, in the user's dims.
+    """Arrays and ints for every input of the graph, in the user's dims; also those that the program itself has.
 
     Raises CliError for what is missing, unknown, given twice, unreadable, or of another type than declared.
     """
@@ -64,7 +64,8 @@ def read_inputs(graph: Graph, texts: Sequence[str]) -> dict[str, Any]:
             f"missing input {', '.join(repr(i.name) for i in missing)} of {graph.name}",
             f"{signature(first)}: give it with --input {first.name}={_example(first)}",
         )
-    return {name: _read(declared[name], text) for name, text in given.items()}
+    written = {i.name: i.source for i in graph.inputs if i.hidden}
+    return {**written, **{name: _read(declared[name], text) for name, text in given.items()}}
 
 
 def _example(given: Input) -> str:

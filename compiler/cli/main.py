@@ -350,7 +350,10 @@ def _summarise(path: Path, graphs: list[Graph], request: _Request) -> None:
     for graph in graphs:
         stages = _stages(graph, request)
         counts = figures(graph, stages)
-        shown = [", ".join(signature(i) for i in graph.inputs), ", ".join(str(v.type) for v in graph.outputs)]
+        shown = [
+            ", ".join(signature(i) for i in graph.inputs if not i.hidden),
+            ", ".join(str(v.type) for v in graph.outputs),
+        ]
         table.add_row(*(Text(str(cell)) for cell in (graph.name, *shown, *counts)))
     Console().print(table)
 

@@ -123,7 +123,7 @@ class CompiledTx:
 
     def _inputs(self, given: dict[str, Any]) -> tuple[list[np.ndarray], list[int]]:
         """Arrays and ints, each in the order of the graph's inputs."""
-        values = [(i.value is None, given[i.name]) for i in self.graph.inputs]
+        values = [(i.value is None, i.source if i.hidden else given[i.name]) for i in self.graph.inputs]
         return [v for is_int, v in values if not is_int], [v for is_int, v in values if is_int]
 
     def lower(self) -> Lowered:

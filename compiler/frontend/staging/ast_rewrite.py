@@ -13,6 +13,7 @@ when the values are known:
     p and q                  ->  __txc.and_(lambda: p, lambda: q), or .all_(…) where only its truth is asked
     [e for v in it if c]     ->  __txc.listed(it, ((None, lambda item: v := item, lambda: c, "v"),), lambda: e, …)
     f(x)                     ->  __txc.fn(f)(x)       (creation calls and the user's functions are replaced)
+    t[i], t[a:b]             ->  __txc.item(t, i)     (where the key is no literal)
     W (global or closure)    ->  __txc.captured("W", W)
 
 `break_lowering` has made `break`, `continue` and early `return` structured before.  Line numbers stay the user's.
@@ -119,6 +120,12 @@ def _nonlocals(node: ast.AST) -> Iterator[str]:
 
 def _has_calls(statement: ast.stmt) -> bool:
     return any(isinstance(n, ast.Call) for n in ast.walk(statement))
+
+
+def _is_literal(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant)
 
 
 def _parameters(args: ast.arguments) -> set[str]:
@@ -510,4 +517,13 @@ class _Stager(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             method = "changed" if isinstance(node.ctx, ast.Store) else "deleting"
             node.value = self.call(method, node, node.value, ast.Constant("an element"))
-        return node
+            return node
+        key = node.slice
+        if isinstance(key, ast.Slice):
+            ends = [ast.Constant(None) if end is None else end for end in (key.lower, key.upper, key.step)]
+            if all(map(_is_literal, ends)):
+                return node
+            key = self.call("slice", node, *ends)
+        elif _is_literal(key) or isinstance(key, ast.Tuple):
+            return node
+        return self.call("item", node, node.value, key)

@@ -1,13 +1,17 @@
-"""``sorted`` and the methods of lists that look at all items, of items that only the compiled function knows."""
+"""``sorted``, and methods of containers that look something up, of what only the compiled function knows."""
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..state.growing_lists import GrowingList
 from ..state.iterators import PlacedIterator
+from ..state.lookup.items import is_dict, value_of
+from ..state.lookup.numbers import Numbers
+from ..state.lookup.places import is_known_later
 from ..state.mixed_numbers import MixedNumber
 from ..state.searched_lists import count_in, index_in, put_in_order, without
 from ..tensor.tensor import Tensor
@@ -18,7 +22,7 @@ from .iteration.iterables import as_staged
 if TYPE_CHECKING:
     from .staging import StagedRuntime
 
-__all__ = ["method_of_list", "sorted_"]
+__all__ = ["method_of_container", "sorted_"]
 
 
 def _is_computed(items: Any) -> bool:
@@ -75,11 +79,39 @@ def _put_in_order(items: GrowingList, keys: Any, reverse: bool) -> None:
     items.set_parts([ordered] if size is None else [ordered.at(i) for i in range(size)])
 
 
-def method_of_list(runtime: StagedRuntime, called: Any) -> Callable[..., Any] | None:
-    """What to call instead of a method of a list whose items are computed; None where that is the method itself."""
+def method_of_container(runtime: StagedRuntime, called: Any) -> Callable[..., Any] | None:
+    """What to call instead of a method that looks something up; None where that is the method itself."""
     items, name = getattr(called, "__self__", None), getattr(called, "__name__", "")
-    if not isinstance(items, GrowingList) or name not in ("count", "index", "remove", "sort"):
-        return None
+    if name == "__getitem__":
+        return lambda key: runtime.item(items, key)
+    if name == "get" and is_dict(items):
+        is_fixed = runtime.captures.is_outside
+        return lambda key, default=None: (
+            value_of(items, key, is_fixed, default) if is_known_later(key) else called(key, default)
+        )
+    if name in ("count", "index") and type(items) in (list, tuple):
+        return functools.partial(_searched, items, called)
+    if isinstance(items, GrowingList) and name in ("count", "index", "remove", "sort"):
+        return _method_of_list(runtime, items, called)
+    return None
+
+
+def _searched(items: Any, called: Callable[..., Any], value: Any, *rest: Any) -> Any:
+    """What ``index`` or ``count`` gives of what the program does not change."""
+    if rest or not (is_known_later(value) or isinstance(value, (Tensor, MixedNumber))):
+        return called(value, *rest)
+    if (numbers := Numbers.of(items)) is None:
+        return called(value)
+    searched = GrowingList()
+    searched.add(numbers.stack())
+    if called.__name__ == "count":
+        return count_in(value, searched)
+    return index_in(value, searched, f"{type(items).__name__}.index(x): x not in {type(items).__name__}")
+
+
+def _method_of_list(runtime: StagedRuntime, items: GrowingList, called: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a list whose items may be computed."""
+    name = called.__name__
 
     def sort(*, key: Any = None, reverse: bool = False) -> None:
         keys = items if key is None else _keys(runtime, items, key)

@@ -10,6 +10,7 @@ from collections.abc import KeysView, Sequence, ValuesView
 from typing import Any
 
 from ..state.growing_lists import GrowingList
+from ..state.lookup.numbers import Numbers
 from ..state.mixed_numbers import MixedNumber, kinds_of
 from ..state.searched_lists import is_in
 from ..state.staged_dicts import StagedDict
@@ -23,6 +24,8 @@ from .iteration.iterables import StagedRange
 
 __all__ = ["conditions_of_equality", "conditions_of_membership"]
 
+#: Up to so many numbers are compared one by one.
+_ONE_BY_ONE = 16
 #: What no number is equal to.
 _NO_NUMBERS = (str, bytes, type(None), tuple, list, dict, type)
 
@@ -43,6 +46,9 @@ def conditions_of_membership(item: Any, container: Any) -> Sequence[Any] | None:
     items = [*container]
     if isinstance(item, (str, bytes, type(None))) and any(map(_is_asked, items)):  # which no number is equal to
         return [item is other or item == other for other in items if not _is_asked(other)]
+    if len(items) > _ONE_BY_ONE and _is_asked(item) and (numbers := Numbers.of(items)) is not None:
+        if kinds_of(item) == (numbers.kind,):
+            return [reduce("any", numbers.values == item)]
     if kinds_of(item) and any(map(_is_asked, [item, *items])):
         if all(kinds_of(other) or isinstance(other, _NO_NUMBERS) for other in items):
             return [item is other or item == other for other in items if kinds_of(other)]

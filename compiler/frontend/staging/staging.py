@@ -33,6 +33,7 @@ from ..state.growing_lists import GrowingList
 from ..state.identity import is_same
 from ..state.iterators import Consumer, PlacedIterator
 from ..state.list_errors import SeveralDtypes
+from ..state.lookup.items import item_of
 from ..state.mixed_numbers import MixedNumber
 from ..state.one_of import Attributes, OneOf, any_of, one_of_in
 from ..state.staged_dicts import StagedDict
@@ -55,7 +56,7 @@ from .iteration.comprehensions import BY_ITEM, Comprehension, Generator, dict_of
 from .iteration.generators import Generated
 from .iteration.iterables import StagedRange
 from .iteration.iterators import ITERATORS, begun, makes_iterator, remembering, through
-from .list_methods import method_of_list, sorted_
+from .list_methods import method_of_container, sorted_
 from .membership import conditions_of_equality, conditions_of_membership
 from .no_source import note_traced_plainly
 from .pattern_tests import class_parts, mapping_parts, sequence_parts
@@ -483,6 +484,19 @@ class StagedRuntime(ControlFlow):
         """Whether who goes through a generator asks for no more behind an item that it yields."""
         return consumer.take(item)
 
+    slice = staticmethod(slice)
+
+    def item(self, items: Any, key: Any) -> Any:
+        """``items[key]``: where only the compiled function knows the key, what it selects of Python's containers."""
+        if isinstance(items, Tensor) or not isinstance(key, (Tensor, SymInt, OneOf, slice)):
+            return items.each(lambda v: self.item(v, key), key) if isinstance(items, OneOf) else items[key]
+        if isinstance(items, OneOf):
+            return items.each(lambda v: self.item(v, key), key)
+        if isinstance(key, OneOf):
+            return key.each(lambda k: self.item(items, k))
+        with located():
+            return item_of(items, key, self.captures.is_outside)
+
     def text(self, value: Any) -> Any:
         """A value in an f-string."""
         return as_text(value)
@@ -566,8 +580,10 @@ class StagedRuntime(ControlFlow):
                 return functools.partial(by_item, self)
             if (found := replacement(called)) is not None:
                 return found
-        if (method := method_of_list(self, called)) is not None:
+        if (method := method_of_container(self, called)) is not None:
             return method
+        if called is operator.getitem:
+            return self.item
         if called is getattr:
             return self._getattr
         if called is vars:

@@ -30,6 +30,7 @@ from ..trace.symint import SymInt, is_integer, symint
 from .choice import PerhapsOfOthers
 from .item_kinds import Kinds, Outcomes, outcomes
 from .list_errors import ByItems, SeveralDtypes, copying, item_of, unknown_length
+from .lookup.places import inside, is_known_later, taken
 from .mixed_numbers import Common, MixedNumber, is_of
 from .one_of import OneOf, any_of
 
@@ -85,7 +86,14 @@ class Stack:
 
     def at(self, i: Any) -> Any:
         """An item: a number, a view of its row, or a list."""
-        row = self.rows[i]
+        if not isinstance(i, Tensor):
+            return self.item(self.rows[i])
+        rows = self.rows
+        place = inside(i, rows.shape[0], "list")
+        return self.item(taken(rows, place) if rows.ndim == 1 else rows[place])
+
+    def item(self, row: Tensor) -> Any:
+        """The item that has a row."""
         if self.depth > 1:
             made = FixedList()
             made.add(Stack(row, self.weak, self.depth - 1))
@@ -367,8 +375,8 @@ class Appending(NamedTuple):
     def previous(self, first: Any) -> Any:
         """The last item of the iteration before; of the first one `first`."""
         at = self.number - 1
-        inside = apply("cwise_max", as_tensor(at), 0)
-        return apply("select", as_tensor(at) < 0, first, self.stack.at(inside))
+        there = apply("cwise_max", as_tensor(at), 0)
+        return apply("select", as_tensor(at) < 0, first, self.stack.item(self.stack.rows[there]))
 
 
 class GrowingList(list[Any]):
@@ -565,8 +573,8 @@ class GrowingList(list[Any]):
 
     def __getitem__(self, key: Any) -> Any:
         if not self.stacked:
-            places = isinstance(key, Tensor) and not key.ndim and len(self) > 1 and self.commons() is not None
-            return self.numbers().at(key) if places else super().__getitem__(key)
+            places = is_known_later(key) and len(self) > 1 and self.commons() is not None
+            return self.numbers().at(as_tensor(key)) if places else super().__getitem__(key)
         if is_integer(key) or isinstance(key, Tensor):
             return self.at(key)
         if isinstance(key, slice) and self.appending is None:
@@ -627,10 +635,12 @@ class GrowingList(list[Any]):
         return [Tensor(leaf.array.value) for leaf in both[1].leaves]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if not self.stacked and not isinstance(key, Tensor):
+        if not self.stacked and not is_known_later(key):
             super().__setitem__(key, value)
             return
         numbers = self.numbers()
+        if isinstance(key, (Tensor, SymInt)):
+            key = inside(key, symint(numbers.count), "list assignment")
         if isinstance(key, slice) or not is_record((value,)):
             self._unknown()
         both = alike([Item.of(numbers), Item.of(value)])
@@ -703,12 +713,12 @@ class GrowingList(list[Any]):
 
 
 class FixedList(GrowingList):
-    """An item of a list of lists, made anew each time that it is asked for."""
+    """An item of a list of lists, made anew each time that it is asked for; so nobody may change it."""
 
     def _fixed(self, *_: Any) -> Any:
         with located():
-            text = "a list that is an item of one that a compiled loop appends to changes"
-            raise OpError(text, "make it complete in the loop, or store into an array", "TX0315")
+            text = "a list changes that is an item of another one, and only the compiled function knows which"
+            raise OpError(text, "make it complete before, or store into an array", "TX0315")
 
     append = insert = _fixed  # pyright: ignore[reportAssignmentType]
 

@@ -87,6 +87,11 @@ class Common(NamedTuple):
             return value.spec
         return Common(kinds, (_need(value),), kinds[0].element)
 
+    @staticmethod
+    def of_kind(kind: Kind) -> Common:
+        """Of numbers of a type, each of which may be any."""
+        return Common((kind,), (_Computed(None, kind.element, kind.weak == "int"),), kind.element)
+
     def without(self, value: Any) -> Common:
         """What there is beside a number that is computed."""
         of = value.value if isinstance(value, Tensor) else None
@@ -97,10 +102,9 @@ class Common(NamedTuple):
     @staticmethod
     def of_items(items: Tensor, weak: str) -> Common:
         """Of the items of a list, an array of which each is of the same type."""
+        kind = Kind(weak, items.element)
         # Those of a loop are never asked for as a number that is computed.
-        several = bool(items.ndim)
-        needs = _Computed(None, items.element, weak == "int") if several else _need(Tensor(items.value, weak=weak))
-        return Common((Kind(weak, items.element),), (needs,), items.element)
+        return Common.of_kind(kind) if items.ndim else Common.of(Tensor(items.value, weak=weak))
 
     def joined(self, value: Any) -> Common | None:
         """With another number; itself where that needs no more, and None where no dtype holds them all exactly."""

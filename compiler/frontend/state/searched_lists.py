@@ -81,8 +81,8 @@ def without(item: Any, items: GrowingList) -> Stack:
     return numbers.with_leaves(iter([Stack(leaf.rows[kept], leaf.weak) for leaf in numbers.leaves]))
 
 
-def index_in(item: Any, items: GrowingList) -> Tensor:
-    """``items.index(item)``, which raises ValueError where there is none."""
+def index_in(item: Any, items: GrowingList, text: str = "list.index(x): x not in list") -> Tensor:
+    """``items.index(item)``, which raises ValueError, saying `text`, where there is none."""
     found = _equal(item, items)
     first = Tensor(found.argmax().value, weak="int")
-    return checked(first, Tensor(found.any().value), ValueError, "list.index(x): x not in list")
+    return checked(first, Tensor(found.any().value), ValueError, text)

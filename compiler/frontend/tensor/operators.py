@@ -95,7 +95,9 @@ def _unary(name: str) -> Any:
 #: The packages whose functions keep things by tensor, none of which is a program.
 _KEEPERS = (sys.stdlib_module_names | {"txc", "xdsl", "numpy"}) - {"__main__", "collections"}
 #: The modules of ours that call what a program calls, and look up its keys.
-_OF_PROGRAMS = (".state.staged_dicts", ".staging.staging", ".staging.builtins")
+_OF_PROGRAMS = (
+    ".state.staged_dicts", ".state.lookup.items", ".staging.staging", ".staging.builtins", ".staging.list_methods",
+)  # fmt: skip
 
 
 def refuse_as_key(value: Any) -> NoReturn:

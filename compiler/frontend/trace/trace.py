@@ -61,6 +61,8 @@ class Trace:
         self._captured: dict[int, tuple[Any, Tensor]] = {}
         #: The tensors of arrays that unstaged code made meanwhile: in each call they begin as they were left by that.
         self.made_here: set[Tensor] = set()
+        #: Arrays of numbers that are written in the program, by dtype and elements.
+        self.literals: dict[tuple[str, bytes], np.ndarray] = {}
         #: By identity of the user's arrays: those that share memory, as views on it, and their names.
         self.shared: dict[int, Tensor] = {}
         self.shared_names: dict[Tensor, str] = {}

@@ -65,7 +65,7 @@ class TxFunction:
 
     def graph(self) -> Graph:
         """The function's expression graph.  TxcError with the line of what is wrong."""
-        with Trace(self.name) as trace:
+        with Trace(self.name, fixed_captures=True) as trace:
             values: dict[str, Any] = {}
             sizes: dict[str, Any] = {}
             for p in self.parameters:
@@ -441,7 +441,7 @@ class Evaluator:
             case ast.List(elts=elts):
                 return [self.value(e) for e in elts]
             case ast.Subscript(value=value, slice=index):
-                return self.value(value)[self.index(index)]
+                return self.runtime.item(self.value(value), self.index(index))
             case ast.Attribute(value=value, attr=attr):
                 self.no_module(node)
                 return self.attribute(node, self.value(value), attr)

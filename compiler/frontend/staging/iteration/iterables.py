@@ -17,6 +17,7 @@ from ....diagnostics import located
 from ...numpy.creation import arange
 from ...state.growing_lists import GrowingList
 from ...state.iterators import GoneThrough
+from ...state.lookup.places import inside
 from ...tensor.apply import apply
 from ...tensor.as_array import AsArray
 from ...tensor.tensor import Tensor
@@ -117,12 +118,13 @@ class StagedRange(AsArray, StagedIterable):
     __hash__ = StagedIterable.__hash__
 
     def __getitem__(self, key: Any) -> Any:
-        if not is_integer(key):
-            return self.as_python()[key]
-        place = key + self.length if key < 0 else key
-        if not 0 <= place < self.length:
-            raise IndexError("range object index out of range")
-        return self.at(place)
+        known = self.known()
+        if isinstance(key, slice):
+            part = self.as_python()[key]
+            return StagedRange(part.start, part.stop, part.step)
+        if known is not None and isinstance(key, int):
+            return known[key]
+        return self.at(inside(key, self.length, "range object"))
 
     def count(self, value: Any) -> int:
         return self.as_python().count(value)

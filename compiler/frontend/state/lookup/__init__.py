@@ -1,0 +1,1 @@
+"""Items of sequences and dicts at places that only the compiled function knows."""

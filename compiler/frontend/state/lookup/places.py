@@ -1,0 +1,65 @@
+"""Which ints only the compiled function knows, and where they are in a sequence, by Python's rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...indexing.advanced import IndexArrays, gather
+from ...scalars.python_numbers import as_int, checked
+from ...tensor.apply import apply, as_tensor
+from ...tensor.tensor import Tensor
+from ...trace.context import require, table
+from ...trace.symint import SymInt
+
+__all__ = ["inside", "is_known_later", "taken"]
+
+#: Up to so many iterations are written out where they look up numbers.
+_WRITTEN_OUT = 32
+
+
+def is_known_later(key: Any, written_out: int = _WRITTEN_OUT) -> bool:
+    """Whether an index is an int that only the compiled function knows.
+
+    What loops of a known number of iterations count is not, where these are at most so many in all: Python counts
+    them, as it always can, and then all that depends on the index is known.
+    """
+    if isinstance(key, Tensor):
+        return not key.ndim and (key.element.is_integer or key.weak == "bool")
+    if not isinstance(key, SymInt):
+        return False
+    trace, facts = require(), table()
+    place = facts.resolve(key.dim)
+    if not facts.varies(place):
+        return facts.hint(place) is None
+    symbols = place.symbols() & facts.loops.keys()
+    counts = {s: last - first + 1 for s, (first, last) in facts.loops.items() if s not in trace.bound}
+    if any(s not in counts or counts[s].const is None for s in symbols):
+        return True
+    total = 1
+    for count in counts.values():
+        total *= 1 if count.const is None else max(count.const, 1)
+    return total > written_out
+
+
+def inside(key: Any, size: Any, name: str) -> Tensor:
+    """The place of an index in a sequence of a size; IndexError of the call, with Python's text, where it has none.
+
+    `name` is what Python calls the sequence; key and size may be ints, or such that only the compiled function knows.
+    """
+    place, known = as_tensor(key), isinstance(key, SymInt) and isinstance(size, int)
+    if isinstance(key, Tensor):
+        place = as_int(key)
+    facts = table()
+    if not (known and facts.proves(-size, "<=", key.dim) and facts.proves(key.dim, "<", size)):
+        low = apply("less_equal", apply("negate", as_tensor(size)), place)
+        holds = apply("logical_and", low, apply("less", place, size))
+        text = f"{name} index out of range".lstrip()
+        place = checked(place, holds, IndexError, text)
+    if not (known and facts.proves(0, "<=", key.dim)):
+        place = apply("select", apply("less", place, 0), apply("add", place, size), place)
+    return Tensor(place.value, weak="int")
+
+
+def taken(vector: Tensor, places: Tensor) -> Tensor:
+    """The elements at places that are inside."""
+    return gather(IndexArrays(vector, [0], [places], 0, mode=None))
