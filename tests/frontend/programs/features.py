@@ -71,6 +71,7 @@ def renewed(q):
     y = y + q
     return y""",
     "iterators": "it = iter(x)",
+    "lookups": "shelf = [x, y, z]",
     "late": """\
 def later(q):
     return q + s * k""",
@@ -83,6 +84,7 @@ def later(q):
 RESULTS = {
     "bags": "bag.x, other.x, bag.count, other.count, bag is other",
     "defaults": "kept(0.0)",
+    "lookups": "shelf",
     "rows": "rows",
     "slots": "slot.x, slot.s",
     "tables": "table",
@@ -96,7 +98,7 @@ s, t, k, p, h = 0.0, 1.0, 2, True, 1"""
 TX_RESULT = "return x, y, z, v, w, m, a, b, s, t, k, p, h"
 NOT_IN_TX = frozenset(
     "asserts bags captured closures comprehensions containers defaults fancy flat givers grows helpers ints iterators "
-    "late objects outs overlaps partials rows same sizes slots tables types unpacks walruses".split()
+    "late lookups objects outs overlaps partials rows same sizes slots tables types unpacks walruses".split()
 )
 
 #: `x`, `y`, `z`: rank 1, one length; `v`, `w`: rank 1, any length; `a`: a row of `m`; `m`, `b`: rank 2.
@@ -337,6 +339,13 @@ KINDS: dict[str, tuple[Template, ...]] = {
         Template(1, "for <new:i> in <MATRIX>.flat:\n    s += <i>\n    <block>", "flat"),
         Template(1, "GLOBAL[<third>] = <number>", "captured"),
         Template(1, "GLOBAL[<third>] += 1", "captured"),
+        # Items by ints that may be known only at run time
+        Template(1, "z = shelf[<place>]", "lookups"),
+        Template(1, "shelf[<place>][<index>] = <number>", "lookups"),
+        Template(1, "s, k = GRID[<place>]", "lookups"),
+        Template(1, "for <new:i> in WALK[<place>]:\n    s += <i>\n    <block>", "lookups"),
+        Template(1, "for <new:i> in range(len(<ROW>)):\n    s += LEVELS[<i> % 3] * STEPS[-1 - <i> % 4]\n    <block:i>",
+                 "lookups"),
         # Branches and loops
         Template(5, "if <condition>:\n    <block>"),
         Template(4, "if <condition>:\n    <block>\nelse:\n    <block>"),
@@ -378,6 +387,15 @@ KINDS: dict[str, tuple[Template, ...]] = {
         Template(1, "s = 0.0\nfor <new:i> in range(len(<ROW:r>)):\n    s += <r>[<i>]\n    <r>[<i>] = s", "recipes"),
         Template(1, "for <new:i> in range(len(<ROW:r>)):\n    if <r>[<i>] < 1: continue\n    s = <r>[<i>]\n"
                     "    if s > 3: break", "recipes"),
+    ),
+    "place": (
+        Template(3, "<counter> % 3"),
+        Template(2, "k % 3"),
+        Template(2, "int(<ROW>[0]) % 3"),
+        Template(1, "<ROW>.argmax() % 3"),
+        Template(1, "n % 3"),
+        Template(1, "-1 - k % 3"),
+        Template(1, "<index>"),
     ),
     "jump": (Template(1, "break"), Template(1, "continue")),
     "number": (
@@ -432,6 +450,13 @@ KINDS: dict[str, tuple[Template, ...]] = {
         Template(1, "table['<letter>'][<index>]", "tables"),
         Template(1, "<MATRIX>.flat[<mindex>]", "flat"),
         Template(1, "(s := <number>)", "walruses"),
+        Template(1, "LEVELS[<place>]", "lookups"),
+        Template(1, "GRADES[<place>]", "lookups"),
+        Template(1, "WALK[<place>][-1]", "lookups"),
+        Template(1, "GRID[<place>][<bit>]", "lookups"),
+        Template(1, "COSTS.get(<place>, 2.0)", "lookups"),
+        Template(1, "COSTS[<place>]", "lookups"),
+        Template(1, "shelf[<place>][<index>]", "lookups"),
     ),
     "small": (
         Template(2, "k"),
@@ -446,6 +471,7 @@ KINDS: dict[str, tuple[Template, ...]] = {
         Template(1, "len(v)", "views"),
         Template(4, "<counter>"),
         Template(1, "int(flag)"),
+        Template(1, "STEPS[<place>]", "lookups"),
     ),
     "index": (
         Template(2, "0"),

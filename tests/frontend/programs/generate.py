@@ -18,6 +18,8 @@ from functools import partial
 import numpy as np
 
 GLOBAL = np.array([1.0, 2.0, 4.0])
+LEVELS, GRADES, STEPS = [0.5, 1.0, 4.0], (1, 2.5, True), [2, 0, -1, 1]
+WALK, GRID, COSTS = [[1, 2], [0], [2, 0, 1]], ((1.0, 2), (0.5, 4), (2.0, 1)), {0: 1.0, 1: 0.5, 2: 4}
 
 
 class Box:
