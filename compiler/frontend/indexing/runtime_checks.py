@@ -355,7 +355,9 @@ class _Copy:
         fails = apply("logical_not", Tensor(holds))
         (anywhere,) = _reduced("any", fails) if fails.ndim else (fails,)
         place: Any = 0
-        if node.attrs["error"] == ROOM or "{}" in node.attrs["text"]:
+        if node.attrs["error"] == ROOM:
+            place = apply("cwise_min", Tensor(value), MOST)
+        elif "{}" in node.attrs["text"]:
             place = apply("cwise_min", apply("cwise_max", Tensor(value), LEAST), MOST)
         found = self.word(anywhere, place, Check(node.attrs["error"], node.attrs["text"]))
         return found if word is None else self.first(word, found)

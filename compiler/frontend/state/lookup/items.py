@@ -26,7 +26,7 @@ from ..mixed_numbers import kinds_of
 from ..one_of import MOST_OPTIONS, OneOf, any_of
 from ..staged_dicts import StagedDict
 from .numbers import Numbers, rows_of
-from .places import inside, is_known_later
+from .places import inside, is_known_later, is_never_known
 
 __all__ = ["is_dict", "item_of", "value_of"]
 
@@ -34,8 +34,6 @@ __all__ = ["is_dict", "item_of", "value_of"]
 _NAMES: dict[type, str] = {
     list: "list", tuple: "tuple", str: "string", bytes: "", range: "range object", deque: "deque",
 }  # fmt: skip
-#: Up to so many iterations are written out where they look up anything but numbers.
-_WRITTEN_OUT = 1_000
 #: The most arrays of which an item is a choice, and the most keys that are tried one by one.
 _MOST_ARRAYS, _MOST_KEYS = 16, 64
 
@@ -63,7 +61,7 @@ def item_of(items: Any, key: Any, is_fixed: Callable[[Any], bool]) -> Any:
     numbers = Numbers.of(items)
     if numbers is not None:
         return numbers.at(inside(key, len(items), name))
-    if not is_known_later(key, _WRITTEN_OUT):
+    if not is_never_known(key):
         return items[key]
     return _selected([*items], inside(key, len(items), name), is_fixed)
 
@@ -195,16 +193,13 @@ def _refusal(items: Sequence[Any]) -> TxcError:
 
 def value_of(items: dict[Any, Any], key: Any, is_fixed: Callable[[Any], bool], *default: Any) -> Any:
     """The value that a dict has for a key, else the default; KeyError of the call where there is none."""
-    keys = [*dict.keys(items)]
-    tried = {k: place for place, k in enumerate(keys) if kinds_of(k) and isinstance(k, (int, float, np.integer))}
-    if not tried or len(tried) > _MOST_KEYS or (isinstance(items, StagedDict) and items.missing):
+    keys = [k for k in dict.keys(items) if kinds_of(k) and isinstance(k, (int, float, np.integer))]
+    if not keys or len(keys) > _MOST_KEYS or (isinstance(items, StagedDict) and items.missing):
         return items.get(key, *default) if default else items[key]
-    values = [*dict.values(items), *default]
-    place, found = as_tensor(len(keys)), list[Any]()
-    for k, at in tried.items():
-        found.append(as_tensor(key == k))
-        place = apply("select", found[-1], at, place)
     if not default:
-        sought = as_int(as_tensor(key))
-        place = apply("add", place, apply("mul", checked(sought, any_of(found), KeyError, "{}"), 0))
+        key = checked(as_int(as_tensor(key)), any_of([as_tensor(key == k) for k in keys]), KeyError, "{}")
+    place = as_tensor(len(keys))
+    for number, k in enumerate(keys):
+        place = apply("select", as_tensor(key == k), number, place)
+    values = [*(dict.__getitem__(items, k) for k in keys), *default]
     return _selected(values, Tensor(place.value, weak="int"), is_fixed)

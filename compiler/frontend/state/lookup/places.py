@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ...indexing.advanced import IndexArrays, gather
@@ -11,34 +12,42 @@ from ...tensor.tensor import Tensor
 from ...trace.context import require, table
 from ...trace.symint import SymInt
 
-__all__ = ["inside", "is_known_later", "taken"]
+__all__ = ["inside", "is_known_later", "is_never_known", "taken"]
 
-#: Up to so many iterations are written out where they look up numbers.
-_WRITTEN_OUT = 32
+#: Up to so many iterations, of all loops around, are written out where they look up numbers, and up to so many of those
+#: that count the index where they look up anything else.
+_OF_NUMBERS, _OF_OTHERS = 32, 1_000
 
 
-def is_known_later(key: Any, written_out: int = _WRITTEN_OUT) -> bool:
+def is_known_later(key: Any) -> bool:
     """Whether an index is an int that only the compiled function knows.
 
-    What loops of a known number of iterations count is not, where these are at most so many in all: Python counts
-    them, as it always can, and then all that depends on the index is known.
+    What loops of a few iterations count is not: Python counts them, as it always can, and then all that depends on
+    the index is known.
     """
     if isinstance(key, Tensor):
         return not key.ndim and (key.element.is_integer or key.weak == "bool")
-    if not isinstance(key, SymInt):
-        return False
+    return isinstance(key, SymInt) and _is_counted_later(key, _OF_NUMBERS, alone=False)
+
+
+def is_never_known(key: Any) -> bool:
+    """Whether an index is such an int even if loops of a known number of iterations are written out."""
+    return not isinstance(key, SymInt) or _is_counted_later(key, _OF_OTHERS, alone=True)
+
+
+def _is_counted_later(key: SymInt, written_out: int, alone: bool) -> bool:
+    """Whether an int has no number if loops are written out that have so many iterations, those that count it `alone`
+    or all around."""
     trace, facts = require(), table()
     place = facts.resolve(key.dim)
     if not facts.varies(place):
         return facts.hint(place) is None
-    symbols = place.symbols() & facts.loops.keys()
     counts = {s: last - first + 1 for s, (first, last) in facts.loops.items() if s not in trace.bound}
-    if any(s not in counts or counts[s].const is None for s in symbols):
+    counting = place.symbols() & facts.loops.keys()
+    if any(s not in counts or counts[s].const is None for s in counting):
         return True
-    total = 1
-    for count in counts.values():
-        total *= 1 if count.const is None else max(count.const, 1)
-    return total > written_out
+    known = (count.const for s, count in counts.items() if s in counting or not alone)
+    return math.prod(max(n, 1) for n in known if n is not None) > written_out
 
 
 def inside(key: Any, size: Any, name: str) -> Tensor:
