@@ -118,10 +118,9 @@ class StagedRange(AsArray, StagedIterable):
     __hash__ = StagedIterable.__hash__
 
     def __getitem__(self, key: Any) -> Any:
+        if not (isinstance(key, Tensor) or is_integer(key)):
+            return self.as_python()[key]
         known = self.known()
-        if isinstance(key, slice):
-            part = self.as_python()[key]
-            return StagedRange(part.start, part.stop, part.step)
         if known is not None and isinstance(key, int):
             return known[key]
         return self.at(inside(key, self.length, "range object"))
