@@ -226,13 +226,12 @@ GROUPS: tuple[Group, ...] = (
     ),
     Group(
         "Collections of values",
-        ("set", "frozenset", "filter"),
+        ("set", "frozenset"),
         "Collections whose order or size values decide.",
         "",
         {
             "set": "write np.unique(x)",
             "frozenset": "write np.unique(x)",
-            "filter": "write x[condition], or a loop with an if",
         },
     ),
 )

@@ -181,8 +181,9 @@ def test_a_generator_in_branches():
     same(in_branches, (np.arange(6.0), True), (np.arange(6.0) + 4, False))
 
 
-def by_itself(x):
-    return next(count_up(3)) + x
+def two_by_themselves(x):
+    items = count_up(3)
+    return next(items) + next(items) + x
 
 
 def unpacked(x):
@@ -213,7 +214,7 @@ def given_back(x):
 @pytest.mark.parametrize(
     ("f", "text", "hint"),
     [
-        (by_itself, "an item of a generator is taken by itself", "make a list of its items first: list"),
+        (two_by_themselves, "how far a loop or branch of compiled code has gone", "a list of its items first"),
         (unpacked, "an item of a generator is taken by itself", "make a list of its items first: list"),
         (
             gone_on_with,

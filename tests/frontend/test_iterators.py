@@ -224,11 +224,6 @@ def test_an_iterator_gives_what_stands_there(f: Callable[..., Any]):
     same(f, (x,), (x + 9,))
 
 
-def searched(x):
-    it = (v for v in x)
-    return any(v > 2 for v in it), next(it)
-
-
 def taken_by_another(x):
     it = iter(x)
     pairs = zip(it, x)
@@ -249,7 +244,6 @@ def of_a_changed_list(x):
 @pytest.mark.parametrize(
     ("f", "text"),
     [
-        (searched, "how far a loop or branch of compiled code has gone through an iterator is not known"),
         (taken_by_another, "how far a loop or branch of compiled code has gone through an iterator is not known"),
         (of_a_changed_list, "an iterator is gone through again, in another branch or iteration, whose items may be"),
     ],

@@ -52,7 +52,8 @@ from .builtins import as_text, replacement, staging_error
 from .constructors import constructor
 from .control.control_flow import ControlFlow
 from .functional import FUNCTIONAL
-from .iteration.comprehensions import BY_ITEM, Comprehension, Generator, dict_of, listed, set_of, with_list
+from .iteration.comprehensions import Comprehension, Generator, dict_of, listed, set_of
+from .iteration.consumers import BY_ITEM, with_list
 from .iteration.generators import Generated
 from .iteration.iterables import StagedRange
 from .iteration.iterators import ITERATORS, begun, makes_iterator, remembering, through
@@ -76,7 +77,7 @@ __all__ = [
 
 #: Functions of Python's that call those which they are given.
 _TAKE_FUNCTIONS = (
-    map, filter, sorted, functools.reduce, itertools.accumulate, itertools.groupby, itertools.starmap,
+    sorted, functools.reduce, itertools.accumulate, itertools.groupby, itertools.starmap,
     itertools.takewhile, itertools.dropwhile, itertools.filterfalse,
 )  # fmt: skip
 

@@ -34,9 +34,10 @@ from ...trace.graph import next_serial
 from ...trace.symint import SymInt, as_dim, is_integer, sym_max
 from ..break_lowering import GENERATED_PREFIX
 from ..builtins import staging_error
+from ..iteration.comprehensions import Generator
 from ..iteration.generators import Generated
 from ..iteration.iterables import Elements, Numbered, Some, StagedIterable, StagedRange, as_staged
-from ..iteration.iterators import Whole, runs_in, through
+from ..iteration.iterators import Whole, is_endless, runs_in, through
 from ..regions import loops
 from ..unroll import LIMIT, REFUSALS, WRITTEN_OUT, NotALoop, computing, endless, worth_a_loop
 from .parts import NO_CARRIES
@@ -84,6 +85,9 @@ class ForLoops(WhileLoops):
         if isinstance(iterable, Generated):
             self._for_generated(iterable, body, stop, carries, roots)
             return
+        if isinstance(iterable, Generator):
+            self._for_expression(iterable, body, stop, carries, roots)
+            return
         if isinstance(iterable, Tensor):
             if not iterable.ndim:
                 text = f"a loop runs over the rows of a tensor, and {iterable.user_type} has none"
@@ -118,6 +122,15 @@ class ForLoops(WhileLoops):
         generated.run(Consumer(take, roots), stop is not None)
         if self._stopped(stop, roots) is False:
             generated.end()
+
+    def _for_expression(
+        self, generator: Generator, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]],
+        roots: Roots,
+    ) -> None:  # fmt: skip
+        """A `for` over what a generator expression makes: its loops, whose body this is."""
+        generator.rest().loop(body, roots, stop, carries=carries)
+        if self._stopped(stop, roots) is False:
+            generator.end()
 
     def _for_iterator(
         self, iterator: Whole, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]],
@@ -410,6 +423,12 @@ class ForLoops(WhileLoops):
             if not self._unless_stopped(stop, iteration, roots, carries):
                 break
             adding += next_serial() > since + 1
+            if is_endless(iterator) and isinstance(self._stopped(stop, roots), Tensor):
+                raise staging_error(
+                    "a loop over an endless iterator ends where values of compiled code say",
+                    "count in a while: i = 0, then while True: …; i += 1",
+                    "TX0315",
+                )
             if adding > most and (refusal is not None or not isinstance(items, Sized)):
                 raise endless(most, refusal)
             since = next_serial()

@@ -1,4 +1,4 @@
-"""Comprehensions, generator expressions, and what takes the items of a sequence one by one: `sum`, `any`, `max`.
+"""Comprehensions and generator expressions.
 
 Where Python iterates, so do they, one item after another.  Over what only the compiled function knows, and over long
 ranges, they are loops of the IR as `for` statements are: a list so made is one to which a loop appends (`growing`).
@@ -6,38 +6,33 @@ ranges, they are loops of the IR as `for` statements are: a list so made is one 
 
 from __future__ import annotations
 
-import functools
+import copy
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ....diagnostics import TxcError, located
 from ...state.growing_lists import GrowingList
 from ...state.iterators import PlacedIterator
 from ...state.list_errors import OF_COMPREHENSION
-from ...state.mixed_numbers import MixedNumber
-from ...state.one_of import OneOf
 from ...state.staged_dicts import StagedDict
 from ...state.state import Roots
-from ...tensor.apply import as_tensor, truth
+from ...tensor.apply import as_tensor
 from ...tensor.operators import refuse_as_key
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.demands import demand
 from ...trace.graph import next_serial
 from ...trace.symint import SymInt
-from ..break_lowering import GENERATED_PREFIX
-from ..builtins import REPLACED, staging_error
-from ..regions.fork import not_one_bool
+from ..builtins import staging_error
 from ..unroll import WRITTEN_OUT, endless
 from .generators import Generated
 from .iterables import Some, StagedIterable, as_staged
-from .iterators import Whole, begun, iterator_of, runs_in, through
+from .iterators import begun, iterator_of, runs_in
 
 if TYPE_CHECKING:
     from ..control.control_flow import ControlFlow
 
-__all__ = ["BY_ITEM", "Comprehension", "Generator", "dict_of", "listed", "set_of", "with_list"]
+__all__ = ["Comprehension", "Generator", "dict_of", "listed", "set_of"]
 
 
 class _Level(NamedTuple):
@@ -140,24 +135,29 @@ class Comprehension:
         return self.element(), Some(items, 1, items.length)
 
     def loop(
-        self, take: Callable[[Any], None], into: types.CellType, name: str, stop: str | None = None, over: Any = None
-    ) -> None:
-        """Loops that give `take` each item, which it puts into a cell; this is called `name`.
+        self, take: Callable[[Any], Any], into: Roots, stop: str | None = None, over: Any = None,
+        carries: Sequence[Sequence[str]] | None = None,
+    ) -> None:  # fmt: skip
+        """Loops that give `take` each item, which it puts into some variables.
 
-        They end once that holds what is true, where it is called `stop`.  `over`: only these.
+        They end once that called `stop` holds what is true.  `over`: only these.  `carries` is as in a `for`, where
+        not all of the variables are read in each iteration and behind the loops.
         """
-        self._loop(0, self.first if over is None else over, take, {name: into, **self.roots}, name, stop)
+        names = tuple(into)
+        kept = [(*self.outer, *given) for given in carries or (names, names, names)]
+        self._loop(0, self.first if over is None else over, take, {**into, **self.roots}, stop, kept)
 
     def _loop(
-        self, number: int, items: Any, take: Callable[[Any], None], roots: Roots, name: str, stop: str | None
-    ) -> None:
+        self, number: int, items: Any, take: Callable[[Any], Any], roots: Roots, stop: str | None,
+        kept: Sequence[Sequence[str]],
+    ) -> None:  # fmt: skip
         level, runtime = self.levels[number], self.runtime
 
         def proceed() -> None:
             if number + 1 == len(self.levels):
                 take(self.element())
             else:
-                self._loop(number + 1, self.source(number + 1), take, roots, name, stop)
+                self._loop(number + 1, self.source(number + 1), take, roots, stop, kept)
 
         def iteration(item: Any) -> None:
             level.bind(item)
@@ -166,9 +166,9 @@ class Comprehension:
             else:
                 runtime.if_(level.test(), proceed, _nothing, roots=roots)
 
-        kept = (*self.outer, name)
+        bound, at_head, after = kept
         own = [n for inner in self.levels[number:] for n in inner.names]
-        runtime.for_(items, iteration, stop, ((*own, *kept), kept, kept), roots)
+        runtime.for_(items, iteration, stop, ((*own, *bound), at_head, after), roots)
 
 
 class Generator(PlacedIterator):
@@ -181,6 +181,8 @@ class Generator(PlacedIterator):
         self.going = [iterator_of(comprehension.first)]
         #: The variables of its parts: its own go with it.
         self.variables = comprehension.roots
+        #: Whether it has no place of its own: it is where the one iterator is that it goes through.
+        self.follows = len(comprehension.levels) == 1 and isinstance(self.going[0], PlacedIterator)
 
     def runs(self) -> list[Any]:
         return [self.variables, *runs_in(*self.going)]
@@ -192,6 +194,8 @@ class Generator(PlacedIterator):
             try:
                 level.bind(next(self.going[-1]))
             except StopIteration:
+                if self.follows:
+                    raise
                 self.going.pop()
                 continue
             if level.test is not None and not self.comprehension.keeps(level.test):
@@ -201,8 +205,17 @@ class Generator(PlacedIterator):
             self.going.append(iterator_of(self.comprehension.source(at)))
         raise StopIteration
 
+    def __next__(self) -> Any:
+        if not self.follows:
+            return super().__next__()
+        self.number()
+        return self.item(0)
+
     def end(self) -> None:
-        super().end()
+        if self.follows:
+            self.place = 0
+        else:
+            super().end()
         for iterator in self.going:
             if isinstance(iterator, PlacedIterator):
                 iterator.end()
@@ -214,13 +227,24 @@ class Generator(PlacedIterator):
                 iterator.taken()
 
     def begin(self) -> Comprehension | None:
-        """All that it makes, which nobody else gets from it; None where an item was taken from it before."""
+        """All that it has left, which nobody else gets from it; None where it stands in the middle of levels."""
         if not self.is_new:
             return None
-        if isinstance(self.going[0], Whole):
-            self.comprehension.first = self.going[0].begin()
+        left = copy.copy(self.comprehension)
+        left.first = begun(self.going[0])
         super().taken()  # who goes through what it goes through are loops, or Python, an item at a time
-        return self.comprehension
+        return left
+
+    def rest(self) -> Comprehension:
+        """All that it has left, for loops that may end early: the iterator that it goes through is where they end."""
+        if not self.follows:
+            if (whole := self.begin()) is None:
+                raise self.unknown()
+            return whole
+        self.number()
+        left = copy.copy(self.comprehension)
+        (left.first,) = self.going
+        return left
 
 
 def _nothing() -> None:
@@ -235,22 +259,10 @@ def listed(made: Comprehension) -> GrowingList:
 
     def loop() -> GrowingList:
         out = GrowingList()
-        made.loop(out.append, types.CellType(out), OF_COMPREHENSION)
+        made.loop(out.append, {OF_COMPREHENSION: types.CellType(out)})
         return out
 
     return made.tried(loop, lambda: GrowingList(made))
-
-
-def with_list(runtime: ControlFlow, items: Any) -> Any:
-    """A list of what a generator yields, or of what an expression makes of that, for who takes all at once.
-
-    Anything else as it is.
-    """
-    if isinstance(items, Generated) or (
-        isinstance(items, Generator) and isinstance(items.comprehension.first, Generated)
-    ):
-        return BY_ITEM[list](runtime, items)
-    return items
 
 
 def set_of(made: Comprehension) -> set[Any]:
@@ -267,147 +279,3 @@ def _known(key: Any) -> Any:
     if isinstance(key, (Tensor, SymInt)):
         refuse_as_key(as_tensor(key))
     return key
-
-
-# What takes the items of a sequence
-
-
-def _list(runtime: ControlFlow, items: Any = ()) -> GrowingList:
-    made = Comprehension.of(runtime, items)
-    return GrowingList(items) if made is None else listed(made)
-
-
-def _sum(runtime: ControlFlow, items: Any, /, start: Any = 0) -> Any:
-    made = Comprehension.of(runtime, items)
-    if made is None:
-        return sum(items, start)
-    total = types.CellType(start)
-
-    def take(item: Any) -> None:
-        total.cell_contents = total.cell_contents + item
-
-    def whole() -> Any:
-        made.loop(take, total, "the sum")
-        return total.cell_contents
-
-    def apart() -> Any:
-        first, others = made.first_apart()
-        total.cell_contents = start + first
-        made.loop(take, total, "the sum", over=others)
-        return total.cell_contents
-
-    return made.tried(whole, apart, lambda: sum(made, start))
-
-
-def _found(what: bool) -> Callable[..., Any]:
-    """`any`, which looks for what is true, or `all`, for what is false."""
-
-    def search(runtime: ControlFlow, items: Any, /) -> Any:
-        if isinstance(items, Tensor) and items.ndim == 1:
-            return Tensor((items.any() if what else items.all()).value, weak="bool")
-        made = Comprehension.of(runtime, items)
-        if made is None:
-            return any(items) if what else all(items)
-        name = f"{GENERATED_PREFIX}found"
-
-        def loop() -> Any:
-            found = types.CellType(False)
-
-            def take(item: Any) -> None:
-                value = runtime.truth(item)
-                if isinstance(value, Tensor):
-                    value = Tensor(truth(value).value, weak="bool")
-                else:
-                    value = bool(value)
-                found.cell_contents = value if what else runtime.not_(value)
-
-            made.loop(take, found, name, stop=name)
-            value = found.cell_contents if what else runtime.not_(found.cell_contents)
-            return Tensor(value.value, weak="bool") if isinstance(value, Tensor) else value
-
-        if as_staged(made.first) is None:
-            return loop()
-        return made.tried(loop, lambda: any(made) if what else all(made))
-
-    return search
-
-
-def _text_of_none(plain: Any) -> str:
-    """What Python says of `max` or `min` of nothing."""
-    try:
-        plain(())
-    except ValueError as error:
-        return str(error)
-    raise AssertionError(plain)
-
-
-def _extreme(plain: Any) -> Callable[..., Any]:
-    """`max` or `min`: the first item that no later one beats; of NaN none does."""
-
-    def better(runtime: ControlFlow, kept: Any, other: Any) -> Any:
-        for v in (kept, other):
-            if isinstance(v, Tensor) and v.ndim:
-                raise not_one_bool(plain.__name__, v)
-        return runtime.if_exp(other > kept if plain is max else other < kept, lambda: other, lambda: kept)
-
-    def pick(runtime: ControlFlow, *values: Any, **named: Any) -> Any:
-        made = Comprehension.of(runtime, values[0]) if len(values) == 1 and not named else None
-        if made is None:
-            items = values[0] if len(values) == 1 and isinstance(values[0], (tuple, list)) else values
-            if named or len(items) < 2 or not any(isinstance(v, (Tensor, MixedNumber)) for v in items):
-                return _by_python(plain, values, named)
-            with located():
-                return functools.reduce(lambda kept, other: better(runtime, kept, other), items)
-        if isinstance(made.first, Generated):
-            return pick(runtime, listed(made))
-        best = types.CellType()
-
-        def take(item: Any) -> None:
-            best.cell_contents = better(runtime, best.cell_contents, item)
-
-        def loop() -> Any:
-            best.cell_contents, others = made.first_apart(_text_of_none(plain))
-            made.loop(take, best, f"the {plain.__name__}", over=others)
-            return best.cell_contents
-
-        return made.tried(loop, lambda: REPLACED[plain]([*made]))
-
-    return pick
-
-
-def _by_python(plain: Any, values: Sequence[Any], named: dict[str, Any]) -> Any:
-    """`max` or `min` of what Python compares."""
-    try:
-        return REPLACED[plain](*values, **named)
-    except TxcError as error:
-        if error.code != "TX0230" or named.get("key") is None:
-            raise
-        text = f"{plain.__name__}() by a key whose values are known only when the function runs"
-        turned = ", reverse=True" if plain is max else ""
-        raise staging_error(text, f"write sorted(…, key=…{turned})[0]", "TX0317") from None
-
-
-def _of_each(function: Callable[..., Any], to_the_end: bool) -> Callable[..., Any]:
-    """The function, which of one of several iterables takes the items of each; all of them where it is `to_the_end`."""
-
-    def called(runtime: ControlFlow, *given: Any, **named: Any) -> Any:
-        values = tuple(map(through, given[:1])) + given[1:]
-        if not values or not isinstance(values[0], OneOf) or isinstance(values[0], MixedNumber):
-            result = function(runtime, *values, **named)
-            if to_the_end and values and isinstance(values[0], PlacedIterator):
-                values[0].end()
-            return result
-        items, *rest = values
-        return items.each(lambda v: function(runtime, v, *rest, **named), *rest)
-
-    return called
-
-
-#: What staged code calls in place of functions that go through all items of an iterable; each gets the runtime first.
-BY_ITEM: dict[Any, Callable[..., Any]] = {
-    plain: _of_each(function, plain not in (any, all))
-    for plain, function in (
-        (list, _list), (sum, _sum), (any, _found(True)), (all, _found(False)), (max, _extreme(max)),
-        (min, _extreme(min)),
-    )
-}  # fmt: skip

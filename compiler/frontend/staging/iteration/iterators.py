@@ -1,4 +1,4 @@
-"""Python's iterators in staged code: `iter`, `enumerate`, `zip`, `reversed`, `map`, `filter`, and those of `itertools`.
+"""Python's iterators in staged code: `iter`, `enumerate`, `zip`, `reversed`, and those of `itertools`.
 
 Each takes its items from what it goes through when it is asked for them, as Python's do, and can be put back
 (`state.iterators`).  What only the compiled function goes through, a loop takes as a whole (`Whole.begin`), and where
@@ -7,6 +7,7 @@ loops or branches of compiled code have moved it, `next` of it is a branch on wh
 
 from __future__ import annotations
 
+import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -24,7 +25,17 @@ from ...trace.symint import SymInt, as_dim
 from .generators import Generated
 from .iterables import Backwards, Elements, Numbered, Some, StagedIterable, Zipped, as_staged
 
-__all__ = ["ITERATORS", "Whole", "begun", "iterator_of", "makes_iterator", "remembering", "runs_in", "through"]
+__all__ = [
+    "ITERATORS",
+    "Whole",
+    "begun",
+    "iterator_of",
+    "makes_iterator",
+    "next_of",
+    "remembering",
+    "runs_in",
+    "through",
+]
 
 #: What a dict shows of itself.
 _KEYS, _VALUES, _PAIRS = type({}.keys()), type({}.values()), type({}.items())
@@ -215,41 +226,6 @@ class _Tuples(PlacedIterator):
             raise ValueError(f"zip() argument {at + 1} is {word} than {others}")
 
 
-class _Applied(PlacedIterator):
-    def __init__(self, function: Callable[..., Any], parts: Sequence[Iterable[Any]]):
-        super().__init__()
-        self.function, self.parts = function, [iterator_of(p) for p in parts]
-
-    def runs(self) -> list[Any]:
-        return [self.function, *runs_in(*self.parts)]
-
-    def taken(self) -> None:
-        super().taken()
-        _take(*self.parts)
-
-    def item(self, number: int) -> Any:
-        return self.function(*[next(part) for part in self.parts])
-
-
-class _Kept(PlacedIterator):
-    def __init__(self, function: Callable[[Any], Any] | None, items: Iterable[Any]):
-        super().__init__()
-        self.function, self.items = function, iterator_of(items)
-
-    def runs(self) -> list[Any]:
-        return [self.function, *runs_in(self.items)]
-
-    def taken(self) -> None:
-        super().taken()
-        _take(self.items)
-
-    def item(self, number: int) -> Any:
-        while True:
-            item = next(self.items)
-            if item if self.function is None else self.function(item):
-                return item
-
-
 def runs_in(*iterators: Any) -> list[Any]:
     """What of the program's runs when an item is taken from some iterators."""
     found: list[Any] = []
@@ -376,7 +352,8 @@ def _iter(items: Any, *end: Any) -> Iterator[Any]:
     return items if isinstance(items, Flat) else iterator_of(items)
 
 
-def _next(items: Any, *default: Any) -> Any:
+def next_of(items: Any, *default: Any) -> Any:
+    """``next(items, *default)`` of what says which item is the next one."""
     items = through(items)
     stepped = isinstance(items, Whole) and isinstance(items.place, (SymInt, Tensor))
     return items.step(*default) if stepped else next(items, *default)
@@ -414,16 +391,13 @@ def _reversed(items: Any) -> Iterator[Any]:
     return _Remembered(iter(reversed(items)), (items,))
 
 
-def _map(function: Callable[..., Any], *parts: Iterable[Any]) -> Iterator[Any]:
-    if not parts:
-        raise TypeError("map() must have at least two arguments.")
-    return _Applied(function, parts)
+def is_endless(items: Any) -> bool:
+    """Whether an iterator of Python's has an item whenever it is asked for one."""
+    return isinstance(items, _Remembered) and isinstance(items.source.source, (itertools.count, itertools.cycle))
 
 
-#: What staged code calls in place of Python's builtins that give iterators, and of the one that takes an item.
-ITERATORS: dict[Any, Callable[..., Any]] = {
-    iter: _iter, next: _next, enumerate: _enumerate, zip: _zip, reversed: _reversed, map: _map, filter: _Kept,
-}  # fmt: skip
+#: What staged code calls in place of Python's builtins that give iterators.
+ITERATORS: dict[Any, Callable[..., Any]] = {iter: _iter, enumerate: _enumerate, zip: _zip, reversed: _reversed}
 
 
 def makes_iterator(called: Any) -> bool:
