@@ -28,8 +28,8 @@ PYTHONS = {
 }  # fmt: skip
 #: Builtins that need nothing of their own: they ask their arguments, or take no values of arrays.
 ASKING = {
-    "abs", "all", "any", "bin", "callable", "chr", "divmod", "filter", "getattr", "hex", "issubclass", "iter", "map", "next",
-    "oct", "ord", "round", "setattr", "sum",
+    "abs", "all", "any", "bin", "callable", "chr", "divmod", "filter", "getattr", "hex", "issubclass", "iter", "map",
+    "next", "oct", "ord", "round", "setattr", "sum",
 }  # fmt: skip
 
 
