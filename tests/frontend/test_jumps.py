@@ -8,6 +8,7 @@ import itertools
 import linecache
 import re
 import textwrap
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -519,20 +520,12 @@ def test_the_rewritten_function_is_plain_python(f: Callable[..., Any]):
         np.testing.assert_array_equal(ours, theirs)
 
 
-def breaks_out_of_a_try(x, limit):
+def drops_an_error(x, limit):
     for i in range(x.shape[0]):
         try:
-            break
-        except ValueError:
             x[i] = limit
-    return x
-
-
-def tries(x, limit):
-    try:
-        x[0] = limit
-    except ValueError:
-        pass
+        finally:
+            break  # noqa: B012
     return x
 
 
@@ -540,15 +533,7 @@ def generates(x, limit):
     yield x + limit
 
 
-class _Lock:
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-
-LOCK = _Lock()
+LOCK = threading.Lock()
 
 
 def enters(x, limit):
@@ -573,10 +558,9 @@ def uses_what_is_deleted(x, limit):
 
 
 ERRORS: list[tuple[Callable[..., Any], str, str]] = [
-    (breaks_out_of_a_try, "a jump out of try is not staged", "move break, continue and return out of it"),
-    (tries, "try is not staged", "use np.where"),
+    (drops_an_error, "a jump out of finally is not staged", "move break, continue and return behind the try"),
     (generates, "an iterator is returned", "return a list"),
-    (enters, "with _Lock is not staged", "enter it around the call"),
+    (enters, "with lock is not staged", "enter it around the call"),
     (opens, "open has no compiled form", "read before the call"),
     (deletes_an_element, "del of an element is not staged", "make a new value without it"),
 ]

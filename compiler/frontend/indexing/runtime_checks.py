@@ -26,14 +26,15 @@ from ....dialects.dims.index_map import product
 from ....dialects.registry import INHABITED, OPS, RAISE, Map, Structural
 from ....dialects.tx_internal import Empty, Stored
 from ....dialects.types import DTYPES, TensorType, tensor_type
-from ....runtime.check_errors import CHECKS, LEAST, MOST, Check, index_check, packed
+from ....runtime.check_errors import CHECKS, ERRORS, LEAST, MOST, Check, index_check, packed
 from ...call.signature import ROOM
-from ...diagnostics import Loc
+from ...diagnostics import Loc, TxcError
 from ..scalars.int_ranges import TOO_WIDE, prove
 from ..tensor.apply import apply, cast
 from ..tensor.tensor import Tensor
 from ..trace.emit import constant, emit
 from ..trace.graph import Block, Graph, Node, Value, next_serial, schedule
+from ..trace.raised import raised_by
 from ..trace.symint import SymInt
 from ..trace.trace import Trace
 
@@ -46,6 +47,7 @@ def with_runtime_checks(graph: Graph) -> Graph:
     """The graph itself where it checks nothing, else one with the word of `check_errors` as its last output."""
     prove(graph.nodes(), graph.table)
     graph = replace(graph, demands=_still_asking(graph.demands))
+    _refuse_guarded(graph)
     if not _asks(graph.walk()):
         graph.forget_stores()
         return graph
@@ -60,6 +62,30 @@ def with_runtime_checks(graph: Graph) -> Graph:
     outputs = [*(known[v] for v in graph.outputs), word]
     made.move_into_branches(outputs, trace.block)
     return replace(graph, outputs=outputs, checks=tuple(made.found), places=tuple(made.places), demands=[])
+
+
+def _refuse_guarded(graph: Graph) -> None:
+    """TxcError where compiled code may raise an error of which the program does something."""
+    for node in graph.walk() if graph.guarded else ():
+        kind = raised_by(node) if node in graph.guarded and _asks([node]) else None
+        if kind is not None:
+            raise TxcError(
+                f"whether {kind.__name__} is raised in this block is known only when the compiled function runs, "
+                "which then raises it: no `except`, `finally` or `__exit__` is run",
+                graph.guarded[node],
+                f"{_ASK_BEFORE.get(kind, 'let an `if` decide instead')}, or catch it around the call of the function",
+                "TX0311",
+            )
+
+
+#: What a program can ask instead of catching an error.
+_ASK_BEFORE: dict[type[BaseException], str] = {
+    IndexError: "ask before it: `if 0 <= i < len(x):`",
+    KeyError: "ask before it: `if key in d:`",
+    ZeroDivisionError: "ask before it: `if d != 0:`",
+    StopIteration: "write next(…, default)",
+    ERRORS["LinAlgError"]: "ask before it, as by np.linalg.cond or np.linalg.eigvalsh",
+}
 
 
 def _asks(nodes: Iterable[Node]) -> bool:

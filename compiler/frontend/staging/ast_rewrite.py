@@ -10,6 +10,7 @@ when the values are known:
     while i < n: …; i += k   ->  __txc.count_(test, body, counter, "<", lambda: n, lambda: k, stop, carries)
     if c: … else: …          ->  __txc.if_(c, then, otherwise)
     p if c else q            ->  __txc.if_exp(c, lambda: p, lambda: q)
+    try: … except E: …       ->  with __txc.handling(lambda: E) as a: …, and if a.which == 0: … else: …
     p and q                  ->  __txc.and_(lambda: p, lambda: q), or .all_(…) where only its truth is asked
     [e for v in it if c]     ->  __txc.listed(it, ((None, lambda item: v := item, lambda: c, "v"),), lambda: e, …)
     f(x)                     ->  __txc.fn(f)(x)       (creation calls and the user's functions are replaced)
@@ -142,6 +143,8 @@ class _Stager(ast.NodeTransformer):
         self.count = 0
         #: The names that are their own of the scopes around, the innermost last.
         self.bound: list[set[str]] = []
+        #: What holds the errors of the handlers around, the innermost last.
+        self.attempts: list[str] = []
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.decorator_list = []
@@ -152,6 +155,7 @@ class _Stager(ast.NodeTransformer):
 
     def scope(self, node: ast.FunctionDef) -> None:
         """Rewrite a function's body.  Every variable is bound in it once, where nothing runs: parts declare them."""
+        around, self.attempts = self.attempts, []
         node.returns = None
         for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
             arg.annotation = None
@@ -165,6 +169,7 @@ class _Stager(ast.NodeTransformer):
         note_unbound(body, parameters, {*own} | {n for names in self.bound[:-1] for n in names})
         rewritten = self.block(body)
         self.bound.pop()
+        self.attempts = around
         head: list[ast.stmt] = [ast.Nonlocal(sorted(set(declared)))] if declared else []
         made = [ast.Name(n, ast.Store()) for n in own if n not in parameters]
         if made:
@@ -250,6 +255,8 @@ class _Stager(ast.NodeTransformer):
     def visit_Raise(self, node: ast.Raise) -> Any:
         if node.exc is not None:
             node.exc = self.call("raised", node.exc, _lambda(self.visit(node.exc)))
+        elif self.attempts:  # what the handler around has
+            node.exc = self.call("raised", node, _lambda(ast.Attribute(_load(self.attempts[-1]), "error", ast.Load())))
         if node.cause is not None:
             node.cause = self.visit(node.cause)
         return node
@@ -263,11 +270,39 @@ class _Stager(ast.NodeTransformer):
     def visit_RuntimeCall(self, node: RuntimeCall) -> Any:
         return self.call(node.method, node, *map(self.visit, node.args))
 
-    def visit_Try(self, node: ast.Try | ast.TryStar) -> Any:
-        hint = "catch errors outside the compiled function; for values use np.where"
-        raise NotStaged(node, "try is not staged: what a tensor's values are raises no error in compiled code", hint)
+    def visit_Try(self, node: ast.Try) -> Any:
+        """A `with` over the body, whose manager keeps an error that a handler takes, and an `if` on which that is."""
+        statements = self.block(node.body)
+        if node.handlers:
+            self.count += 1
+            attempt = f"{RUNTIME}_attempt_{self.count}"
+            kinds = [_lambda(ast.Constant(None) if h.type is None else self.visit(h.type)) for h in node.handlers]
+            entered = ast.withitem(self.call("handling", node, *kinds), ast.Name(attempt, ast.Store()))
+            self.attempts.append(attempt)
+            handled = [self.handler(h, attempt) for h in node.handlers]
+            self.attempts.pop()
+            chosen: list[ast.stmt] = self.block(node.orelse) if node.orelse else [ast.Pass()]
+            for number, body in reversed([*enumerate(handled)]):
+                which = ast.Attribute(_load(attempt), "which", ast.Load())
+                test = ast.Compare(which, [ast.Eq()], [ast.Constant(number)])
+                chosen = [ast.copy_location(ast.If(test, body, chosen), node.handlers[number])]
+            statements = [ast.With([entered], statements), *chosen]
+        if node.finalbody:
+            guarded = ast.With([ast.withitem(self.call("cleaning_up", node))], statements)
+            statements = [ast.Try([ast.copy_location(guarded, node)], [], [], self.block(node.finalbody))]
+        return [s if hasattr(s, "lineno") else ast.copy_location(s, node) for s in statements]
 
-    visit_TryStar = visit_Try
+    def handler(self, node: ast.ExceptHandler, attempt: str) -> list[ast.stmt]:
+        """``except … as name: body``: Python lets go of the name behind it."""
+        body = self.block(node.body)
+        if node.name is None:
+            return body
+        error = ast.Attribute(_load(attempt), "error", ast.Load())
+        bind = ast.Assign([ast.Name(node.name, ast.Store())], error)
+        return [bind, *body, ast.Delete([ast.Name(node.name, ast.Del())])]
+
+    def visit_TryStar(self, node: ast.TryStar) -> Any:
+        raise NotStaged(node, "except* is not staged", "write except, which takes one error")
 
     def visit_Yield(self, node: ast.Yield | ast.YieldFrom) -> Any:
         text = "what a `yield` gives the generator is not staged: a loop that goes through it sends nothing"

@@ -21,12 +21,14 @@ from typing import NamedTuple
 from .induction import counting
 from .nodes import children, walk
 
-__all__ = ["GENERATED_PREFIX", "NotStaged", "rebuild_result", "stop_of"]
+__all__ = ["GENERATED_PREFIX", "NotStaged", "acts_behind", "rebuild_result", "stop_of"]
 
 #: What the names of variables made here start with.
 GENERATED_PREFIX = "__txc_"
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _LOOPS = (ast.For, ast.While)
+#: Statements behind whose body something is done, however that is left.
+_AROUND = (ast.With, ast.AsyncWith, ast.Try)
 _NEGATED = ast.Not()
 
 
@@ -39,7 +41,7 @@ class NotStaged(Exception):
 
 
 def rebuild_result(function: ast.FunctionDef) -> list[ast.stmt]:
-    """The function's body without jumps.  NotStaged where one leaves a `try` or a `match`."""
+    """The function's body without jumps.  NotStaged where one leaves a `finally` or a `match`."""
     returns = _count_results(function.body)
     body = list(function.body)
     if any(_leaves(s) for s in body) and not _always(body):
@@ -121,18 +123,23 @@ def _always(body: Sequence[ast.stmt]) -> bool:
         return True
     if isinstance(last, ast.If):
         return _always(last.body) and _always(last.orelse)
-    return isinstance(last, (ast.With, ast.AsyncWith)) and _always(last.body)
+    if isinstance(last, ast.Try):
+        whole = _always(last.body) or _always(last.orelse)
+        return _always(last.finalbody) or (whole and all(_always(h.body) for h in last.handlers))
+    return isinstance(last, _AROUND) and _always(last.body)
 
 
 def _unchanged(body: Sequence[ast.stmt], results: int | None) -> dict[int, ast.expr]:
-    """The parts, by number, that all returns in loops and `with` read of one variable, which none of these binds, or
-    that are one constant.
+    """The parts, by number, that all returns in loops, `with` and `try` read of one variable, which none of these
+    binds, or that are one constant.
 
-    Nothing runs between such a `return` and the end of the function: they can be read there.
+    Nothing runs between such a `return` and the end of the function: they can be read there.  What is done behind a
+    `with` or `try` may change variables.
     """
-    around = [s for s in _all(body) if isinstance(s, (*_LOOPS, ast.With, ast.AsyncWith)) and _returns_in(s)]
+    around = [s for s in _all(body) if isinstance(s, (*_LOOPS, *_AROUND)) and _returns_in(s)]
     returns = {id(r): r for s in around for r in _returns_in(s)}
     bound = {n.id for s in around for n in walk(s) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    acts = any(map(acts_behind, around))
     found: dict[int, ast.expr] = {}
     for i in range(1 if results is None else results):
         parts = [r.value.elts[i] if isinstance(r.value, ast.Tuple) and results is not None else r.value
@@ -140,9 +147,18 @@ def _unchanged(body: Sequence[ast.stmt], results: int | None) -> dict[int, ast.e
         same = len({ast.dump(part) if part is not None else "" for part in parts}) == 1
         if not same or parts[0] is None:
             continue
-        if isinstance(parts[0], ast.Constant) or _variable(parts[0]) not in {None, *bound}:
+        if isinstance(parts[0], ast.Constant) or (not acts and _variable(parts[0]) not in {None, *bound}):
             found[i] = parts[0]
     return found
+
+
+def acts_behind(node: ast.stmt) -> bool:
+    """Whether something of the program's may run behind a jump out of a statement."""
+    if isinstance(node, ast.Try):
+        return bool(node.finalbody)
+    if not isinstance(node, (ast.With, ast.AsyncWith)):
+        return False
+    return not all("errstate" in ast.dump(item.context_expr) for item in node.items)
 
 
 def _all(body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -163,7 +179,7 @@ class _Place(NamedTuple):
 
     stop: str | None = None
     skips: tuple[str, ...] = ()
-    #: Whether a `return` sets flags: in loops, and in the body of a `with`.
+    #: Whether a `return` sets flags: in loops, and in the body of a `with` or `try`.
     flagged: bool = False
 
 
@@ -207,8 +223,8 @@ class _Rewriter:
                 continue
             if isinstance(node, ast.If):
                 return done + self.branch(node, rest, place)
-            if isinstance(node, (ast.With, ast.AsyncWith)):
-                return done + self.context(node, rest, place)
+            if isinstance(node, _AROUND):
+                return done + self.around(node, rest, place)
             kind = type(node).__name__.lower().removesuffix("star")
             raise NotStaged(node, f"a jump out of {kind} is not staged", "move break, continue and return out of it")
         return done
@@ -273,18 +289,35 @@ class _Rewriter:
     def some(self, at: ast.stmt, body: Sequence[ast.stmt], place: _Place) -> list[ast.stmt]:
         return self.block(body, place) or [ast.copy_location(ast.Pass(), at)]
 
-    def context(self, node: ast.With | ast.AsyncWith, rest: list[ast.stmt], place: _Place) -> list[ast.stmt]:
-        """A `with` that a jump leaves: what follows it depends on flags, which its body sets."""
-        always = _always(node.body)
+    def around(self, node: ast.With | ast.AsyncWith | ast.Try, rest: list[ast.stmt], place: _Place) -> list[ast.stmt]:
+        """A `with` or `try` that a jump leaves: what follows it depends on flags, which its blocks set."""
+        always = _always([node])
         if place.flagged:
-            skip = self.fresh("skip")
-            node.body = self.some(node, node.body, place._replace(skips=(*place.skips, skip)))
-            guarded = [self.if_(rest[0], skip, self.block(rest, place), negated=True)] if rest and not always else []
-            return [self.set(node, skip, False), node, *guarded]
-        returned = f"{GENERATED_PREFIX}returned"
-        node.body = self.some(node, node.body, place._replace(flagged=True))
-        last: list[ast.stmt] = [self.kept(node)] if always else [self.if_(node, returned, [self.kept(node)]), *rest]
-        return [self.set(node, returned, False), node, *self.block(last, place)]
+            flag = self.fresh("skip")
+            self.blocks_of(node, place._replace(skips=(*place.skips, flag)), flag)
+            guarded = [self.if_(rest[0], flag, self.block(rest, place), negated=True)] if rest and not always else []
+            return [self.set(node, flag, False), node, *guarded]
+        flag = f"{GENERATED_PREFIX}returned"
+        self.blocks_of(node, place._replace(flagged=True), flag)
+        last: list[ast.stmt] = [self.kept(node)] if always else [self.if_(node, flag, [self.kept(node)]), *rest]
+        return [self.set(node, flag, False), node, *self.block(last, place)]
+
+    def blocks_of(self, node: ast.With | ast.AsyncWith | ast.Try, place: _Place, flag: str) -> None:
+        """Rewrite what stands in such a statement, whose jumps set a flag."""
+        leaves = any(_leaves(s) for s in node.body)
+        node.body = self.some(node, node.body, place)
+        if not isinstance(node, ast.Try):
+            return
+        for handler in node.handlers:
+            handler.body = self.some(handler.body[0], handler.body, place)
+        if node.orelse:
+            node.orelse = self.some(node, node.orelse, place)
+            if leaves:
+                node.orelse = [self.if_(node.orelse[0], flag, node.orelse, negated=True)]
+        if any(_leaves(s) for s in node.finalbody):
+            text = "a jump out of finally is not staged: it would drop an error"
+            raise NotStaged(node.finalbody[0], text, "move break, continue and return behind the try")
+        node.finalbody = self.block(node.finalbody, _Place())
 
     def loop(self, node: ast.For | ast.While, rest: list[ast.stmt], place: _Place) -> list[ast.stmt]:
         returns = any(_returns_in(s) for s in node.body)

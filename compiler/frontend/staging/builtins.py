@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -24,12 +25,12 @@ from ..state.mixed_numbers import MixedNumber
 from ..state.staged_dicts import StagedDict
 from ..tensor.apply import apply
 from ..tensor.tensor import Tensor
-from ..trace.context import table
+from ..trace.context import require, table
 from ..trace.symint import SymInt, is_integer, sym_max, sym_min
 from ..trace.undefined import Unusable
 from .iteration.iterables import StagedRange
 
-__all__ = ["REPLACED", "as_text", "replacement", "staging_error"]
+__all__ = ["REPLACED", "Quiet", "as_text", "replacement", "staging_error"]
 
 
 def staging_error(message: str, hint: str, code: str) -> TxcError:
@@ -54,6 +55,32 @@ def _print(*values: Any, **_: Any) -> None:
         "print of a tensor is not compiled" if tensors else "print is not compiled: it would print once, not each call"
     )
     raise staging_error(text, instead("print"), "TX0317")
+
+
+class Quiet:
+    """``warnings.catch_warnings()``: compiled code warns of nothing."""
+
+    def __enter__(self) -> None:
+        require().quiet += 1
+
+    def __exit__(self, *_: Any) -> None:
+        require().quiet -= 1
+
+
+def _catch_warnings(*, record: bool = False, **_: Any) -> Quiet:
+    if record:
+        text = "warnings are recorded, which compiled code has none of"
+        raise staging_error(text, "record them around the call of the compiled function", "TX0321")
+    return Quiet()
+
+
+def _filter_of_warnings(plain: Any) -> Callable[..., None]:
+    def set_filter(*_: Any, **__: Any) -> None:
+        if not require().quiet:
+            text = f"warnings.{plain.__name__}() would be called once, while the function is compiled"
+            raise staging_error(text, "call it within `with warnings.catch_warnings():`, or outside", "TX0321")
+
+    return set_filter
 
 
 def _of_values(plain: Any) -> Callable[..., Any]:
@@ -227,6 +254,8 @@ REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     format: _text_by(format),
     ascii: _text_by(ascii),
     pow: _pow,
+    warnings.catch_warnings: _catch_warnings,
+    **{f: _filter_of_warnings(f) for f in (warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings)},
     **{f: _of_values(f) for f in (set, frozenset, bytes, bytearray, memoryview, hash, id)},
     len: _len,
     float: _float,

@@ -23,7 +23,7 @@ import ast
 import copy
 from collections.abc import Sequence
 
-from .break_lowering import GENERATED_PREFIX
+from .break_lowering import GENERATED_PREFIX, NotStaged, acts_behind
 from .match_lowering import RuntimeCall
 from .nodes import children, walk
 
@@ -97,6 +97,19 @@ class _Taken(ast.NodeTransformer):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        return node
+
+    def visit_Try(self, node: ast.Try) -> ast.Try:
+        if _yields([node]):
+            text = "a yield in a try is not staged: the loop that goes through the generator would run in it"
+            raise NotStaged(node, text, "catch the error where the item is made, before the yield")
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.With:
+        if _yields([node]) and acts_behind(node):
+            text = "a yield in a with is not staged: the loop that goes through the generator would run in it"
+            raise NotStaged(node, text, "enter it where the item is made, before the yield")
+        node.body = self.block(node.body)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:

@@ -100,6 +100,8 @@ class _Liveness:
                     live = self.written([item.optional_vars] if item.optional_vars else [], live)
                     live = self.read(item.context_expr, live)
                 return live
+            case ast.Try():
+                return self.attempted(node, live)
             case ast.Match(subject=subject, cases=cases):
                 return self.read(subject, live.union(*(self.block(c.body, live) for c in cases)))
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
@@ -112,6 +114,15 @@ class _Liveness:
                 return self.read(value, self.written([target], live))
         # What an augmented assignment or a deletion names it reads as well.
         return self.read(node, live) | set(_names(node, ast.Store)) | set(_names(node, ast.Del))
+
+    def attempted(self, node: ast.Try, live: set[str]) -> set[str]:
+        """A `try`, each statement of whose body may lead to a handler."""
+        behind = self.block(node.finalbody, live)
+        caught = behind.union(*(self.read(h, self.block(h.body, behind)) for h in node.handlers))
+        outer, self.always = self.always, self.always | caught
+        before = self.block(node.body, self.block(node.orelse, behind))
+        self.always = outer
+        return before | caught
 
     def loop(self, node: ast.For | ast.While, live: set[str]) -> set[str]:
         node.live_after = live | self.always  # type: ignore[union-attr]

@@ -68,6 +68,8 @@ class _Unbound:
                     self.read(item.context_expr, sure)
                     sure = sure | (_bound(item.optional_vars) if item.optional_vars else set())
                 return self.block(body, sure)
+            case ast.Try():
+                return self.attempted(node, sure)
             case ast.Match(subject=subject, cases=cases):
                 self.read(subject, sure)
                 behind: set[str] | None = sure
@@ -102,6 +104,20 @@ class _Unbound:
         self.read(node, sure)
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         return sure.union(*(_bound(t) for t in targets if t is not None))
+
+    def attempted(self, node: ast.Try, sure: set[str]) -> set[str] | None:
+        """A `try`, whose handlers begin anywhere in its body; the name of an error is bound in its handler alone."""
+        behind = self.block(node.body, sure)
+        if behind is not None:
+            behind = self.block(node.orelse, behind)
+        for handler in node.handlers:
+            if handler.type is not None:
+                self.read(handler.type, sure)
+            names = set() if handler.name is None else {handler.name}
+            found = self.block(handler.body, sure | names)
+            behind = _both(behind, None if found is None else found - names)
+        final = self.block(node.finalbody, sure)
+        return None if behind is None or final is None else behind | final
 
     def read(self, node: ast.AST, sure: set[str], context: type[ast.expr_context] = ast.Load) -> None:
         """Note at the names in an expression whether they may be unbound; `context` is that of targets to be read."""

@@ -254,7 +254,8 @@ class Captures:
 
     def attribute(self, owner: Any, name: str) -> Any:
         """``owner.name``; of what is outside, another fact."""
-        return self._attribute(owner, name, getattr(owner, name))
+        value = self._attribute(owner, name, getattr(owner, name, MISSING))
+        return getattr(owner, name) if value is MISSING else value  # Python's error, which is a fact as well
 
     def has_attribute(self, owner: Any, name: str) -> bool:
         """``hasattr(owner, name)``; of what is outside, another fact."""

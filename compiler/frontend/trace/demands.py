@@ -25,7 +25,7 @@ from .graph import Block, Node, Value, inside, schedule
 if TYPE_CHECKING:
     from .trace import Trace
 
-__all__ = ["Ended", "Guard", "demand", "end_by", "go_on"]
+__all__ = ["Ended", "Guard", "as_pythons", "demand", "end_by", "go_on", "is_certain"]
 
 
 class Ended(Exception):
@@ -117,14 +117,24 @@ def _end_by(trace: Trace, error: Exception) -> None:
         return
     if not is_pythons(error) or isinstance(error, (NameError, RecursionError)) or not trace.is_outermost(error):
         raise error
-    if isinstance(error, OpError):
-        certain = error.code in _IN_EVERY_ITERATION or isinstance(error.__cause__, CertainError)
-        if trace.table.loops and not certain:
-            raise error
-        kind = next(k for k in (IndexError, OverflowError, TypeError, ValueError) if isinstance(error, k))
-        demand(trace, False, kind(spelled(trace.table.without_values(error.message))))  # raised in other calls too
-    else:
-        demand(trace, False, error)
+    if not is_certain(trace, error):
+        raise error
+    demand(trace, False, as_pythons(trace, error))
+
+
+def is_certain(trace: Trace, error: Exception) -> bool:
+    """Whether an error of Python's is one of every iteration of the loops around: not one of sizes that these vary."""
+    if not isinstance(error, OpError) or not trace.table.loops:
+        return True
+    return error.code in _IN_EVERY_ITERATION or isinstance(error.__cause__, CertainError)
+
+
+def as_pythons(trace: Trace, error: Exception) -> Exception:
+    """An error of Python's as one of its own classes, with a text that is right in other calls too."""
+    if not isinstance(error, OpError):
+        return error
+    kind = next(k for k in (IndexError, OverflowError, TypeError, ValueError) if isinstance(error, k))
+    return kind(spelled(trace.table.without_values(error.message)))
 
 
 def all_fine(trace: Trace) -> Tensor:

@@ -276,6 +276,8 @@ class Graph:
     demands: list[Node] = field(default_factory=list)
     #: Whether the program has errors of its own that data decide (`demands.py`).
     raises: bool = False
+    #: What may raise an error that the program does something with, which it would not, and where (`Trace.guarding`).
+    guarded: dict[Node, Loc | None] = field(default_factory=dict)
     #: The inputs, by their numbers among those that are arrays, which the program relies on to be different objects.
     compared: tuple[int, ...] = ()
 

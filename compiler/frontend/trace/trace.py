@@ -27,9 +27,11 @@ from .demands import Guard
 from .effort import Effort
 from .emit import emit
 from .graph import Block, DimTable, Graph, Input, Node, Value
+from .raised import raised_by
 from .symint import SymInt
 
 if TYPE_CHECKING:
+    from ...diagnostics import Loc
     from .captures import Captures
 
 __all__ = ["Trace"]
@@ -81,6 +83,12 @@ class Trace:
         self.left_by: BaseException | None = None
         #: Whether what may fail is checked where nobody uses it (`only_if_used`).
         self.demanding = True
+        #: What is open that something is done with errors of: which errors, and where (`guarding`).
+        self.guards: list[tuple[Callable[[type[BaseException]], bool], Loc | None]] = []
+        #: The nodes that may raise such an error, with where that is: none of them may stay in the program.
+        self.guarded: dict[Node, Loc | None] = {}
+        #: How many ``with warnings.catch_warnings()`` are open.
+        self.quiet = 0
         #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.
         self.defer_guards = False
         #: Whether a size becomes a fact where that makes an op's loops much shorter (`short_loops.py`).
@@ -245,6 +253,15 @@ class Trace:
         return error is None
 
     @contextmanager
+    def guarding(self, takes: Callable[[type[BaseException]], bool], loc: Loc | None) -> Iterator[None]:
+        """Inside, what compiled code may raise that something `takes` is noted: nothing would be done then."""
+        self.guards.append((takes, loc))
+        try:
+            yield
+        finally:
+            self.guards.pop()
+
+    @contextmanager
     def only_if_used(self) -> Iterator[None]:
         """What is emitted inside is no step of the user's program: it is checked only where its value is used."""
         before, self.demanding = self.demanding, False
@@ -318,9 +335,16 @@ class Trace:
                     "TX0204",
                 )
         node.block = self.block
+        if self.guards and node.attrs.get("mode") == RAISE:
+            self._note_guarded(node, raised_by(node))
         if self.demanding and (node.attrs.get("mode") == RAISE or any(region.demands for region in node.regions)):
             self.block.demands.append(node)
         return node.results
+
+    def _note_guarded(self, node: Node, kind: type[BaseException] | None) -> None:
+        for takes, loc in self.guards:
+            if kind is not None and takes(kind):
+                self.guarded[node] = loc
 
     def take_over(self, nodes: Sequence[Node], block: Block) -> None:
         """Make nodes of a block, and what it demands, parts of the open one."""
@@ -380,6 +404,7 @@ class Trace:
                 "TX0292",
             )
         graph = Graph(self.name, self.inputs, outputs, self.table, aliases, structure, count, self.blocks[0])
+        graph.guarded = self.guarded
         graph.demands, graph.raises = self.blocks[0].demands, self.fine is not None
         arrays = [self.tensors[i] for i, given in enumerate(self.inputs) if given.value is not None]
         graph.compared = tuple(n for n, t in enumerate(arrays) if t in self._compared)

@@ -7,11 +7,11 @@ written out where that makes a short program, and a loop of compiled code elsewh
 
 from __future__ import annotations
 
+from .attempts import Attempts
 from .for_loops import ForLoops
-from .statements import Statements
 
 __all__ = ["ControlFlow"]
 
 
-class ControlFlow(Statements, ForLoops):
+class ControlFlow(Attempts, ForLoops):
     """The part of `StagedRuntime` that conditions and statements call."""

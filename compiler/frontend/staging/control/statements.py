@@ -1,11 +1,9 @@
-"""Statements that are no loops: `if`, `assert`, `raise` and `with`."""
+"""Statements that are no loops: `if`, `assert` and `raise`; for `try` and `with` see `attempts`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
 
 from ....diagnostics import located
 from ...state.state import Roots
@@ -13,7 +11,6 @@ from ...tensor.apply import truth as as_bool
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.demands import Ended, demand
-from ..builtins import staging_error
 from .conditions import Conditions
 from .parts import NO_ROOTS
 
@@ -21,7 +18,7 @@ __all__ = ["Statements"]
 
 
 class Statements(Conditions):
-    """`if`, `assert`, `raise`, `with`."""
+    """`if`, `assert`, `raise`."""
 
     def raised(self, error: Callable[[], Any]) -> Any:
         """What to raise for an error of the function's: that, or where compiled code decides whether it gets here,
@@ -39,17 +36,6 @@ class Statements(Conditions):
                 demand(require(), as_bool(test), AssertionError(*(text() for text in message)))
         elif not test:
             raise self.raised(lambda: AssertionError(*(text() for text in message)))
-
-    def context(self, manager: Any) -> Any:
-        """The manager of a `with`: only one that changes nothing of what is compiled."""
-        if isinstance(manager, np.errstate):
-            return manager
-        kind = type(manager).__name__
-        raise staging_error(
-            f"with {kind} is not staged: it would be entered once, while the function is compiled",
-            "enter it around the call of the compiled function",
-            "TX0322",
-        )
 
     def if_(
         self, test: Any, then: Callable[[], Any], otherwise: Callable[[], Any], dead: Sequence[str] | None = None,
