@@ -51,6 +51,7 @@ from .ast_rewrite import RUNTIME
 from .builtins import as_text, replacement, staging_error
 from .constructors import constructor
 from .control.control_flow import ControlFlow
+from .copies import COPIES
 from .functional import FUNCTIONAL
 from .iteration.comprehensions import Comprehension, Generator, dict_of, listed, set_of
 from .iteration.consumers import BY_ITEM, with_list
@@ -577,7 +578,7 @@ class StagedRuntime(ControlFlow):
         if _hashable(called):
             if called is sorted:
                 return functools.partial(sorted_, self)
-            if (by_item := BY_ITEM.get(called)) is not None:
+            if (by_item := BY_ITEM.get(called) or COPIES.get(called)) is not None:
                 return functools.partial(by_item, self)
             if (found := replacement(called)) is not None:
                 return found

@@ -345,7 +345,8 @@ class Captures:
             raise staging_error(
                 f"{what} of {root.text} changes, which is not the function's own: this would happen only while the "
                 "function is compiled",
-                "return the new value, or store into an array",
+                "return the new value and set it outside, store into an array that is there, or make the object in the "
+                "function",
                 "TX0320",
             )
         return owner

@@ -29,7 +29,7 @@ from .iterators import Whole, next_of, through
 if TYPE_CHECKING:
     from ..staging import StagedRuntime
 
-__all__ = ["BY_ITEM", "with_list"]
+__all__ = ["BY_ITEM", "of_each_item", "with_list"]
 
 _FOUND, _ITEM = f"{GENERATED_PREFIX}found", f"{GENERATED_PREFIX}item"
 
@@ -155,7 +155,7 @@ def _first(runtime: StagedRuntime, loop: Callable[[Callable[[Any], bool], Any], 
 def _filter(runtime: StagedRuntime, function: Any, items: Any, /) -> Generator:
     """``filter(function, items)``, which is ``(item for item in items if function(item))``."""
     of = None if function is None else runtime.fn(function)
-    return _of_one(runtime, items, lambda item: item, lambda item: item if of is None else of(item))
+    return of_each_item(runtime, items, lambda item: item, lambda item: item if of is None else of(item))
 
 
 def _map(runtime: StagedRuntime, function: Any, *parts: Any) -> Generator:
@@ -164,11 +164,11 @@ def _map(runtime: StagedRuntime, function: Any, *parts: Any) -> Generator:
         raise TypeError("map() must have at least two arguments.")
     of = runtime.fn(function)
     if len(parts) == 1:
-        return _of_one(runtime, parts[0], of)
-    return _of_one(runtime, runtime.fn(zip)(*parts), lambda items: of(*items))
+        return of_each_item(runtime, parts[0], of)
+    return of_each_item(runtime, runtime.fn(zip)(*parts), lambda items: of(*items))
 
 
-def _of_one(
+def of_each_item(
     runtime: StagedRuntime, items: Any, element: Callable[[Any], Any], test: Callable[[Any], Any] | None = None
 ) -> Generator:
     """``(element(item) for item in items if test(item))``."""
