@@ -67,7 +67,7 @@ def _with_parts(
         for key, part in dict.items(value):
             dict.__setitem__(new, key, deep(part))
         return new
-    if type(value) is tuple or is_named(value):
+    if isinstance(value, tuple) and (type(value) is tuple or is_named(value)):
         parts = [deep(part) for part in value]
         return value if all(a is b for a, b in zip(parts, value)) else like(value, parts)
     if _is_of_program(value):
