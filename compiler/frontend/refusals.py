@@ -210,6 +210,10 @@ GROUPS: tuple[Group, ...] = (
         "Draws from NumPy's streams.",
         "write txc.random.uniform(shape, seed=seed) or txc.random.normal(shape, seed=seed), streams of txc's own, or "
         "draw outside the function and pass the array",
+        {
+            "np.random.default_rng": "give it a seed in the text, np.random.default_rng(0), whose draws are NumPy's; "
+            "for any other write txc.random.normal(shape, seed=seed), or draw outside the function and pass the array",
+        },
     ),
     Group(
         "Code, names and the outside world",

@@ -280,8 +280,10 @@ def replacement(called: Any) -> Any:
 
 @functools.cache
 def _generators() -> dict[Any, Any]:
+    from ..numpy.seeded_generators import default_rng
+
     FUNCTIONS.update(refused_generators())
-    return {f: _creation(f) for f in refused_generators()}
+    return {f: _creation(f) for f in refused_generators()} | {np.random.default_rng: default_rng}
 
 
 def _frequencies() -> dict[Any, Any]:

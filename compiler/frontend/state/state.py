@@ -301,11 +301,15 @@ class State:
             put_back(holder, contents)
 
 
+class OfProgram:
+    """What stands for an object of the program's: its attributes are state."""
+
+
 def is_ours(value: Any) -> bool:
     """Whether an object is a part of txc, which no program sees change."""
     module = type(value).__module__
     return module.startswith("txc.") and not isinstance(
-        value, (Consumer, Flat, GoneThrough, GrowingList, Names, OneOf, PlacedIterator, StagedDict)
+        value, (Consumer, Flat, GoneThrough, GrowingList, Names, OfProgram, OneOf, PlacedIterator, StagedDict)
     )
 
 

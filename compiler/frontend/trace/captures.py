@@ -356,7 +356,7 @@ class Captures:
         owner = getattr(called, "__self__", None)
         if isinstance(owner, (list, dict, set)) and called.__name__ in _CHANGES:
             self.refuse_change(owner, f"{called.__name__}()")
-        if isinstance(owner, _generators()):
+        if issubclass(type(owner), _generators()):
             raise staging_error(
                 f"{called.__name__}() draws random numbers while the function is compiled, the same for every call",
                 "draw them outside and pass them as an argument",
