@@ -11,11 +11,11 @@ import math
 
 import numpy as np
 
-from ...registry import Map, op
-from ...scalar.float_bits import coefficients, two_product
-from ...scalar.gamma import F64, InDouble
-from ...scalar.language import ScalarBuilder, Value
-from ..transcendental.exponential import exp
+from ....registry import Map, op
+from ....scalar.float_bits import coefficients, two_product
+from ....scalar.gamma import F64, InDouble
+from ....scalar.language import ScalarBuilder, Value
+from ...transcendental.exponential import exp
 
 #: Where the one polynomial ends and the other begins, whose errors count little from there on.
 BETWEEN = 1.25

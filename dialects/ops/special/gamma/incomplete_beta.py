@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...registry import op
-from ...scalar.float_bits import fast_two_sum, two_product
-from ...scalar.gamma import F64, InDouble, gamma_star, log1p_minus
-from ...scalar.language import ScalarBuilder, Value
+from ....registry import op
+from ....scalar.float_bits import fast_two_sum, two_product
+from ....scalar.gamma import F64, InDouble, gamma_star, log1p_minus
+from ....scalar.language import ScalarBuilder, Value
 
 #: The fraction takes about as many steps as the root of the larger parameter.
 STEPS = 1 << 16

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from ...registry import op
-from ...scalar.gamma import InDouble
-from ...scalar.language import ScalarBuilder, Value
+from ....registry import op
+from ....scalar.gamma import InDouble
+from ....scalar.language import ScalarBuilder, Value
 
 #: R over ``2*w/6.25 - 1``.
 MIDDLE = (

@@ -13,10 +13,10 @@ from functools import cache
 
 import numpy as np
 
-from ...registry import op
-from ...scalar import bessel_coefficients as fits
-from ...scalar.gamma import InDouble
-from ...scalar.language import ScalarBuilder, Value
+from ....registry import op
+from ....scalar import bessel_coefficients as fits
+from ....scalar.gamma import InDouble
+from ....scalar.language import ScalarBuilder, Value
 
 EULER = 0.57721566490153286061
 

@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from ...registry import op
-from ...scalar.gamma import F64, InDouble
-from ...scalar.language import ScalarBuilder, Value
-from .bessel_order import released, scaled, waves
+from ....registry import op
+from ....scalar.gamma import F64, InDouble
+from ....scalar.language import ScalarBuilder, Value
+from .real_order import released, scaled, waves
 
 #: Ai and -Ai' at 0 (DLMF 9.2.3, 9.2.4).
 VALUE, SLOPE = 0.35502805388781723926, 0.25881940379280679840

@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from ...registry import op
-from ...scalar.gamma import F64, InDouble
-from ...scalar.language import ScalarBuilder, Value
+from ....registry import op
+from ....scalar.gamma import F64, InDouble
+from ....scalar.language import ScalarBuilder, Value
 
 POINTS = 13
 H = math.sqrt(math.pi / POINTS)

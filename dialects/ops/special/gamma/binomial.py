@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from ...registry import op
-from ...scalar.gamma import F64, InDouble, gamma_star, is_odd, sin_pi
-from ...scalar.language import ScalarBuilder, Value
+from ....registry import op
+from ....scalar.gamma import F64, InDouble, gamma_star, is_odd, sin_pi
+from ....scalar.language import ScalarBuilder, Value
 
 #: From which k on the product is not taken.
 LONGEST = 20

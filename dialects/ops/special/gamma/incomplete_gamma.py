@@ -14,9 +14,9 @@ from functools import cache
 
 import numpy as np
 
-from ...registry import op
-from ...scalar.gamma import F64, InDouble, bernoulli, gamma_star, log1p_minus, log_gamma, log_gamma_1p
-from ...scalar.language import ScalarBuilder, Value
+from ....registry import op
+from ....scalar.gamma import F64, InDouble, bernoulli, gamma_star, log1p_minus, log_gamma, log_gamma_1p
+from ....scalar.language import ScalarBuilder, Value
 
 #: Where Temme's expansion takes over: from this a on, for x within a third of it.
 LARGE, NEAR = 200.0, 0.33

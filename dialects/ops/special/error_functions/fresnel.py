@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
-from ...registry import op
-from ...scalar.float_bits import two_product
-from ...scalar.gamma import F64, InDouble, cos_pi, sin_pi
-from ...scalar.language import ScalarBuilder, Value
+from ....registry import op
+from ....scalar.float_bits import two_product
+from ....scalar.gamma import F64, InDouble, cos_pi, sin_pi
+from ....scalar.language import ScalarBuilder, Value
 
 #: ``C/x`` and ``S/(x*u)`` over ``u*u`` with ``u = pi*x*x/2``, good to the last bit up to x = 1.6.
 COSINES = tuple((-1) ** n / (math.factorial(2 * n) * (4 * n + 1)) for n in range(15))[::-1]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 
-from ...registry import op
-from ...scalar.gamma import F64, InDouble
-from ...scalar.language import ScalarBuilder, Value
+from ....registry import op
+from ....scalar.gamma import F64, InDouble
+from ....scalar.language import ScalarBuilder, Value
 
 #: ``F(x)/x`` over ``x*x`` (DLMF 7.6.3), good to the last bit up to 1.
 SERIES = tuple((-2) ** k / math.prod(range(1, 2 * k + 2, 2)) for k in range(20))[::-1]

@@ -12,9 +12,9 @@ from functools import cache
 
 import numpy as np
 
-from ...registry import op
-from ...scalar.gamma import F64, InDouble, bernoulli, cos_pi, gamma_factors, is_odd, log_gamma, sin_pi
-from ...scalar.language import ScalarBuilder, Value
+from ....registry import op
+from ....scalar.gamma import F64, InDouble, bernoulli, cos_pi, gamma_factors, is_odd, log_gamma, sin_pi
+from ....scalar.language import ScalarBuilder, Value
 
 #: The terms of a zeta function that are added one by one at most.
 DIRECT = 1 << 20

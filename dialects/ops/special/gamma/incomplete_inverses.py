@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...registry import op
-from ...scalar.gamma import F64, InDouble, log_gamma
-from ...scalar.language import ScalarBuilder, Value
+from ....registry import op
+from ....scalar.gamma import F64, InDouble, log_gamma
+from ....scalar.language import ScalarBuilder, Value
 from .incomplete_beta import tails
 from .incomplete_gamma import distance, leading
 

@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...registry import op
-from ...scalar.gamma import F64, InDouble, cos_pi, is_odd, sin_pi
-from ...scalar.language import ScalarBuilder, Value
-from .incomplete_gamma import distance, leading
+from ....registry import op
+from ....scalar.gamma import F64, InDouble, cos_pi, is_odd, sin_pi
+from ....scalar.language import ScalarBuilder, Value
+from ..gamma.incomplete_gamma import distance, leading
 
 #: ``1/gamma(1 + u)`` in powers of u (DLMF 5.7.1), good to the last bit up to 1/2: even ones and odd ones.
 RECIPROCAL_GAMMA = (

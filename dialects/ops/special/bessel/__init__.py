@@ -1,0 +1,1 @@
+"""Bessel functions, and Airy's, which are Bessel functions of thirds."""
