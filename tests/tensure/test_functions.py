@@ -341,7 +341,7 @@ def test_dtypes_of_results():
 def test_the_front_end_computes_nothing():
     """NumPy makes, casts and names arrays here; no function of it calculates."""
     folder = Path(inspect.getfile(m.Tensure)).parent
-    files = sorted(folder.glob("*.py"))
+    files = sorted(folder.rglob("*.py"))
     assert len(files) > 10
     for file in files:
         used = {

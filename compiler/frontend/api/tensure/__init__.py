@@ -3,12 +3,13 @@
 Each builds the graph that the rest of txc compiles; nothing here computes.
 """
 
-from . import arithmetic
 from .algebra import mmul, outer_product
-from .arithmetic import *  # noqa: F403
-from .broadcasting import broadcast, broadcast_like
 from .conversion import array_to_vector, eseq, scalar_to_number, to_int, to_number
 from .creation import array, clone, filled, matrix, ones, scalar, scalar_array, zeros
+from .elementwise import arithmetic
+from .elementwise.arithmetic import *  # noqa: F403
+from .elementwise.broadcasting import broadcast, broadcast_like
+from .elementwise.mapping import emap, emap_indexed
 from .information import (
     column_count,
     dimension_count,
@@ -24,8 +25,6 @@ from .information import (
     same_data,
     shape,
 )
-from .joining import columns, join_along, partition_along, rows, slices, stack
-from .mapping import emap, emap_indexed
 from .reducing import (
     argmax_along,
     argmin_along,
@@ -38,11 +37,12 @@ from .reducing import (
     min_along,
     sum_along,
 )
-from .reshaping import add_dimension, permute, permute_, reshape, shift, transpose
 from .sampling import sample_normal, sample_rand_int, sample_uniform, set_rng_seed, set_rng_seed_
-from .selection import select_axis_range, select_range, submatrix
-from .setting import assign_, fill_, mset, mset_, set_axis_range_, set_range_
 from .storage import Tensure
+from .views.joining import columns, join_along, partition_along, rows, slices, stack
+from .views.reshaping import add_dimension, permute, permute_, reshape, shift, transpose
+from .views.selection import select_axis_range, select_range, submatrix
+from .views.setting import assign_, fill_, mset, mset_, set_axis_range_, set_range_
 
 __all__ = [
     "Tensure", "add_dimension", "argmax_along", "argmin_along", "array", "array_to_vector", "assign_", "broadcast",

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .....dialects.registry import OpError
-from ....diagnostics import located
-from ...tensor.apply import apply, as_tensor
-from ...tensor.storage import strided
-from ...tensor.tensor import Tensor
-from ...trace.context import table
-from ...trace.symint import as_dim
-from .arguments import axis_of, depth_of, integer, mutable, number, shape_text, tensor
-from .creation import clone
-from .elementwise import assigned
+from ......dialects.registry import OpError
+from .....diagnostics import located
+from ....tensor.apply import apply, as_tensor
+from ....tensor.storage import strided
+from ....tensor.tensor import Tensor
+from ....trace.context import table
+from ....trace.symint import as_dim
+from ..arguments import axis_of, depth_of, integer, mutable, number, shape_text, tensor
+from ..creation import clone
+from ..elementwise.makers import assigned
+from ..storage import storage_of
 from .selection import selected
-from .storage import storage_of
 
 __all__ = ["assign_", "fill_", "mset", "mset_", "set_axis_range_", "set_range_"]
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .....dialects.dims.dims import Dim, dim
-from .....dialects.registry import OpError
-from ....diagnostics import located
-from ...tensor.apply import apply, broadcast_to
-from ...tensor.tensor import Tensor
-from ...trace.context import table
-from ...trace.symint import as_dim
-from .arguments import depth_of, shape_text, sizes_of, tensor
-from .storage import wrapped
+from ......dialects.dims.dims import Dim, dim
+from ......dialects.registry import OpError
+from .....diagnostics import located
+from ....tensor.apply import apply, broadcast_to
+from ....tensor.tensor import Tensor
+from ....trace.context import table
+from ....trace.symint import as_dim
+from ..arguments import depth_of, shape_text, sizes_of, tensor
+from ..storage import wrapped
 
 __all__ = ["broadcast", "broadcast_like", "expanded", "fitted", "matched"]
 

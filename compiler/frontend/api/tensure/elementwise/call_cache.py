@@ -11,12 +11,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .....dialects.registry import OPS
-from ...lazy import op_templates
-from ...lazy.deferred import DeferredValue, force
-from ...trace.context import current
-from ...trace.graph import Value, next_serial
-from .storage import Storage, Tensure, all_of, from_array
+from ......dialects.registry import OPS
+from ....lazy import op_templates
+from ....lazy.deferred import DeferredValue, force
+from ....trace.context import current
+from ....trace.graph import Value, next_serial
+from ..storage import Storage, Tensure, all_of, from_array
 
 __all__ = ["repeated", "repeated_in_place"]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .....dialects.dims.dims import dim
-from .....dialects.registry import OPS, OpError
-from .....dialects.types import DTYPES
-from ....diagnostics import located
-from ...scalars.custom_functions import elementwise
-from ...tensor.apply import apply, broadcast_to, cast, common_dtype
-from ...tensor.tensor import Tensor
-from ...trace.context import table
-from ...trace.emit import emit
-from .arguments import depth_of, shape_text, tensor
-from .storage import wrapped
+from ......dialects.dims.dims import dim
+from ......dialects.registry import OPS, OpError
+from ......dialects.types import DTYPES
+from .....diagnostics import located
+from ....scalars.custom_functions import elementwise
+from ....tensor.apply import apply, broadcast_to, cast, common_dtype
+from ....tensor.tensor import Tensor
+from ....trace.context import table
+from ....trace.emit import emit
+from ..arguments import depth_of, shape_text, tensor
+from ..storage import wrapped
 
 __all__ = ["emap", "emap_indexed"]
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .....dialects.dims.dims import Dim, dim
-from .....dialects.registry import OpError
-from ....diagnostics import located
-from ...indexing.basic import view
-from ...tensor import methods
-from ...tensor.apply import apply
-from ...tensor.tensor import Tensor
-from ...trace.context import current
-from .arguments import axis_of, depth_of, integer, shape_text, sizes_of, tensor
-from .storage import Tensure, wrapped
+from ......dialects.dims.dims import Dim, dim
+from ......dialects.registry import OpError
+from .....diagnostics import located
+from ....indexing.basic import view
+from ....tensor import methods
+from ....tensor.apply import apply
+from ....tensor.tensor import Tensor
+from ....trace.context import current
+from ..arguments import axis_of, depth_of, integer, shape_text, sizes_of, tensor
+from ..storage import Tensure, wrapped
 
 __all__ = ["add_dimension", "permute", "permute_", "reshape", "shift", "transpose"]
 

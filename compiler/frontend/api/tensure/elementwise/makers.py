@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from .....dialects.registry import OPS, OpError
-from ....diagnostics import located
-from ...numpy.functions.linalg.products import power
-from ...tensor.apply import apply, broadcast_to, cast, common_dtype
-from ...tensor.tensor import Tensor
-from ...trace.emit import constant
-from .arguments import depth_of, mutable, shape_text, tensor
+from ......dialects.registry import OPS, OpError
+from .....diagnostics import located
+from ....numpy.functions.linalg.products import power
+from ....tensor.apply import apply, broadcast_to, cast, common_dtype
+from ....tensor.tensor import Tensor
+from ....trace.emit import constant
+from ..arguments import depth_of, mutable, shape_text, tensor
+from ..storage import storage_of, wrapped
 from .broadcasting import fitted, matched
 from .call_cache import repeated, repeated_in_place
-from .storage import storage_of, wrapped
 
 __all__ = ["assigned", "comparison", "unary", "variadic"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .....dialects.registry import OpError
-from ....diagnostics import located
-from ...indexing import basic
-from ...tensor.tensor import Tensor
-from ...trace.context import table
-from ...trace.symint import as_dim
-from .arguments import axis_of, integer, shape_text, tensor
+from ......dialects.registry import OpError
+from .....diagnostics import located
+from ....indexing import basic
+from ....tensor.tensor import Tensor
+from ....trace.context import table
+from ....trace.symint import as_dim
+from ..arguments import axis_of, integer, shape_text, tensor
 
 __all__ = ["select_axis_range", "select_range", "selected", "submatrix"]
 

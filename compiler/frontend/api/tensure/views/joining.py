@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-from .....dialects.registry import OpError
-from ....diagnostics import located
-from ...tensor.apply import apply
-from ...tensor.methods import expand_dims
-from ...tensor.tensor import Tensor
-from .arguments import axis_of, depth_of, integer, shape_text, tensor
+from ......dialects.registry import OpError
+from .....diagnostics import located
+from ....tensor.apply import apply
+from ....tensor.methods import expand_dims
+from ....tensor.tensor import Tensor
+from ..arguments import axis_of, depth_of, integer, shape_text, tensor
+from ..storage import wrapped
 from .selection import selected
-from .storage import wrapped
 
 __all__ = ["columns", "join_along", "partition_along", "rows", "slices", "stack"]
 

@@ -5,8 +5,8 @@ The source is the Tensure document, *Arithmetic* and *Comparison*.
 
 from __future__ import annotations
 
-from .creation import array
-from .elementwise import comparison, unary, variadic
+from ..creation import array
+from .makers import comparison, unary, variadic
 
 __all__ = [
     "abs", "abs_", "acos", "acos_", "add", "add_", "asin", "asin_", "atan", "atan_", "cos", "cos_", "cosh", "cosh_",

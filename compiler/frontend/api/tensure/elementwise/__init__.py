@@ -1,0 +1,1 @@
+"""Elementwise functions: arithmetic, comparisons, broadcasting, and Python functions of numbers mapped over tensors."""
