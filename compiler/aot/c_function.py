@@ -25,8 +25,9 @@ from ..diagnostics import TxcError, head_of
 from ..driver.gc_throttle import gc_throttled
 from ..frontend.indexing.runtime_checks import with_runtime_checks
 from ..frontend.staging.annotations import graph_of_parameters
-from ..frontend.tensor.apply import as_tensor, cast
+from ..frontend.tensor.apply import as_tensor
 from ..frontend.tensor.methods import copy
+from ..frontend.tensor.promotion import cast
 from ..frontend.tensor.tensor import Tensor
 from ..frontend.tx.parser import Parameter
 from ..frontend.tx.types import Annotation

@@ -12,7 +12,9 @@ from ....dialects.dims.dims import Dim, Sym, iterators
 from ....dialects.dims.index_map import IndexMap
 from ....dialects.ops.structure.indexing import STORE, index_symbols
 from ....dialects.registry import OPS, RAISE, OpError
-from ..tensor.apply import apply, as_tensor, broadcast_to, broadcast_together, cast, data_dependent_sizes
+from ..tensor.apply import apply, as_tensor
+from ..tensor.broadcasting import broadcast_to, broadcast_together, data_dependent_sizes
+from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor
 from ..trace.context import current, table
 from ..trace.emit import emit

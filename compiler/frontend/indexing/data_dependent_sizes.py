@@ -20,7 +20,8 @@ from ....dialects.tx_internal import Empty
 from ....dialects.types import DTYPES, TensorType, tensor_type
 from ...call.signature import ROOM
 from ...diagnostics import Loc, user_loc
-from ..tensor.apply import apply, as_tensor, cast
+from ..tensor.apply import apply, as_tensor
+from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor
 from ..trace.context import current
 from ..trace.emit import emit, resolved, resolved_attrs

@@ -30,7 +30,8 @@ from ....runtime.check_errors import CHECKS, ERRORS, LEAST, MOST, Check, index_c
 from ...call.signature import ROOM
 from ...diagnostics import Loc, TxcError
 from ..scalars.int_ranges import TOO_WIDE, prove
-from ..tensor.apply import apply, cast
+from ..tensor.apply import apply
+from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor
 from ..trace.emit import constant, emit
 from ..trace.graph import Block, Graph, Node, Value, next_serial, schedule

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor.apply import apply, as_tensor, cast, common_dtype
+from ..tensor.apply import apply, as_tensor
+from ..tensor.promotion import cast, common_dtype
 from ..tensor.tensor import Tensor
 
 __all__ = ["EXTREMES", "PAIRS", "extreme_of"]

@@ -12,17 +12,10 @@ from ....dialects.registry import OPS, OpError
 from ....dialects.types import DTYPES, DType
 from ...diagnostics import located
 from ..indexing.data_dependent_sizes import size_of
-from ..tensor.apply import (
-    apply,
-    as_tensor,
-    broadcast_to,
-    broadcast_together,
-    cast,
-    common_dtype,
-    stack,
-    tensor_of_array,
-)  # fmt: skip
+from ..tensor.apply import apply, as_tensor, stack, tensor_of_array
+from ..tensor.broadcasting import broadcast_to, broadcast_together
 from ..tensor.methods import element_named, expand_dims, transpose
+from ..tensor.promotion import cast, common_dtype  # fmt: skip
 from ..tensor.tensor import Tensor
 from ..tensor.view_or_copy import copied, is_in_columns, packed_or_copy
 from ..trace.context import table

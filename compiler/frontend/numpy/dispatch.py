@@ -16,9 +16,10 @@ from ....dialects.types import dtype
 from ...diagnostics import located
 from ..indexing.basic import accumulate
 from ..refusals import instead
-from ..tensor.apply import apply, as_tensor, cast, strong
+from ..tensor.apply import apply, as_tensor
 from ..tensor.apply import call as apply_op
 from ..tensor.methods import checked_cast, element_named, expand_dims, reduce, scan
+from ..tensor.promotion import cast, strong
 from ..tensor.storage import place
 from ..tensor.tensor import Tensor
 from ..tensor.view_or_copy import as_numpy_gives

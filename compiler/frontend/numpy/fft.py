@@ -9,8 +9,9 @@ import numpy as np
 
 from ....dialects.registry import OpError
 from ....dialects.types import dtype
-from ..tensor.apply import apply, as_tensor, cast
+from ..tensor.apply import apply, as_tensor
 from ..tensor.methods import _axis, repeat_rows
+from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.symint import as_dim, is_integer

@@ -14,7 +14,8 @@ from numpy._core import _exceptions as ufunc_errors
 
 from ....dialects.dims.dims import Dim
 from ....dialects.types import DType
-from ..tensor.apply import apply, as_tensor, cast
+from ..tensor.apply import apply, as_tensor
+from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor
 from ..trace.context import current, table
 

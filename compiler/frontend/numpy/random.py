@@ -24,7 +24,9 @@ from ....dialects.types import DTYPES, DType
 from ....dialects.types import dtype as element_of
 from ...diagnostics import located
 from ..scalars.custom_functions import elementwise
-from ..tensor.apply import apply, as_tensor, broadcast_to, cast
+from ..tensor.apply import apply, as_tensor
+from ..tensor.broadcasting import broadcast_to
+from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor
 from ..trace.context import current, table
 from ..trace.symint import as_dim

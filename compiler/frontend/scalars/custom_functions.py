@@ -18,7 +18,9 @@ from ....dialects.types import DTYPES, as_literal
 from ...diagnostics import located
 from ..numpy.creation import numbers, zeros
 from ..tensor import methods
-from ..tensor.apply import apply, as_tensor, broadcast_to, broadcast_together, cast, common_dtype
+from ..tensor.apply import apply, as_tensor
+from ..tensor.broadcasting import broadcast_to, broadcast_together
+from ..tensor.promotion import cast, common_dtype
 from ..tensor.tensor import Tensor
 from ..trace.emit import emit
 from ..trace.graph import Node, Value

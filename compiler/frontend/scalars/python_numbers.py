@@ -16,7 +16,8 @@ import numpy as np
 from ....dialects.registry import OPS, RAISE, Map, OpError
 from ....dialects.types import DTYPES, tensor_type
 from ...diagnostics import located
-from ..tensor.apply import apply, as_tensor, cast
+from ..tensor.apply import apply, as_tensor
+from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor
 from ..trace.context import current
 from ..trace.emit import emit

@@ -15,7 +15,8 @@ from ....dialects.types import DTYPES
 from ...diagnostics import located
 from ..state.growing_lists import GrowingList
 from ..state.staged_dicts import StagedDict
-from ..tensor.apply import apply, as_tensor, cast
+from ..tensor.apply import apply, as_tensor
+from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor
 from ..trace.context import current
 from ..trace.symint import SymInt, sym_min, symint

@@ -22,7 +22,9 @@ from ....dialects.registry import OpError
 from ....dialects.types import DTYPES, DType
 from ...diagnostics import located
 from ..numpy.creation import empty
-from ..tensor.apply import apply, as_tensor, broadcast_to, cast, common_dtype, is_traced, stack
+from ..tensor.apply import apply, as_tensor, is_traced, stack
+from ..tensor.broadcasting import broadcast_to
+from ..tensor.promotion import cast, common_dtype
 from ..tensor.tensor import Tensor
 from ..trace.context import require
 from ..trace.graph import Value

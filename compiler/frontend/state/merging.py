@@ -29,7 +29,8 @@ from ..indexing.data_dependent_sizes import bind, given_out, largest, leaves
 from ..staging.break_lowering import GENERATED_PREFIX
 from ..staging.regions.fork import Fork
 from ..staging.regions.region import is_inside
-from ..tensor.apply import apply, broadcast_to
+from ..tensor.apply import apply
+from ..tensor.broadcasting import broadcast_to
 from ..tensor.composite_views import IndexedView, Perhaps, in_scope, roots
 from ..tensor.tensor import Tensor
 from ..trace.context import table

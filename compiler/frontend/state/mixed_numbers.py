@@ -20,8 +20,9 @@ from ....dialects.types import DTYPES, DType, dtype
 from ...diagnostics import TxcError, user_loc
 from ..refusals import instead
 from ..scalars.python_numbers import as_float
-from ..tensor.apply import as_tensor, cast, common_dtype
+from ..tensor.apply import as_tensor
 from ..tensor.leaves import element_of
+from ..tensor.promotion import cast, common_dtype
 from ..tensor.tensor import Tensor
 from ..trace.context import require, table
 from ..trace.graph import Value

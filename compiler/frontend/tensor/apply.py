@@ -1,39 +1,35 @@
-"""Applying an op to tensors: operands converted, promoted as NumPy 2 does, broadcast, inferred, made a node."""
+"""Applying an op to tensors: operands converted, promoted, broadcast, inferred, made a node."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ....dialects import ops as _declarations
-from ....dialects.dims.dims import Dim, dim
 from ....dialects.ops.structure.library import Library
-from ....dialects.registry import OPS, RAISE, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
-from ....dialects.types import DTYPES, DType, dtype, tensor_type
+from ....dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
+from ....dialects.types import DTYPES, tensor_type
 from ...call.foreign_arrays import refuse_foreign
 from ...diagnostics import located, user_loc
 from ..lazy import op_templates
 from ..trace.context import current, table
-from ..trace.emit import constant, emit, once, resolved
+from ..trace.emit import constant, emit
 from ..trace.graph import SingleResultNode, next_serial
 from ..trace.short_loops import MANY, sizes_worth_knowing
 from ..trace.symint import SymInt
 from ..trace.undefined import Unusable
 from .as_array import AsArray
+from .broadcasting import broadcast_together, common_layout, equally_long, seen_as
 from .column_major import reverse_dims
 from .leaves import element_of
+from .promotion import accumulator_dtype, cast, common_dtype, demand_fit, promote, weak_result
 from .tensor import Tensor
 
-__all__ = [
-    "apply", "as_tensor", "broadcast_to", "broadcast_together", "call", "cast", "common_dims", "is_traced", "promote",
-    "strong", "tensor_of_array",
-]  # fmt: skip
+__all__ = ["apply", "as_tensor", "call", "is_traced", "stack", "tensor_of_array"]
 
 assert _declarations  # importing them fills the registry
-_WEAK: dict[str, Any] = {"complex": 0j, "float": 0.0, "int": 0, "bool": False}
 
 
 def is_traced(x: Any) -> bool:
@@ -49,7 +45,7 @@ def as_tensor(x: Any) -> Tensor:
         trace = current()
         return trace.capture_lazy(x) if trace is not None and x.is_lazy else x
     if isinstance(x, SymInt):
-        _demand_fit(x.dim, DTYPES["i64"])
+        demand_fit(x.dim, DTYPES["i64"])
         return Tensor(emit(OPS["dim"], (), {"expr": x.dim, "dtype": DTYPES["i64"]})[0], weak="int")
     if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
         weak = next(kind.__name__ for kind in (bool, int, float, complex) if isinstance(x, kind))
@@ -96,19 +92,6 @@ def tensor_of_array(x: np.ndarray) -> Tensor:
         return trace.capture(x)
     # An array object of its own: the caller may give theirs another shape.
     return Tensor(SingleResultNode.of_array(x.view(), tensor_type(element, x.shape), False), boxed=True)
-
-
-def fits(d: Dim, element: DType = DTYPES["i64"]) -> bool:
-    """Whether a Python int known at run time fits a type, which is a fact of the call."""
-    info = np.iinfo(element.numpy)
-    return table().holds(d, int(info.min), int(info.max))
-
-
-def _demand_fit(d: Dim, element: DType) -> None:
-    """OpError where a Python int known at run time does not fit a type; that it does is a fact of the call."""
-    if not fits(d, element):
-        text = f"the Python int {table().describe(table().resolve(d))} does not fit {element}"
-        raise OpError(text, "use a wider dtype, or floats", "TX0207")
 
 
 def apply(op: type[Op] | str, *operands: Any, **params: Any) -> Any:
@@ -200,7 +183,7 @@ def _apply(op: type[Op], operands: Sequence[Any], params: dict[str, Any]) -> Any
         attrs, tensors = reverse_dims(op, attrs, tensors)
     _specialize(op, tensors, attrs)
     results = emit(op, [t.value for t in tensors], attrs)
-    made = tuple(Tensor(v, layout=layout, weak=_weak_result(weak, v.type.dtype)) for v in results)
+    made = tuple(Tensor(v, layout=layout, weak=weak_result(weak, v.type.dtype)) for v in results)
     return made[0] if len(made) == 1 else made
 
 
@@ -227,13 +210,6 @@ def _specialize(op: type[Op], tensors: Sequence[Tensor], attrs: dict[str, Any]) 
             facts.fix(d, f"the loops of {op.name} are much shorter for one size")
 
 
-def _weak_result(weak: str, element: DType) -> str:
-    """How weak a result is whose operands are `weak`: comparisons are bools, magnitudes of complex numbers floats."""
-    if weak == "complex" and element.is_float:
-        return "float"
-    return "bool" if weak and element.kind == "bool" else weak
-
-
 def _not_empty(op: type[Op], x: Tensor, dims: Sequence[int]) -> Tensor:
     """`x`; refuse, as NumPy does, to reduce no elements to one that is among them.
 
@@ -248,97 +224,6 @@ def _not_empty(op: type[Op], x: Tensor, dims: Sequence[int]) -> Tensor:
             text = f"{op.name} along dim {i} of an array that has no elements there"
             x = apply("require", x, apply("less", 0, SymInt(x.dims[i])), text=text)
     return x
-
-
-def common_layout(op: type[Op], tensors: Sequence[Tensor]) -> str:
-    """The one layout of the operands; OpError where two layouts meet.
-
-    Tensors of rank 1 go with both; where there are no others, one that is column-major decides.
-    """
-    found = [t for t in tensors if t.ndim > 1]
-    for t in found:
-        if t.layout != found[0].layout:
-            odd = next(x for x in found if x.layout == "col")
-            raise OpError(
-                f"{op.name} mixes layouts: {', '.join(f'{x.user_type} {x.layout}' for x in tensors)}",
-                f"put .swap_layout() on the operand {odd.user_type} of layout col, or .swap_layout().shuffle(…) "
-                "where its dims must keep their order",
-                "TX0210",
-            )
-    if found:
-        return found[0].layout
-    return "col" if any(t.ndim and t.layout == "col" for t in tensors) else "row"
-
-
-def cast(t: Tensor, element: DType) -> Tensor:
-    """`t` as `element`; itself where it is that already (but no longer weak)."""
-    if t.element is element:
-        return t if not t.weak else Tensor(t.value, layout=t.layout)
-    v = t.value
-    if (trace := current()) is not None and (whole := trace.exact.get(v)) is not None:
-        if whole.type.dtype is element or element.is_float or element.is_complex:
-            return cast(Tensor(whole), element)  # the same number, by one way for all types that it may have
-    if v.node.op is OPS["constant"] and t.weak:
-        return Tensor(constant(v.node.attrs["value"], element))
-    if v.node.op is OPS["dim"] and t.weak == "int":
-        if element.is_integer:
-            _demand_fit(v.node.attrs["expr"], element)
-        return Tensor(emit(OPS["dim"], (), {"expr": v.node.attrs["expr"], "dtype": element})[0])
-    attrs: dict[str, Any] = {"dtype": element}
-    if t.weak == "int" and element.is_integer and trace is not None:
-        attrs["mode"] = RAISE  # Python's int has to fit
-    (result,) = emit(OPS["cast"], (v,), attrs, (resolved(v).with_dtype(element),))
-    return Tensor(result, layout=t.layout)
-
-
-def strong(result: Any) -> Any:
-    """What a function of NumPy's gives: NumPy's numbers, never Python's, so none of its results is weak."""
-    if isinstance(result, Tensor):
-        return cast(result, result.element) if result.weak else result
-    return type(result)(map(strong, result)) if type(result) in (tuple, list) else result
-
-
-def common_dtype(tensors: Sequence[Tensor]) -> DType:
-    """NumPy 2's promotion: Python scalars are weak, beside bf16 too (NumPy itself knows no weak ones there)."""
-    return _common_dtype(tuple((t.element, t.weak) for t in tensors))
-
-
-@lru_cache(maxsize=1024)
-def _common_dtype(operands: tuple[tuple[DType, str], ...]) -> DType:
-    """Of elements, each with how weak it is."""
-    try:
-        strong = [element.numpy for element, weak in operands if not weak]
-        if strong and (found := dtype(np.result_type(*strong))).is_float:
-            return found.as_complex if any(weak == "complex" for _, weak in operands) else found
-        return dtype(np.result_type(*strong, *(_WEAK[weak] for _, weak in operands if weak)))
-    except TypeError as error:
-        listed = ", ".join(str(element) for element, _ in operands)
-        raise OpError(f"no common dtype of {listed}", "cast one of them", "TX0208") from error
-
-
-#: What Python computes of bools as of bools; all else as of ints.
-_KEEP_BOOLS = frozenset(
-    {"bitwise_and", "bitwise_or", "bitwise_xor", "select", "logical_and", "logical_or", "logical_not"}
-)
-
-
-def promote(op: type[Map], tensors: Sequence[Tensor]) -> tuple[list[Tensor], str]:
-    """The operands in the dtype that the op computes in, and how weak its result is."""
-    rest = list(tensors[1:] if op.name == "select" else tensors)
-    if all(t.weak == "bool" for t in rest) and op.result != "bool" and op.name not in _KEEP_BOOLS:
-        rest = [Tensor(cast(t, DTYPES["i64"]).value, weak="int") for t in rest]  # True + True is 2
-    common = common_dtype(rest)
-    if op.dtypes == {"bool"}:
-        common = DTYPES["bool"]
-    elif op.promotes == "float" or common.kind not in op.dtypes:
-        common = _as_float(op, common, rest)
-    weak = ""
-    if all(t.weak for t in rest):
-        weak = {"float": "float", "bool": "bool", "complex": "complex"}.get(common.kind, "int")
-    converted = [truth(t) if common.kind == "bool" and t.element is not common else cast(t, common) for t in rest]
-    if op.name == "select":
-        converted.insert(0, truth(tensors[0]))
-    return converted, weak
 
 
 def _comparable(x: Any, other: Any) -> Any:
@@ -380,44 +265,6 @@ def _compared_exactly(op: type[Map], tensors: Sequence[Tensor]) -> Tensor | None
     return apply("logical_and", apply("logical_not", below), unsigned)
 
 
-#: Python's numbers, which NumPy's promotion knows as weak by their types.
-_WEAK_TYPES: dict[str, type] = {"int": int, "float": float, "complex": complex}
-
-
-def _as_float(op: type[Map], common: DType, operands: Sequence[Tensor]) -> DType:
-    """What NumPy's ufunc turns integer or bool operands into, where the op is not defined on them: the first of its
-    dtypes that takes each, as f16 for u8 and i8, whose common dtype is i16."""
-    if "float" not in op.dtypes or common.is_float or common.is_complex:
-        return common
-    if isinstance(op.numpy, np.ufunc):
-        each = [_WEAK_TYPES.get(t.weak, t.element.numpy) for t in operands]
-        given = [common.numpy] * op.numpy.nin if all(t.weak for t in operands) else each
-        try:
-            found = op.numpy.resolve_dtypes((*given, *[None] * op.numpy.nout))[0]
-            if dtype(found).kind in op.dtypes:
-                return dtype(found)
-        except TypeError:
-            return DTYPES["f64"]
-    return DTYPES["f64"]
-
-
-def truth(t: Tensor) -> Tensor:
-    """`t` as bool: nonzero, NaN included."""
-    if t.element.kind == "bool":
-        return cast(t, DTYPES["bool"])
-    return apply("not_equal", t, 0)
-
-
-def accumulator_dtype(op: type[Reduction], element: DType) -> DType:
-    """What a reduction casts to first: NumPy sums bools and small integers in 64 bits."""
-    inexact = element.is_float or element.is_complex
-    if op.promotes == "sum" and not inexact:
-        return DTYPES["u64" if element.kind == "uint" else "i64"]
-    if op.promotes == "float" and not inexact:
-        return DTYPES["f64"]
-    return DTYPES["bool"] if op.promotes == "bool" else element
-
-
 def _join(name: str, tensors: Sequence[Tensor], params: dict[str, Any]) -> list[Tensor]:
     """Operands of a concatenation or contraction: one dtype, and equal sizes where they must be."""
     element = common_dtype(tensors)
@@ -454,102 +301,6 @@ def _guard_single_column(a: Tensor, b: Tensor, met: Sequence[tuple[int, int]]) -
     side = int(a.layout == "row")
     matched = {pair[side] for pair in met}
     table().all_ones([d for i, d in enumerate((a, b)[side].dims) if i not in matched], "a contraction asks")
-
-
-def equally_long(
-    a: Tensor, i: int, b: Tensor, j: int, text: str, error: str = "ValueError", why: str = ""
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Two tensors of which dims `i` and `j` have one size, as the function demands of its arguments: `why`.
-
-    Where values decide a size, a call in which the other one differs raises the error of this `text`.
-    """
-    a, b = data_dependent_sizes().as_long(a, i, b, j, text, error)
-    table().equate(a.dims[i], b.dims[j], why or text)
-    return a, b
-
-
-def seen_as(t: Tensor, dims: tuple[Dim, ...]) -> Tensor:
-    """`t` with other names of its dims, which are equal to them by guards that could not be solved for a symbol."""
-    if t.dims == dims:
-        return t
-    order = dims[::-1] if t.layout == "col" else dims
-    (v,) = emit(OPS["slice"], (t.value,), {"offsets": (dim(0),) * len(order), "extents": order})
-    return Tensor(v, layout=t.layout)
-
-
-def meet(a: Dim, b: Dim) -> Dim:
-    """The size of two broadcast dims."""
-    facts = table()
-    a, b = facts.resolve(a), facts.resolve(b)
-    if a is b or b.const == 1:
-        return a
-    if a.const == 1:
-        return b
-    hint_a, hint_b = facts.hint(a), facts.hint(b)
-    # Two dims that are both 1 in this call are better made equal than both fixed to 1.
-    if hint_a != hint_b and hint_a == 1 and facts.is_one(a):
-        return b
-    if hint_a != hint_b and hint_b == 1 and facts.is_one(b):
-        return a
-    met = data_dependent_sizes().met(a, b)
-    if met is not None:
-        return met
-    if hint_a != hint_b:  # an error of calls in which neither is 1
-        facts.is_one(a)
-        facts.is_one(b)
-    return facts.equate(a, b, "broadcasting")
-
-
-def data_dependent_sizes() -> Any:
-    """The module of sizes that values decide, which needs this one."""
-    return Tensor.functions.data_dependent_sizes
-
-
-def broadcast_together(tensors: Sequence[Tensor], what: str, layout: str = "row") -> list[Tensor]:
-    """All operands at their common shape (NumPy's rules, in the user's dims); OpError where there is none."""
-    if all(t.dims == tensors[0].dims for t in tensors[1:]):
-        return list(tensors)
-    target = common_dims(tensors, what)
-    return [broadcast_to(t, target, layout) for t in tensors]
-
-
-def common_dims(tensors: Sequence[Tensor], what: str) -> tuple[Dim, ...]:
-    """The dims to which all operands of `what` broadcast; OpError where there are none."""
-    rank = max(t.ndim for t in tensors)
-    dims: list[Dim] = [dim(1)] * rank
-    try:
-        for t in tensors:
-            for i, d in enumerate(t.dims, rank - t.ndim):
-                dims[i] = meet(dims[i], d)
-    except OpError as error:
-        shapes = " and ".join(str(t.user_type) for t in tensors)
-        raise OpError(f"{what} cannot broadcast {shapes}: {error.message}", error.hint, "TX0211") from error
-    facts = table()
-    return tuple(facts.resolve(d) for d in dims)
-
-
-def broadcast_to(t: Tensor, dims: tuple[Dim, ...], layout: str = "row") -> Tensor:
-    """`t` expanded to dims that it is known to broadcast to; as a value, not an assignable view."""
-    facts = table()
-    have = t.dims
-    if have == dims:
-        return t
-    if len(have) <= len(dims):
-        t = data_dependent_sizes().repeated(t, dims[len(dims) - len(have) :])
-        have = t.dims
-        # What a fact makes 1 may have no symbol to solve it for, as min(n, m): the dim is seen as 1 from here on.
-        last = dims[len(dims) - len(have) :]
-        t = seen_as(t, tuple(b if facts.resolve(a) is b or not facts.is_one(a) else dim(1) for a, b in zip(have, last)))
-        have = t.dims
-    v = t.value
-    if layout == "col" and 0 < t.ndim < len(dims):
-        ones = (dim(1),) * (len(dims) - t.ndim) + have
-        (v,) = emit(OPS["reshape"], (v,), {"dims": ones[::-1]})
-        have = ones
-    if have != dims:
-        target = dims[::-1] if layout == "col" else dims
-        v = once((v, target), lambda: emit(OPS["expand"], (v,), {"dims": target})[0])
-    return Tensor(v, layout=layout)
 
 
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:

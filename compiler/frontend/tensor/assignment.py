@@ -13,7 +13,9 @@ from ...diagnostics import located
 from ..lazy.evaluate import check_outside_a_trace, evaluate_async
 from ..trace.context import current, table
 from ..trace.emit import emit
-from .apply import as_tensor, broadcast_to, cast, common_dims
+from .apply import as_tensor
+from .broadcasting import broadcast_to, common_dims
+from .promotion import cast
 from .storage import give_memory, write
 from .tensor import Tensor
 

@@ -23,8 +23,9 @@ from ..trace.context import current, table
 from ..trace.emit import emit
 from ..trace.graph import Value
 from ..trace.symint import is_integer
-from .apply import apply, cast
+from .apply import apply
 from .leaves import leaf
+from .promotion import cast
 from .strides import Ask, laid_out, strides_of
 from .tensor import Tensor
 

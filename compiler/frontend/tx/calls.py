@@ -10,7 +10,8 @@ import numpy as np
 from ....dialects.dims.dims import Dim, size_name
 from ....dialects.registry import OpError
 from ..state.mixed_numbers import as_one_number
-from ..tensor.apply import as_tensor, cast
+from ..tensor.apply import as_tensor
+from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor
 from ..trace.graph import DimTable
 from ..trace.symint import SymInt, as_dim, is_integer

@@ -15,7 +15,8 @@ from .....dialects.types import DTYPES
 from .....dialects.types import dtype as element_of
 from ....diagnostics import located
 from ...tensor import methods
-from ...tensor.apply import as_tensor, common_dtype
+from ...tensor.apply import as_tensor
+from ...tensor.promotion import common_dtype
 from ...tensor.tensor import Tensor
 from .creation import on_device
 

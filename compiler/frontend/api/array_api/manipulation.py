@@ -11,7 +11,7 @@ from ....diagnostics import located
 from ...numpy.functions.shaping import joining, manipulation
 from ...tensor import methods
 from ...tensor.apply import as_tensor
-from ...tensor.apply import broadcast_together as _together
+from ...tensor.broadcasting import broadcast_together as _together
 from ...tensor.tensor import Tensor
 from ...tensor.view_or_copy import as_numpy_gives
 

@@ -10,7 +10,8 @@ from ...numpy.functions.searching import data_dependent
 from ...numpy.functions.shaping import indexing
 from ...numpy.functions.statistics import differences, reductions
 from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast
+from ...tensor.apply import apply, as_tensor
+from ...tensor.promotion import cast
 from ...tensor.tensor import Tensor
 
 __all__ = ["argmax", "argmin", "count_nonzero", "diff", "isin", "nonzero", "take", "take_along_axis", "where"]

@@ -10,7 +10,8 @@ from .....dialects.registry import OpError
 from .....dialects.types import DType
 from ....diagnostics import located
 from ...numpy import creation
-from ...tensor.apply import cast, tensor_of_array
+from ...tensor.apply import tensor_of_array
+from ...tensor.promotion import cast
 from ...tensor.tensor import Tensor
 from ...trace.emit import constant
 from ...trace.symint import SymInt

@@ -8,7 +8,8 @@ from typing import Any
 from .....dialects.dims.dims import dim
 from ....diagnostics import located
 from ...tensor import methods
-from ...tensor.apply import apply, cast
+from ...tensor.apply import apply
+from ...tensor.promotion import cast
 from ...tensor.tensor import Tensor
 from .arguments import axes_of, depth_of, tensor
 from .storage import wrapped

@@ -14,7 +14,8 @@ from .....dialects.registry import OpError
 from .....dialects.types import DTYPES
 from ....diagnostics import located
 from ...numpy import random
-from ...tensor.apply import apply, cast
+from ...tensor.apply import apply
+from ...tensor.promotion import cast
 from ...tensor.tensor import Tensor
 from ...trace.context import current
 from ...trace.symint import is_integer

@@ -11,7 +11,8 @@ import numpy as np
 from .....dialects.registry import OpError
 from .....dialects.types import dtype
 from ...tensor import methods
-from ...tensor.apply import apply, as_tensor, cast, common_dtype, truth
+from ...tensor.apply import apply, as_tensor
+from ...tensor.promotion import cast, common_dtype, truth
 from ...tensor.tensor import Tensor
 from ...trace.context import table
 from ..out_arrays import into, target_of

@@ -8,7 +8,8 @@ import numpy as np
 
 from .....dialects.registry import OpError
 from .....dialects.types import DTYPES
-from ...tensor.apply import apply, as_tensor, cast
+from ...tensor.apply import apply, as_tensor
+from ...tensor.promotion import cast
 from ...tensor.tensor import Tensor
 from .registry import handles
 

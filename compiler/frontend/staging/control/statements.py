@@ -7,7 +7,7 @@ from typing import Any
 
 from ....diagnostics import located
 from ...state.state import Roots
-from ...tensor.apply import truth as as_bool
+from ...tensor.promotion import truth as as_bool
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.demands import Ended, demand

@@ -13,8 +13,9 @@ from .....dialects.types import TensorType
 from ....diagnostics import located, user_loc
 from ...indexing.data_dependent_sizes import closed, leaves
 from ...state.sharing import NOWHERE
-from ...tensor.apply import as_tensor, cast, common_dtype, truth
+from ...tensor.apply import as_tensor
 from ...tensor.composite_views import roots
+from ...tensor.promotion import cast, common_dtype, truth
 from ...tensor.tensor import Tensor
 from ...trace.demands import Guard, go_on
 from ...trace.emit import emit, resolved

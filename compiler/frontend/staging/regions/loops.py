@@ -14,7 +14,8 @@ from .....dialects.dims.dims import Dim, Sym, dim, sym
 from .....dialects.registry import OPS, OpError
 from ....diagnostics import TxcError, located, name_counter, user_loc
 from ...indexing.data_dependent_sizes import closed
-from ...tensor.apply import apply, as_tensor, truth
+from ...tensor.apply import apply, as_tensor
+from ...tensor.promotion import truth
 from ...tensor.tensor import Tensor
 from ...trace.demands import all_fine, go_on
 from ...trace.emit import emit, resolved

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from .....dialects.dims.dims import Dim
 from ...indexing.data_dependent_sizes import empty
-from ...tensor.apply import as_tensor, broadcast_to, cast, seen_as
+from ...tensor.apply import as_tensor
+from ...tensor.broadcasting import broadcast_to, seen_as
+from ...tensor.promotion import cast
 from ...tensor.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -9,7 +9,9 @@ import numpy as np
 from ....dialects.registry import OpError
 from ..lazy.evaluate import evaluate_value
 from . import memory_tensors
-from .apply import as_tensor, broadcast_to, cast
+from .apply import as_tensor
+from .broadcasting import broadcast_to
+from .promotion import cast
 from .tensor import Tensor
 
 __all__ = ["FILLING"]

@@ -19,9 +19,11 @@ from ..scalars.python_numbers import as_float, as_int
 from ..trace.context import current, table
 from ..trace.symint import as_dim, is_integer, symint
 from . import assignment, tensor_format, view_or_copy
-from .apply import accumulator_dtype, apply, as_tensor, broadcast_to, cast, data_dependent_sizes, truth
+from .apply import apply, as_tensor
+from .broadcasting import broadcast_to, data_dependent_sizes
 from .composite_views import concatenate
 from .filling import FILLING
+from .promotion import accumulator_dtype, cast, truth
 from .tensor import Tensor
 
 __all__ = [

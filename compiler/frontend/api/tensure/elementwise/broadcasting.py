@@ -15,7 +15,8 @@ from typing import Any
 from ......dialects.dims.dims import Dim, dim
 from ......dialects.registry import OpError
 from .....diagnostics import located
-from ....tensor.apply import apply, broadcast_to
+from ....tensor.apply import apply
+from ....tensor.broadcasting import broadcast_to
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ....trace.symint import as_dim

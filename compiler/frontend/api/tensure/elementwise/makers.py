@@ -9,7 +9,9 @@ from typing import Any
 from ......dialects.registry import OPS, OpError
 from .....diagnostics import located
 from ....numpy.functions.linalg.products import power
-from ....tensor.apply import apply, broadcast_to, cast, common_dtype
+from ....tensor.apply import apply
+from ....tensor.broadcasting import broadcast_to
+from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.emit import constant
 from ..arguments import depth_of, mutable, shape_text, tensor

@@ -10,7 +10,9 @@ from ......dialects.registry import OPS, OpError
 from ......dialects.types import DTYPES
 from .....diagnostics import located
 from ....scalars.custom_functions import elementwise
-from ....tensor.apply import apply, broadcast_to, cast, common_dtype
+from ....tensor.apply import apply
+from ....tensor.broadcasting import broadcast_to
+from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ....trace.emit import emit

@@ -8,7 +8,9 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, broadcast_to, cast, common_dtype, stack
+from ....tensor.apply import apply, as_tensor, stack
+from ....tensor.broadcasting import broadcast_to
+from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....tensor.view_or_copy import laid_out_like
 from ... import creation

@@ -8,7 +8,8 @@ import numpy as np
 
 from ......dialects.registry import OPS, OpError
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, broadcast_to
+from ....tensor.apply import apply, as_tensor
+from ....tensor.broadcasting import broadcast_to
 from ....tensor.tensor import Tensor
 from ...creation import iota
 from ..registry import handles

@@ -14,7 +14,9 @@ from ......dialects.registry import OpError
 from .....diagnostics import located
 from ....scalars.size_numbers import known_number
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, broadcast_to, cast, common_dtype, stack
+from ....tensor.apply import apply, as_tensor, stack
+from ....tensor.broadcasting import broadcast_to
+from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.symint import SymInt
 from ...creation import arange, linspace

@@ -12,7 +12,8 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ....indexing.data_dependent_sizes import size_of
-from ....tensor.apply import apply, as_tensor, cast
+from ....tensor.apply import apply, as_tensor
+from ....tensor.promotion import cast
 from ....tensor.tensor import Tensor
 from ....trace.symint import SymInt, is_integer, sym_max
 from ... import creation

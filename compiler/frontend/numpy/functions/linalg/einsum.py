@@ -15,7 +15,8 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast, common_dtype, strong
+from ....tensor.apply import apply, as_tensor
+from ....tensor.promotion import cast, common_dtype, strong
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ...out_arrays import into, target_of

@@ -14,7 +14,9 @@ from ......dialects.dims.dims import minimum
 from ......dialects.registry import RAISE, OpError
 from ......dialects.types import dtype
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast, common_dtype, equally_long, meet
+from ....tensor.apply import apply, as_tensor
+from ....tensor.broadcasting import equally_long, meet
+from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ....trace.symint import symint

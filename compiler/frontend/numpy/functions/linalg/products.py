@@ -13,7 +13,9 @@ from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
 from .....diagnostics import located
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, broadcast_together, cast, equally_long, meet, stack, strong
+from ....tensor.apply import apply, as_tensor, stack
+from ....tensor.broadcasting import broadcast_together, equally_long, meet
+from ....tensor.promotion import cast, strong
 from ....tensor.tensor import Tensor
 from ....tensor.view_or_copy import is_number
 from ....trace.context import current, table

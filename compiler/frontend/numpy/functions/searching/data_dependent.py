@@ -16,7 +16,8 @@ from ......dialects.types import DTYPES, tensor_type
 from ....indexing import data_dependent_sizes
 from ....indexing.advanced import IndexArrays, gather, scatter
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, truth
+from ....tensor.apply import apply, as_tensor
+from ....tensor.promotion import truth
 from ....tensor.tensor import Tensor
 from ....trace.context import current, table
 from ....trace.symint import SymInt, as_dim

@@ -9,7 +9,8 @@ import numpy as np
 from ......dialects.registry import OpError
 from ....indexing.advanced import IndexArrays, scatter
 from ....tensor import methods, storage
-from ....tensor.apply import apply, as_tensor, cast, common_dtype, strong
+from ....tensor.apply import apply, as_tensor
+from ....tensor.promotion import cast, common_dtype, strong
 from ....tensor.tensor import Tensor
 from ....trace.context import current
 from ...creation import zeros

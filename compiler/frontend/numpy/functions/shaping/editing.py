@@ -10,7 +10,8 @@ from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
 from ....indexing.advanced import IndexArrays, gather, scatter
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast
+from ....tensor.apply import apply, as_tensor
+from ....tensor.promotion import cast
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ....trace.symint import SymInt, as_dim

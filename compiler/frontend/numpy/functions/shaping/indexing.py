@@ -12,7 +12,9 @@ from ......dialects.types import DTYPES
 from ....indexing.advanced import IndexArrays, gather, scatter
 from ....indexing.data_dependent_sizes import size_of
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, broadcast_together, cast, common_dtype, equally_long
+from ....tensor.apply import apply, as_tensor
+from ....tensor.broadcasting import broadcast_together, equally_long
+from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.context import current, table
 from ....trace.symint import is_integer

@@ -13,7 +13,9 @@ from ......dialects.types import DTYPES
 from ....indexing.advanced import IndexArrays, gather
 from ....indexing.data_dependent_sizes import size_of, stored
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, broadcast_together, cast
+from ....tensor.apply import apply, as_tensor
+from ....tensor.broadcasting import broadcast_together
+from ....tensor.promotion import cast
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ....trace.symint import as_dim, is_integer, symint

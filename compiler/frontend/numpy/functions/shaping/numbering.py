@@ -8,7 +8,8 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, broadcast_together
+from ....tensor.apply import apply, as_tensor
+from ....tensor.broadcasting import broadcast_together
 from ....tensor.tensor import Tensor
 from ....trace.symint import is_integer
 from ...creation import arange

@@ -9,7 +9,8 @@ import numpy as np
 from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast, truth
+from ....tensor.apply import apply, as_tensor
+from ....tensor.promotion import cast, truth
 from ....tensor.tensor import Tensor
 from ....trace.symint import SymInt, is_integer
 from ..registry import handles

@@ -11,7 +11,8 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast
+from ....tensor.apply import apply, as_tensor
+from ....tensor.promotion import cast
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ....trace.symint import symint

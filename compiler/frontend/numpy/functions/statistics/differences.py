@@ -8,7 +8,9 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast, equally_long
+from ....tensor.apply import apply, as_tensor
+from ....tensor.broadcasting import equally_long
+from ....tensor.promotion import cast
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ..registry import handles

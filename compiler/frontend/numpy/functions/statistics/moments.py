@@ -8,7 +8,9 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast, common_dtype, equally_long
+from ....tensor.apply import apply, as_tensor
+from ....tensor.broadcasting import equally_long
+from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ...out_arrays import check_inexact, into, into_read

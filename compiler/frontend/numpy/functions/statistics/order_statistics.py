@@ -10,7 +10,8 @@ from ......dialects.registry import OpError
 from ......dialects.types import DTYPES, DType
 from ....scalars.python_numbers import checked
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast, common_dtype
+from ....tensor.apply import apply, as_tensor
+from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ... import creation

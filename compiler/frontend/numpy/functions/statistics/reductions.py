@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ....tensor import methods
-from ....tensor.apply import apply, as_tensor, cast
+from ....tensor.apply import apply, as_tensor
+from ....tensor.promotion import cast
 from ...out_arrays import check_fits, into, reduced_as
 from ..registry import FUNCTIONS, handles
 

@@ -9,7 +9,8 @@ import numpy as np
 from ......dialects.registry import OPS, OpError, Reduction
 from ....indexing.advanced import IndexArrays, scatter
 from ....tensor import methods
-from ....tensor.apply import accumulator_dtype, apply, as_tensor, cast
+from ....tensor.apply import apply, as_tensor
+from ....tensor.promotion import accumulator_dtype, cast
 from ....tensor.tensor import Tensor
 from ....trace.symint import SymInt
 from ...out_arrays import into
