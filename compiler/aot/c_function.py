@@ -26,7 +26,7 @@ from ..driver.gc_throttle import gc_throttled
 from ..frontend.indexing.runtime_checks import with_runtime_checks
 from ..frontend.staging.annotations import graph_of_parameters
 from ..frontend.tensor.apply import as_tensor
-from ..frontend.tensor.methods import copy
+from ..frontend.tensor.methods.elements import copy
 from ..frontend.tensor.promotion import cast
 from ..frontend.tensor.tensor import Tensor
 from ..frontend.tx.parser import Parameter

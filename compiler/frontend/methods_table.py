@@ -25,10 +25,10 @@ from .numpy.functions.linalg.products import dot_, matmul, raised
 from .refusals import instead
 from .scalars.python_numbers import of_python
 from .scalars.type_tests import python_type, type_name
-from .tensor import methods
 from .tensor.apply import apply, as_tensor, call
 from .tensor.assignment import store
 from .tensor.composite_views import BitsView, ComplexPartView
+from .tensor.methods import reducing, table
 from .tensor.shape_assignment import give_shape
 from .tensor.tensor import Tensor
 from .tensor.view_or_copy import Flat
@@ -96,7 +96,7 @@ def _methods() -> dict[str, Any]:
     for op in OPS.values():
         found.update(dict.fromkeys(op.methods, op))
     return {
-        **found, **methods.METHODS, **custom_functions.EXPRESSIONS, **sorting.METHODS, "dot": dot_,
+        **found, **table.METHODS, **custom_functions.EXPRESSIONS, **sorting.METHODS, "dot": dot_,
         **{name: _as_function(name) for name in _FUNCTIONS}, "compress": _compress,
         "partition": _partition_in_place, "round": _round,
         "take": indexing.take, "random": random.random, "set_random": random.set_random,
@@ -123,9 +123,9 @@ def _call_method(found: Any, x: Tensor, args: tuple[Any, ...], kwargs: dict[str,
         if not isinstance(found, type):
             return found(x, *args, **kwargs)
         if issubclass(found, Reduction):
-            return methods.reduce(found.name, x, *args, **kwargs)
+            return reducing.reduce(found.name, x, *args, **kwargs)
         if issubclass(found, Scan):
-            return methods.scan(found.name, x, *args, **kwargs)
+            return reducing.scan(found.name, x, *args, **kwargs)
         return call(found, (x, *args), kwargs)
 
 

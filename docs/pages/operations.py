@@ -14,7 +14,7 @@ import txc
 from pages.ops import accuracy, dtypes, summary
 from txc.compiler.frontend.numpy import random
 from txc.compiler.frontend.scalars.custom_functions import EXPRESSIONS
-from txc.compiler.frontend.tensor.methods import METHODS
+from txc.compiler.frontend.tensor.methods.table import METHODS
 from txc.dialects.registry import OPS
 from txc.dialects.types import DTYPES
 

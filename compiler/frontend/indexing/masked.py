@@ -13,8 +13,8 @@ from ....dialects.dims.dims import Dim, dim
 from ....dialects.dims.index_map import product
 from ....dialects.registry import OpError
 from ..numpy.functions.searching.data_dependent import nonzero, places_of
-from ..tensor import methods
 from ..tensor.apply import apply, as_tensor
+from ..tensor.methods import reshaping
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from .advanced import IndexArrays, gather, is_mask, scatter
@@ -55,7 +55,7 @@ def masked(x: Tensor, mask: Tensor) -> Tensor:
     """A copy of the slices of `x` where the mask of its first dims is true, in order."""
     rest = x.dims[mask.ndim :]
     flat = apply("reshape", x, dims=(product(mask.dims), *rest))
-    return gather(IndexArrays(flat, [0], [places_of(methods.ravel(mask))], 0, None))
+    return gather(IndexArrays(flat, [0], [places_of(reshaping.ravel(mask))], 0, None))
 
 
 def put_masked(x: Tensor, mask: Tensor, new: Any) -> None:

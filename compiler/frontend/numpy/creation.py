@@ -14,7 +14,8 @@ from ...diagnostics import located
 from ..indexing.data_dependent_sizes import size_of
 from ..tensor.apply import apply, as_tensor, stack, tensor_of_array
 from ..tensor.broadcasting import broadcast_to, broadcast_together
-from ..tensor.methods import element_named, expand_dims, transpose
+from ..tensor.methods.elements import element_named
+from ..tensor.methods.reshaping import expand_dims, transpose
 from ..tensor.promotion import cast, common_dtype  # fmt: skip
 from ..tensor.tensor import Tensor
 from ..tensor.view_or_copy import copied, is_in_columns, packed_or_copy

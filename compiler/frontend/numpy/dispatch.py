@@ -18,7 +18,9 @@ from ..indexing.basic import accumulate
 from ..refusals import instead
 from ..tensor.apply import apply, as_tensor
 from ..tensor.apply import call as apply_op
-from ..tensor.methods import checked_cast, element_named, expand_dims, reduce, scan
+from ..tensor.methods.elements import checked_cast, element_named
+from ..tensor.methods.reducing import reduce, scan
+from ..tensor.methods.reshaping import expand_dims
 from ..tensor.promotion import cast, strong
 from ..tensor.storage import place
 from ..tensor.tensor import Tensor

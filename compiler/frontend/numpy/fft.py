@@ -10,7 +10,7 @@ import numpy as np
 from ....dialects.registry import OpError
 from ....dialects.types import dtype
 from ..tensor.apply import apply, as_tensor
-from ..tensor.methods import _axis, repeat_rows
+from ..tensor.methods.reshaping import axis_of, repeat_rows
 from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor
 from ..trace.context import table
@@ -61,7 +61,7 @@ def _resized(x: Tensor, n: Any, axis: int) -> Tensor:
 
 def _one(a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Tensor:
     x = as_tensor(a)
-    at = _axis(axis, x.ndim)
+    at = axis_of(axis, x.ndim)
     x = _resized(x, n, at)
     size = x.shape[at]
     if table().settle(0, "<", x.dims[at], "a transform of at least one element") is False:
@@ -96,7 +96,7 @@ def _real(a: Any, name: str) -> Tensor:
 
 def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
     x = _real(a, "rfft")
-    at = _axis(axis, x.ndim)
+    at = axis_of(axis, x.ndim)
     x = _resized(x, n, at)
     facts, why = table(), "np.fft.rfft asks"
     if facts.decide(x.dims[at] % 2, "==", 0, why) and facts.decide(2, "<", x.dims[at], why):
@@ -146,7 +146,7 @@ def _with_dims_behind(t: Tensor, x: Tensor, behind: int) -> Tensor:
 
 def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
     x = as_tensor(a)
-    at = _axis(axis, x.ndim)
+    at = axis_of(axis, x.ndim)
     n = 2 * (x.shape[at] - 1) if n is None else n
     if table().settle(0, "<", as_dim(n), "a transform of at least one point") is False:
         raise OpError(f"the number of points of a transform is at least 1, not {n}", code="TX0280")
@@ -198,7 +198,7 @@ def _plan(x: Tensor, s: Any, axes: Any) -> list[tuple[Any, int]]:
     sizes: Sequence[Any] = [None] * len(axes) if s is None else s
     if len(sizes) != len(axes):
         raise OpError(f"s has {len(sizes)} sizes for {len(axes)} axes", "give one for each", "TX0240")
-    pairs = [(None if isinstance(n, int) and n == -1 else n, _axis(a, x.ndim)) for n, a in zip(sizes, axes)]
+    pairs = [(None if isinstance(n, int) and n == -1 else n, axis_of(a, x.ndim)) for n, a in zip(sizes, axes)]
     return pairs[::-1]
 
 
@@ -245,7 +245,7 @@ def _shift(ahead: bool) -> Callable[..., Any]:
     def function(x: Any, axes: Any = None) -> Any:
         x = as_tensor(x)
         given = range(x.ndim) if axes is None else axes if isinstance(axes, (tuple, list)) else [axes]
-        for at in (_axis(a, x.ndim) for a in given):
+        for at in (axis_of(a, x.ndim) for a in given):
             before, n = [slice(None)] * at, x.shape[at]
             cut = (n + 1) // 2 if ahead else n // 2
             x = apply("concatenate", x[(*before, slice(cut, None))], x[(*before, slice(None, cut))], axis=at)

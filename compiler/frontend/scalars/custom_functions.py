@@ -17,9 +17,9 @@ from ....dialects.scalar.program import ScalarProgram
 from ....dialects.types import DTYPES, as_literal
 from ...diagnostics import located
 from ..numpy.creation import numbers, zeros
-from ..tensor import methods
 from ..tensor.apply import apply, as_tensor
 from ..tensor.broadcasting import broadcast_to, broadcast_together
+from ..tensor.methods import elements
 from ..tensor.promotion import cast, common_dtype
 from ..tensor.tensor import Tensor
 from ..trace.emit import emit
@@ -141,7 +141,7 @@ def vectorized(f: np.vectorize) -> Callable[..., Tensor]:
         with located():
             _refuse_options(f)
             result = elementwise(f.pyfunc, *arrays)
-            return result if f.otypes is None else cast(result, methods.element_named(np.dtype(f.otypes[0])))
+            return result if f.otypes is None else cast(result, elements.element_named(np.dtype(f.otypes[0])))
 
     return call
 
@@ -184,7 +184,7 @@ def _reduction_operands(
     """The operand and `init` in the type that is accumulated, and `f` for two scalars of it."""
     if not isinstance(init, (bool, int, float, complex, np.generic)):
         raise OpError(f"{what} starts from a number, not from {init!r}", "combine with a tensor afterwards", "TX0734")
-    x = cast(x, common_dtype([x, as_tensor(init)]) if dtype is None else methods.element_named(dtype))
+    x = cast(x, common_dtype([x, as_tensor(init)]) if dtype is None else elements.element_named(dtype))
     kind = x.element.computes_in
     with traced(f, [kind, kind]) as function:
         if function.result.type.dtype is not kind:

@@ -15,7 +15,7 @@ from ..state.mixed_numbers import MixedNumber, kinds_of
 from ..state.searched_lists import is_in
 from ..state.staged_dicts import StagedDict
 from ..tensor.apply import apply
-from ..tensor.methods import reduce
+from ..tensor.methods.reducing import reduce
 from ..tensor.operators import refuse_as_key
 from ..tensor.tensor import Tensor
 from ..trace.context import require

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....dialects import ops as _declarations
+from ....dialects.dims.dims import Dim
 from ....dialects.ops.structure.library import Library
 from ....dialects.registry import OPS, Composite, Map, Op, OpError, Reduction, Scan, View, find_op
 from ....dialects.types import DTYPES, tensor_type

@@ -12,8 +12,8 @@ from ...diagnostics import located
 from ..trace.context import current
 from .apply import as_tensor, is_traced, tensor_of_array
 from .memory_tensors import TensorMap
-from .methods import astype, element_named
-from .methods import copy as copied
+from .methods.elements import astype, element_named
+from .methods.elements import copy as copied
 from .storage import give_memory
 from .tensor import Tensor
 

@@ -12,7 +12,7 @@ from ....dialects.registry import OpError
 from ..trace.context import current
 from ..trace.demands import Guard
 from .composite_views import Derived, Perhaps
-from .methods import reshape
+from .methods.reshaping import reshape
 from .tensor import Tensor
 
 __all__ = ["give_shape"]

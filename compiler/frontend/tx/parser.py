@@ -31,7 +31,8 @@ from ..staging.staging import StagedRuntime
 from ..state.liveness import annotate, live_after, live_at_head, live_in_body
 from ..state.state import Location, Names, Roots
 from ..tensor.apply import call
-from ..tensor.methods import METHODS, reduce, scan
+from ..tensor.methods.reducing import reduce, scan
+from ..tensor.methods.table import METHODS
 from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.graph import Graph

@@ -11,10 +11,10 @@ from ....diagnostics import located
 from ...numpy import creation
 from ...numpy.functions.creation import arrays as creation_functions
 from ...numpy.functions.creation import diagonals
-from ...tensor import methods
 from ...tensor.apply import as_tensor
 from ...tensor.conversion import asarray
 from ...tensor.memory_tensors import TensorMap
+from ...tensor.methods import elements
 from ...tensor.tensor import Tensor
 
 __all__ = [
@@ -101,7 +101,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     with located():
         on_device(device)
         if isinstance(x, Tensor):
-            return methods.copy(x) if copy else x
+            return elements.copy(x) if copy else x
         found = np.from_dlpack(x)
         return asarray(found, copy=True) if copy else TensorMap(found)
 

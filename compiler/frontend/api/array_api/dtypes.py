@@ -14,8 +14,8 @@ from .....dialects.registry import OpError
 from .....dialects.types import DTYPES
 from .....dialects.types import dtype as element_of
 from ....diagnostics import located
-from ...tensor import methods
 from ...tensor.apply import as_tensor
+from ...tensor.methods import elements
 from ...tensor.promotion import common_dtype
 from ...tensor.tensor import Tensor
 from .creation import on_device
@@ -63,7 +63,7 @@ class IntegerInfo:
 
 
 def _element(type: Any) -> Any:
-    return type.element if isinstance(type, Tensor) else methods.element_named(type)
+    return type.element if isinstance(type, Tensor) else elements.element_named(type)
 
 
 def finfo(type: Any, /) -> FloatInfo:
@@ -126,4 +126,4 @@ def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Te
         x = as_tensor(x)
         if not copy and x.element is element_of(dtype):
             return x
-        return methods.astype(x, dtype)
+        return elements.astype(x, dtype)

@@ -9,8 +9,8 @@ from typing import Any
 from .....dialects.registry import OPS
 from ....diagnostics import located
 from ...numpy.functions.linalg.products import power
-from ...tensor import methods
 from ...tensor.apply import apply, as_tensor
+from ...tensor.methods import elements
 from ...tensor.tensor import Tensor
 
 __all__ = ["clip", "imag", "pow", "real", "round"]
@@ -89,4 +89,4 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
     with located():
         x = as_tensor(x)
         ends = (v if v is None else apply("cast", v, dtype=x.element) for v in (min, max))
-        return methods.clip(x, *ends)
+        return elements.clip(x, *ends)

@@ -8,7 +8,7 @@ from ....diagnostics import located
 from ...numpy.functions.creation import diagonals
 from ...numpy.functions.linalg import factorizations, norms, products
 from ...numpy.functions.shaping import manipulation
-from ...tensor import methods
+from ...tensor.methods import reducing
 from ...tensor.tensor import Tensor
 
 #: The main namespace has these; `txc.linalg` has all functions of this module.
@@ -47,7 +47,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     with located():
-        return methods.reduce("sum", diagonals.diagonal(x, offset, -2, -1), -1, dtype)
+        return reducing.reduce("sum", diagonals.diagonal(x, offset, -2, -1), -1, dtype)
 
 
 def outer(x1: Any, x2: Any, /) -> Tensor:

@@ -9,9 +9,9 @@ import numpy as np
 from .....dialects.registry import OpError
 from ....diagnostics import located
 from ...numpy.functions.shaping import joining, manipulation
-from ...tensor import methods
 from ...tensor.apply import as_tensor
 from ...tensor.broadcasting import broadcast_together as _together
+from ...tensor.methods import elements, reshaping
 from ...tensor.tensor import Tensor
 from ...tensor.view_or_copy import as_numpy_gives
 
@@ -41,7 +41,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 def broadcast_to(x: Any, /, shape: Any) -> Tensor:
     with located():
-        return methods.broadcast(as_tensor(x), shape)
+        return reshaping.broadcast(as_tensor(x), shape)
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
@@ -51,7 +51,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
 
 def expand_dims(x: Any, /, axis: Any) -> Tensor:
     with located():
-        return methods.expand_dims(as_tensor(x), axis)
+        return reshaping.expand_dims(as_tensor(x), axis)
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Tensor:
@@ -61,12 +61,12 @@ def flip(x: Any, /, *, axis: Any = None) -> Tensor:
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Tensor:
     with located():
-        return methods.moveaxis(as_tensor(x), source, destination)
+        return reshaping.moveaxis(as_tensor(x), source, destination)
 
 
 def permute_dims(x: Any, /, axes: Any) -> Tensor:
     with located():
-        return methods.transpose(as_tensor(x), tuple(axes))
+        return reshaping.transpose(as_tensor(x), tuple(axes))
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
@@ -80,10 +80,10 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
     """A view where that is possible.  TxcError for ``copy=False`` where it is not."""
     with located():
-        made = methods.reshape(as_tensor(x), tuple(shape))
+        made = reshaping.reshape(as_tensor(x), tuple(shape))
         if copy is False and not made.is_view and made is not x:
             raise OpError("this reshape makes a copy", "leave copy=False out", "TX0240")
-        return methods.copy(made) if copy else made
+        return elements.copy(made) if copy else made
 
 
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
@@ -93,7 +93,7 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
 
 def squeeze(x: Any, /, axis: Any = None) -> Tensor:
     with located():
-        return methods.squeeze(as_tensor(x), axis)
+        return reshaping.squeeze(as_tensor(x), axis)
 
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Tensor:

@@ -9,8 +9,8 @@ from ...numpy.functions import elementwise
 from ...numpy.functions.searching import data_dependent
 from ...numpy.functions.shaping import indexing
 from ...numpy.functions.statistics import differences, reductions
-from ...tensor import methods
 from ...tensor.apply import apply, as_tensor
+from ...tensor.methods import reducing
 from ...tensor.promotion import cast
 from ...tensor.tensor import Tensor
 
@@ -19,12 +19,12 @@ __all__ = ["argmax", "argmin", "count_nonzero", "diff", "isin", "nonzero", "take
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     with located():
-        return methods.reduce("argmax", x, axis, keepdims=keepdims)
+        return reducing.reduce("argmax", x, axis, keepdims=keepdims)
 
 
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     with located():
-        return methods.reduce("argmin", x, axis, keepdims=keepdims)
+        return reducing.reduce("argmin", x, axis, keepdims=keepdims)
 
 
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:

@@ -7,8 +7,8 @@ from typing import Any
 
 from ....diagnostics import located
 from ...numpy.functions.statistics import scans
-from ...tensor import methods
 from ...tensor.apply import as_tensor
+from ...tensor.methods import reducing
 from ...tensor.tensor import Tensor
 
 __all__ = [
@@ -18,47 +18,47 @@ __all__ = [
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     with located():
-        return methods.reduce("sum", x, axis, dtype, keepdims=keepdims)
+        return reducing.reduce("sum", x, axis, dtype, keepdims=keepdims)
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     with located():
-        return methods.reduce("prod", x, axis, dtype, keepdims=keepdims)
+        return reducing.reduce("prod", x, axis, dtype, keepdims=keepdims)
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     with located():
-        return methods.reduce("mean", x, axis, keepdims=keepdims)
+        return reducing.reduce("mean", x, axis, keepdims=keepdims)
 
 
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     with located():
-        return methods.reduce("maximum", x, axis, keepdims=keepdims)
+        return reducing.reduce("maximum", x, axis, keepdims=keepdims)
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     with located():
-        return methods.reduce("minimum", x, axis, keepdims=keepdims)
+        return reducing.reduce("minimum", x, axis, keepdims=keepdims)
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     with located():
-        return methods.reduce("all", x, axis, keepdims=keepdims)
+        return reducing.reduce("all", x, axis, keepdims=keepdims)
 
 
 def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     with located():
-        return methods.reduce("any", x, axis, keepdims=keepdims)
+        return reducing.reduce("any", x, axis, keepdims=keepdims)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     with located():
-        return methods.variance(as_tensor(x), axis, ddof=correction, keepdims=keepdims)
+        return reducing.variance(as_tensor(x), axis, ddof=correction, keepdims=keepdims)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     with located():
-        return methods.deviation(as_tensor(x), axis, ddof=correction, keepdims=keepdims)
+        return reducing.deviation(as_tensor(x), axis, ddof=correction, keepdims=keepdims)
 
 
 def cumulative_sum(

@@ -9,8 +9,8 @@ from typing import Any
 
 from .....dialects.registry import OpError
 from ....diagnostics import located
-from ...tensor import methods
 from ...tensor.apply import apply
+from ...tensor.methods import elements, reducing
 from ...tensor.tensor import Tensor
 from ...trace.context import current, table
 from ...trace.symint import symint
@@ -121,10 +121,10 @@ def equals(a: Any, b: Any, eps: float | None = None) -> Any:
             facts.settle(m, "==", n, "equals") is not False for m, n in zip(x.dims, y.dims)
         )
         if not same_shape:
-            return False if current() is None else methods.astype(apply("not_equal", 0.0, 0.0), "f32")
+            return False if current() is None else elements.astype(apply("not_equal", 0.0, 0.0), "f32")
         if eps is None:
             near = apply("equal", x, y)
         else:
             near = apply("less_equal", apply("abs", apply("sub", x, y)), eps)
-        every: Tensor = methods.reduce("all", near)
-        return bool(wrapped(every)._number("equals")) if current() is None else methods.astype(every, x.dtype)
+        every: Tensor = reducing.reduce("all", near)
+        return bool(wrapped(every)._number("equals")) if current() is None else elements.astype(every, x.dtype)

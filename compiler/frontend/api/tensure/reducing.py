@@ -7,8 +7,8 @@ from typing import Any
 
 from .....dialects.dims.dims import dim
 from ....diagnostics import located
-from ...tensor import methods
 from ...tensor.apply import apply
+from ...tensor.methods import reducing, reshaping
 from ...tensor.promotion import cast
 from ...tensor.tensor import Tensor
 from .arguments import axes_of, depth_of, tensor
@@ -31,7 +31,7 @@ def emax(a: Any) -> Tensor:
 
     TxcError for a tensor without elements, and for no tensor.
     """
-    return _of_all(a, "emax", lambda x: methods.reduce("maximum", x))
+    return _of_all(a, "emax", lambda x: reducing.reduce("maximum", x))
 
 
 def emin(a: Any) -> Tensor:
@@ -39,17 +39,17 @@ def emin(a: Any) -> Tensor:
 
     TxcError for a tensor without elements, and for no tensor.
     """
-    return _of_all(a, "emin", lambda x: methods.reduce("minimum", x))
+    return _of_all(a, "emin", lambda x: reducing.reduce("minimum", x))
 
 
 def esum(a: Any) -> Tensor:
     """The sum of the elements of a tensor, any shape, f32 or f64, as a scalar.  TxcError for no tensor."""
-    return _of_all(a, "esum", lambda x: methods.reduce("sum", x))
+    return _of_all(a, "esum", lambda x: reducing.reduce("sum", x))
 
 
 def emean(a: Any) -> Tensor:
     """The mean of the elements of a tensor, any shape, f32 or f64, a scalar; NaN of none.  TxcError for no tensor."""
-    return _of_all(a, "emean", lambda x: methods.reduce("mean", x))
+    return _of_all(a, "emean", lambda x: reducing.reduce("mean", x))
 
 
 def estdev(a: Any) -> Tensor:
@@ -58,7 +58,7 @@ def estdev(a: Any) -> Tensor:
     It is that of a sample, as the document's library computes it: the squares are divided by one less than the number
     of elements, so that a vector of one gives NaN; a scalar has no deviation: 0.  TxcError for no tensor.
     """
-    return _of_all(a, "estdev", lambda x: methods.deviation(x, ddof=1 if x.ndim else 0))
+    return _of_all(a, "estdev", lambda x: reducing.deviation(x, ddof=1 if x.ndim else 0))
 
 
 def _along(a: Any, axes: Any, collapse: bool, name: str, op: str) -> Any:
@@ -68,7 +68,7 @@ def _along(a: Any, axes: Any, collapse: bool, name: str, op: str) -> Any:
         if not along:
             return a
         depth = depth_of(x)
-        return wrapped(methods.reduce(op, x, along, keepdims=not collapse), depth)
+        return wrapped(reducing.reduce(op, x, along, keepdims=not collapse), depth)
 
 
 def sum_along(a: Any, axes: Any, collapse: bool = True) -> Any:
@@ -108,7 +108,7 @@ def _where(a: Any, axes: Any, name: str, op: str) -> Tensor:
         for i in along:
             count = count * x.dims[i]
         # One dim, the last, numbers the elements of all reduced dims in row-major order.
-        last = methods.transpose(x, [*kept, *along]) if x.ndim else x
+        last = reshaping.transpose(x, [*kept, *along]) if x.ndim else x
         merged = apply("reshape", last, dims=(*(x.dims[i] for i in kept), count))
         return wrapped(cast(apply(op, merged, dims=(len(kept),)), x.element), depth)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from .....dialects.registry import OPS, OpError
 from ....diagnostics import located
-from ...tensor.methods import METHODS
+from ...tensor.methods.table import METHODS
 from ...tensor.tensor import Tensor as TracedTensor
 from ...trace.symint import SymInt
 from ...trace.trace import Trace

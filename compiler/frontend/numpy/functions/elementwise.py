@@ -10,8 +10,8 @@ import numpy as np
 
 from .....dialects.registry import OpError
 from .....dialects.types import dtype
-from ...tensor import methods
 from ...tensor.apply import apply, as_tensor
+from ...tensor.methods import elements, reducing, reshaping
 from ...tensor.promotion import cast, common_dtype, truth
 from ...tensor.tensor import Tensor
 from ...trace.context import table
@@ -87,8 +87,8 @@ def clip(
     a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None,
     dtype: Any = None,
 ) -> Any:  # fmt: skip
-    a = as_tensor(a) if dtype is None else methods.astype(as_tensor(a), dtype)
-    return methods.clip(a, a_min if min is None else min, a_max if max is None else max, out)
+    a = as_tensor(a) if dtype is None else elements.astype(as_tensor(a), dtype)
+    return elements.clip(a, a_min if min is None else min, a_max if max is None else max, out)
 
 
 @handles(np.round, np.around)
@@ -132,7 +132,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         result = apply("select", apply("equal", x, np.inf), large, result)
         result = apply("select", apply("equal", x, -np.inf), small, result)
     if copy:
-        return methods.copy(result)
+        return elements.copy(result)
     into(x, result)
     return x if x.ndim else Tensor(x.value)
 
@@ -165,7 +165,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
 
 def _pythons(found: Tensor) -> Tensor:
     """Whether all are true, which NumPy makes a bool of Python's."""
-    return Tensor(methods.reduce("all", found).value, weak="bool")
+    return Tensor(reducing.reduce("all", found).value, weak="bool")
 
 
 @handles(np.array_equal)
@@ -254,7 +254,7 @@ def divmod_(x1: Any, x2: Any, /) -> tuple[Tensor, Tensor]:
 def modf(x: Any, /) -> tuple[Tensor, Tensor]:
     """The fraction and the whole part, both with the sign of `x`."""
     x = as_tensor(x)
-    x = x if x.element.is_float else methods.astype(x, "f64")
+    x = x if x.element.is_float else elements.astype(x, "f64")
     whole = apply("trunc", x)
     fraction = apply("select", apply("isinf", x), 0.0, x - whole)
     return apply("copysign", fraction, x), whole
@@ -271,15 +271,15 @@ def float_power(x1: Any, x2: Any, /) -> Tensor:
 def frexp(x: Any, /) -> tuple[Tensor, Tensor]:
     """The fraction, of magnitude from 0.5 to 1, and the exponent of 2 that make `x`; what is not finite is its own."""
     x = as_tensor(x)
-    x = x if x.element.is_float else methods.astype(x, "f64")
-    wide = methods.astype(x, "f64")
+    x = x if x.element.is_float else elements.astype(x, "f64")
+    wide = elements.astype(x, "f64")
     plain = apply("logical_and", apply("isfinite", wide), apply("not_equal", wide, 0.0))
     size = apply("select", plain, abs(wide), 1.0)
     # The logarithm may be off by one next to a power of two.
-    exponent = methods.astype(apply("floor", apply("log2", size)), "i32")
+    exponent = elements.astype(apply("floor", apply("log2", size)), "i32")
     share = ldexp(size, -exponent)
-    exponent = exponent + methods.astype(share >= 1.0, "i32") - methods.astype(share < 0.5, "i32")
-    exponent = exponent + methods.astype(ldexp(size, -exponent) >= 1.0, "i32")
+    exponent = exponent + elements.astype(share >= 1.0, "i32") - elements.astype(share < 0.5, "i32")
+    exponent = exponent + elements.astype(ldexp(size, -exponent) >= 1.0, "i32")
     fraction = apply("copysign", ldexp(size, -exponent), wide)
     zero = cast(as_tensor(0), exponent.element)
     return cast(apply("select", plain, fraction, wide), x.element), apply("select", plain, exponent, zero)
@@ -291,19 +291,19 @@ def bitwise_count(x: Any, /) -> Tensor:
     x = as_tensor(x)
     if not x.element.is_integer:
         raise OpError(f"np.bitwise_count takes integers, not {x.user_type}", code="TX0112")
-    bits = methods.astype(cast(apply("abs", x), dtype(f"u{x.element.bits}")), "u64")
+    bits = elements.astype(cast(apply("abs", x), dtype(f"u{x.element.bits}")), "u64")
     for shift, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
         keep = np.uint64(mask)
         bits = (bits & keep) + (apply("right_shift", bits, np.uint64(shift)) & keep)
     total = bits * np.uint64(0x0101010101010101)
-    return methods.astype(apply("right_shift", total, np.uint64(56)), "uint8")
+    return elements.astype(apply("right_shift", total, np.uint64(56)), "uint8")
 
 
 @handles(np.spacing)
 def spacing(x: Any, /) -> Tensor:
     """The distance to the next float of larger magnitude, with the sign of `x`."""
     x = as_tensor(x)
-    x = x if x.element.is_float else methods.astype(x, "f64")
+    x = x if x.element.is_float else elements.astype(x, "f64")
     away = apply("select", x < 0, cast(as_tensor(-np.inf), x.element), cast(as_tensor(np.inf), x.element))
     return apply("nextafter", x, away) - x
 
@@ -314,18 +314,18 @@ def ldexp(x1: Any, x2: Any, /) -> Tensor:
     x1, x2 = as_tensor(x1), as_tensor(x2)
     if not x2.element.is_integer:
         raise OpError(f"np.ldexp takes integer exponents, not {x2.user_type}", code="TX0112")
-    x1 = x1 if x1.element.is_float else methods.astype(x1, "f64")
-    wide = methods.astype(x1, "f64") if x1.element.bits < 64 else x1
-    power = apply("clip", methods.astype(x2, "i64"), -2200, 2200)
+    x1 = x1 if x1.element.is_float else elements.astype(x1, "f64")
+    wide = elements.astype(x1, "f64") if x1.element.bits < 64 else x1
+    power = apply("clip", elements.astype(x2, "i64"), -2200, 2200)
     third = power // 3
     for exponent in (third, third, power - 2 * third):
-        wide = wide * apply("exp2", methods.astype(exponent, "f64"))
+        wide = wide * apply("exp2", elements.astype(exponent, "f64"))
     return cast(wide, x1.element)
 
 
 @handles(np.astype)
 def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
-    return methods.astype(as_tensor(x), dtype, copy=copy)
+    return elements.astype(as_tensor(x), dtype, copy=copy)
 
 
 @handles(np.result_type)
@@ -346,8 +346,8 @@ def _example(a: Any) -> Tensor:
 @handles(np.isin)
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element is among the others: all pairs are compared."""
-    element, others = as_tensor(element), methods.ravel(as_tensor(test_elements))
-    found = methods.reduce("any", apply("equal", methods.expand_dims(element, element.ndim), others), -1)
+    element, others = as_tensor(element), reshaping.ravel(as_tensor(test_elements))
+    found = reducing.reduce("any", apply("equal", reshaping.expand_dims(element, element.ndim), others), -1)
     return apply("logical_not", found) if invert else found
 
 

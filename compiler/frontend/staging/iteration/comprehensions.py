@@ -18,7 +18,6 @@ from ...state.staged_dicts import StagedDict
 from ...state.state import Roots
 from ...tensor.apply import as_tensor
 from ...tensor.operators import refuse_as_key
-from ...tensor.promotion import truth
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.demands import demand

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.registry import OpError
-from ..lazy.evaluate import evaluate_value
-from . import memory_tensors
-from .apply import as_tensor
-from .broadcasting import broadcast_to
-from .promotion import cast
-from .tensor import Tensor
+from .....dialects.registry import OpError
+from ...lazy.evaluate import evaluate_value
+from .. import memory_tensors
+from ..apply import as_tensor
+from ..broadcasting import broadcast_to
+from ..promotion import cast
+from ..tensor import Tensor
 
 __all__ = ["FILLING"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from ......dialects.registry import OpError
 from .....diagnostics import located
 from ....tensor.apply import apply
-from ....tensor.methods import expand_dims
+from ....tensor.methods.reshaping import expand_dims
 from ....tensor.tensor import Tensor
 from ..arguments import axis_of, depth_of, integer, shape_text, tensor
 from ..storage import wrapped

@@ -13,8 +13,8 @@ from ......dialects.dims.dims import Dim, dim
 from ......dialects.registry import OpError
 from .....diagnostics import located
 from ....indexing.basic import view
-from ....tensor import methods
 from ....tensor.apply import apply
+from ....tensor.methods import reshaping
 from ....tensor.tensor import Tensor
 from ....trace.context import current
 from ..arguments import axis_of, depth_of, integer, shape_text, sizes_of, tensor
@@ -33,7 +33,7 @@ def reshape(a: Any, shape: Any) -> Tensor:
         x = tensor(a, "reshape")
         sizes = sizes_of(shape, "reshape")
         depth = depth_of(x)
-        made = methods.reshape(x, sizes)
+        made = reshaping.reshape(x, sizes)
         return made if made.is_view else wrapped(made, depth)
 
 
@@ -57,7 +57,7 @@ def permute(a: Any, axes: Any) -> Tensor:
     """
     with located():
         x = tensor(a, "permute")
-        return methods.transpose(x, list(_order(x, axes, "permute"))) if x.ndim else x
+        return reshaping.transpose(x, list(_order(x, axes, "permute"))) if x.ndim else x
 
 
 def permute_(a: Any, axes: Any) -> Any:
@@ -71,7 +71,7 @@ def permute_(a: Any, axes: Any) -> Any:
         order = _order(x, axes, "permute_")
         if not isinstance(a, Tensure) or current() is not None:
             raise OpError("permute_ inside a compiled function", "permute returns a view: a = permute(a, …)", "TX0815")
-        changed = methods.transpose(x, list(order)) if x.ndim else x
+        changed = reshaping.transpose(x, list(order)) if x.ndim else x
         assert isinstance(changed, Tensure)
         a.renamed(changed)
         return a
@@ -84,7 +84,7 @@ def transpose(a: Any) -> Tensor:
     """
     with located():
         x = tensor(a, "transpose")
-        return methods.transpose(x) if x.ndim > 1 else x
+        return reshaping.transpose(x) if x.ndim > 1 else x
 
 
 def add_dimension(a: Any, axis: Any = 0) -> Tensor:
@@ -95,7 +95,7 @@ def add_dimension(a: Any, axis: Any = 0) -> Tensor:
     with located():
         x = tensor(a, "add_dimension")
         at = axis_of(axis, x.ndim + 1, "add_dimension", [*x.shape, 1])
-        return methods.expand_dims(x, at)
+        return reshaping.expand_dims(x, at)
 
 
 def shift(a: Any, *amounts: Any) -> Tensor:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OpError
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, stack
 from ....tensor.broadcasting import broadcast_to
+from ....tensor.methods import elements, reshaping
 from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....tensor.view_or_copy import laid_out_like
@@ -59,18 +59,18 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     """Coordinates of a grid; ``xy`` swaps the first two dims, ``sparse`` leaves dims of size 1."""
     if indexing not in ("xy", "ij"):
         raise OpError(f"np.meshgrid: indexing is 'xy' or 'ij', not {indexing!r}", code="TX0240")
-    given = [methods.ravel(as_tensor(x)) for x in xi]
+    given = [reshaping.ravel(as_tensor(x)) for x in xi]
     order = list(range(len(given)))
     if indexing == "xy" and len(given) > 1:
         order[:2] = [1, 0]
     found = []
     for x, at in zip(given, order):
-        found.append(methods.expand_dims(x, tuple(i for i in range(len(given)) if i != at)) if len(given) > 1 else x)
+        found.append(reshaping.expand_dims(x, tuple(i for i in range(len(given)) if i != at)) if len(given) > 1 else x)
     if not sparse:
         whole = [x.dims[at] for x, at in zip(found, order)]
         dims = tuple(whole[order.index(i)] for i in range(len(given)))
         found = [broadcast_to(x, dims) for x in found]
-    return tuple(methods.copy(x) for x in found)
+    return tuple(elements.copy(x) for x in found)
 
 
 @handles(np.vander)
@@ -97,6 +97,6 @@ def ix_(*args: Any) -> tuple[Tensor, ...]:
         raise OpError(f"np.ix_ takes vectors, not {', '.join(str(a.user_type) for a in given)}", code="TX0103")
     given = [nonzero(a)[0] if a.element.kind == "bool" else a for a in given]
     return tuple(
-        methods.expand_dims(a, tuple(i for i in range(len(given)) if i != at)) if len(given) > 1 else a
+        reshaping.expand_dims(a, tuple(i for i in range(len(given)) if i != at)) if len(given) > 1 else a
         for at, a in enumerate(given)
     )

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OPS, OpError
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
 from ....tensor.broadcasting import broadcast_to
+from ....tensor.methods import reducing, reshaping
 from ....tensor.tensor import Tensor
 from ...creation import iota
 from ..registry import handles
@@ -19,12 +19,12 @@ __all__ = ["diag", "diagonal", "trace", "tril", "triu"]
 
 @handles(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    return methods.diagonal(as_tensor(a), offset, axis1, axis2)
+    return reshaping.diagonal(as_tensor(a), offset, axis1, axis2)
 
 
 @handles(np.trace)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
-    return methods.reduce("sum", diagonal(a, offset, axis1, axis2), -1, dtype, out)
+    return reducing.reduce("sum", diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 
 @handles(np.linalg.diagonal)
@@ -40,7 +40,7 @@ def last_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 def _offsets(x: Tensor) -> Tensor:
     """How far right of the main diagonal each element of the last two dims is."""
     rows, columns = x.dims[-2:]
-    return apply("sub", iota(columns), methods.expand_dims(iota(rows), 1))
+    return apply("sub", iota(columns), reshaping.expand_dims(iota(rows), 1))
 
 
 def _triangle(m: Any, relation: str, k: Any) -> Tensor:
@@ -74,7 +74,7 @@ def diag(v: Any, k: int = 0) -> Tensor:
     # Row i holds element i: a vector padded on one side, repeated down the columns and cut by the diagonal.
     before, after = (0, k) if k >= 0 else (-k, 0)
     padded = apply("pad", v, pairs=((before, after),), fill=0)
-    rows = methods.expand_dims(padded, 1)
+    rows = reshaping.expand_dims(padded, 1)
     matrix = broadcast_to(rows, (padded.dims[0], padded.dims[0]))
     zero = apply("cast", 0, dtype=v.element)
     return apply("select", apply("equal", _offsets(matrix), k), matrix, zero)
@@ -82,7 +82,7 @@ def diag(v: Any, k: int = 0) -> Tensor:
 
 @handles(np.diagflat)
 def diagflat(v: Any, k: int = 0) -> Tensor:
-    return diag(methods.ravel(as_tensor(v)), k)
+    return diag(reshaping.ravel(as_tensor(v)), k)
 
 
 @handles(np.fill_diagonal)

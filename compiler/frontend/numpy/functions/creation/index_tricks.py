@@ -13,9 +13,9 @@ import numpy as np
 from ......dialects.registry import OpError
 from .....diagnostics import located
 from ....scalars.size_numbers import known_number
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, stack
 from ....tensor.broadcasting import broadcast_to
+from ....tensor.methods import elements, reshaping
 from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.symint import SymInt
@@ -58,11 +58,11 @@ class Grid:
             ranges = [_range(k) for k in key]
             element = common_dtype(ranges)
             others = [tuple(j for j in range(len(ranges)) if j != i) for i in range(len(ranges))]
-            along = [methods.expand_dims(cast(t, element), o) if o else t for t, o in zip(ranges, others)]
+            along = [reshaping.expand_dims(cast(t, element), o) if o else t for t, o in zip(ranges, others)]
             if self.sparse:
-                return tuple(methods.copy(t) for t in along)
+                return tuple(elements.copy(t) for t in along)
             dims = tuple(t.dims[0] for t in ranges)
-            return methods.copy(stack([broadcast_to(t, dims) for t in along]))  # row-major, as NumPy makes it
+            return elements.copy(stack([broadcast_to(t, dims) for t in along]))  # row-major, as NumPy makes it
 
 
 class Joined:
@@ -85,7 +85,7 @@ class Joined:
             part = _range(item) if isinstance(item, slice) else as_tensor(item)
             if part.ndim < self.rank:
                 # One of rank 1 stands along the first dim.
-                part = methods.reshape(part, (*(part.shape or (1,)), *(1,) * (self.rank - max(1, part.ndim))))
+                part = reshaping.reshape(part, (*(part.shape or (1,)), *(1,) * (self.rank - max(1, part.ndim))))
             parts.append(part)
         return parts
 

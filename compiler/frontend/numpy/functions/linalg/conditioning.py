@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OpError
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
+from ....tensor.methods import reducing, reshaping
 from ....tensor.tensor import Tensor
 from ..registry import handles
 from .factorizations import inv, inverse, matrices, solve, svdvals
@@ -29,7 +29,7 @@ def cond(x: Any, p: Any = None) -> Tensor:
     else:
         found = matrix_norm(a, ord=p) * matrix_norm(inverse(a), ord=p)
     # What is not defined of numbers is infinite.
-    unknown = apply("logical_and", apply("isnan", found), ~methods.reduce("any", apply("isnan", a), (-2, -1)))
+    unknown = apply("logical_and", apply("isnan", found), ~reducing.reduce("any", apply("isnan", a), (-2, -1)))
     return apply("select", unknown, np.inf, found)
 
 
@@ -42,7 +42,7 @@ def tensorinv(a: Any, ind: Any = 2) -> Tensor:
             f"np.linalg.tensorinv: ind={ind} splits no dims of {a.user_type}", "it is from 1 to the rank", "TX0240"
         )
     rows, columns = a.shape[:ind], a.shape[ind:]
-    return methods.reshape(inv(methods.reshape(a, (math.prod(rows), math.prod(columns)))), (*columns, *rows))
+    return reshaping.reshape(inv(reshaping.reshape(a, (math.prod(rows), math.prod(columns)))), (*columns, *rows))
 
 
 @handles(np.linalg.tensorsolve)
@@ -50,7 +50,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Tensor:
     """The x of ``tensordot(a, x, x.ndim) == b``; `axes` of `a` are moved to its end first."""
     a, b = as_tensor(a), as_tensor(b)
     for axis in axes or ():
-        a = methods.moveaxis(a, axis, -1)
+        a = reshaping.moveaxis(a, axis, -1)
     unknown = a.shape[b.ndim :]
     count = math.prod(unknown)
-    return methods.reshape(solve(methods.reshape(a, (count, count)), methods.ravel(b)), unknown)
+    return reshaping.reshape(solve(reshaping.reshape(a, (count, count)), reshaping.ravel(b)), unknown)

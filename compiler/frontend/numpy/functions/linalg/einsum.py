@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OpError
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
+from ....tensor.methods import elements, reducing, reshaping
 from ....tensor.promotion import cast, common_dtype, strong
 from ....tensor.tensor import Tensor
 from ....trace.context import table
@@ -35,7 +35,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
     texts, given, result = _letters(operands)
     tensors = [strong(as_tensor(x)) for x in given]
     if dtype is not None:
-        tensors = [cast(t, methods.element_named(dtype)) for t in tensors]
+        tensors = [cast(t, elements.element_named(dtype)) for t in tensors]
     elif (target := target_of(out)) is not None and np.can_cast(common_dtype(tensors).numpy, target.dtype, "safe"):
         tensors = [cast(t, target.element) for t in tensors]
     terms = [_without_diagonals(_Term(t, s)) for t, s in zip(tensors, texts, strict=True)]
@@ -51,7 +51,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
     (last,) = terms
     last = _summed(last, result)
     order = [last.letters.index(c) for c in result]
-    return into(out, methods.transpose(last.tensor, order) if order else last.tensor, casting="safe")
+    return into(out, reshaping.transpose(last.tensor, order) if order else last.tensor, casting="safe")
 
 
 @dataclass
@@ -113,7 +113,7 @@ def _without_diagonals(term: _Term) -> _Term:
             j = term.letters.index(c, i + 1)
             table().equate(term.tensor.dims[i], term.tensor.dims[j], "einsum")
             rest = "".join(s for k, s in enumerate(term.letters) if k not in (i, j))
-            diagonal = methods.diagonal_view(term.tensor, i, j)
+            diagonal = reshaping.diagonal_view(term.tensor, i, j)
             term = _Term(diagonal, rest + c)
     return term
 
@@ -129,7 +129,7 @@ def _stretched(terms: Sequence[_Term]) -> None:
         for (term, d), hint in zip(sizes, hints):
             if hint == 1 and facts.is_one(d):
                 at = term.letters.index(c)
-                term.tensor, term.letters = methods.squeeze(term.tensor, at), term.letters.replace(c, "")
+                term.tensor, term.letters = reshaping.squeeze(term.tensor, at), term.letters.replace(c, "")
 
 
 def _path(terms: Sequence[_Term], result: str, optimize: Any) -> list[tuple[int, ...]]:
@@ -160,7 +160,7 @@ def _summed(term: _Term, needed: str) -> _Term:
     if not private:
         return term
     kept = "".join(c for c in term.letters if c in needed)
-    return _Term(cast(methods.reduce("sum", term.tensor, private), term.tensor.element), kept)
+    return _Term(cast(reducing.reduce("sum", term.tensor, private), term.tensor.element), kept)
 
 
 def _product(a: _Term, b: _Term, needed: str) -> _Term:
@@ -174,6 +174,6 @@ def _product(a: _Term, b: _Term, needed: str) -> _Term:
 
 def _aligned(term: _Term, want: str) -> Tensor:
     """The tensor with its dims in the order of `want`, and 1 for each letter it lacks."""
-    t = methods.transpose(term.tensor, [term.letters.index(c) for c in want if c in term.letters])
+    t = reshaping.transpose(term.tensor, [term.letters.index(c) for c in want if c in term.letters])
     missing = tuple(i for i, c in enumerate(want) if c not in term.letters)
-    return methods.expand_dims(t, missing) if missing else t
+    return reshaping.expand_dims(t, missing) if missing else t

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ......dialects.dims.dims import minimum
+from ......dialects.dims.dims import dim, minimum
 from ......dialects.registry import RAISE, OpError
 from ......dialects.types import dtype
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
 from ....tensor.broadcasting import equally_long, meet
+from ....tensor.methods import elements, reducing, reshaping
 from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.context import table
@@ -79,7 +79,7 @@ def matrices(a: Any, name: str, square: bool = True) -> Tensor:
     if a.ndim < 2:
         raise OpError(f"np.linalg.{name} takes matrices, not {a.user_type}", code="TX0103")
     if a.element.is_integer or a.element.kind == "bool":
-        a = methods.astype(a, "f64")
+        a = elements.astype(a, "f64")
     if square:
         try:
             table().equate(a.dims[-1], a.dims[-2], f"np.linalg.{name} takes square matrices")
@@ -89,7 +89,7 @@ def matrices(a: Any, name: str, square: bool = True) -> Tensor:
 
 
 def _adjoint(a: Tensor) -> Tensor:
-    return apply("conjugate", methods.swapaxes(a, -1, -2))
+    return apply("conjugate", reshaping.swapaxes(a, -1, -2))
 
 
 def _stacked_alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -98,21 +98,21 @@ def _stacked_alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
         return a, b
     rank = max(a.ndim, b.ndim) - 2
     stacks = [[1] * (rank + 2 - t.ndim) + list(t.dims[:-2]) for t in (a, b)]
-    stack = [meet(methods.dim(x), methods.dim(y)) for x, y in zip(*stacks)]
-    return methods.broadcast(a, [*stack, *a.dims[-2:]]), methods.broadcast(b, [*stack, *b.dims[-2:]])
+    stack = [meet(dim(x), dim(y)) for x, y in zip(*stacks)]
+    return reshaping.broadcast(a, [*stack, *a.dims[-2:]]), reshaping.broadcast(b, [*stack, *b.dims[-2:]])
 
 
 @handles(np.linalg.solve)
 def solve(a: Any, b: Any, /) -> Tensor:
     a, b = matrices(a, "solve"), as_tensor(b)
     vector = b.ndim == 1
-    b = methods.expand_dims(b, 1) if vector else b
+    b = reshaping.expand_dims(b, 1) if vector else b
     element = common_dtype([a, b])
     a, b = cast(a, element), cast(b, element)
     a, b = equally_long(a, a.ndim - 1, b, b.ndim - 2, "solve: the matrix has another number of columns",
                         why="np.linalg.solve")  # fmt: skip
     found = apply("eliminate", *_stacked_alike(a, b), mode=RAISE)[0]
-    return methods.squeeze(found, -1) if vector else found
+    return reshaping.squeeze(found, -1) if vector else found
 
 
 @handles(np.linalg.inv)
@@ -134,12 +134,12 @@ def _pivots(a: Any, name: str) -> tuple[Tensor, Tensor]:
 @handles(np.linalg.det)
 def det(a: Any) -> Tensor:
     pivots, sign = _pivots(a, "det")
-    return apply("select", _singular(pivots), 0.0, methods.reduce("prod", pivots, -1) * sign)
+    return apply("select", _singular(pivots), 0.0, reducing.reduce("prod", pivots, -1) * sign)
 
 
 def _singular(pivots: Tensor) -> Tensor:
     """Whether a pivot is zero: then the determinant is, whatever the others are, as LAPACK's getrf is read by NumPy."""
-    return methods.reduce("any", apply("equal", pivots, 0), -1)
+    return reducing.reduce("any", apply("equal", pivots, 0), -1)
 
 
 @handles(np.linalg.slogdet)
@@ -148,8 +148,8 @@ def slogdet(a: Any) -> SlogdetResult:
     pivots, sign = _pivots(a, "slogdet")
     size = apply("abs", pivots)
     phases = apply("select", size == 0, cast(as_tensor(0.0), pivots.element), pivots / size)
-    logarithm = methods.reduce("sum", apply("log", size), -1)
-    singular, phase = _singular(pivots), methods.reduce("prod", phases, -1) * sign
+    logarithm = reducing.reduce("sum", apply("log", size), -1)
+    singular, phase = _singular(pivots), reducing.reduce("prod", phases, -1) * sign
     return SlogdetResult(apply("select", singular, 0.0, phase), apply("select", singular, -np.inf, logarithm))
 
 
@@ -168,7 +168,7 @@ def _in_range(a: Tensor) -> tuple[Tensor, Tensor]:
     """
     part = a.element.part
     near, far = (480, 900) if part.bits == 64 else (60, 110)
-    largest = methods.reduce("maximum_numbers", apply("abs", a), (-2, -1), keepdims=True)
+    largest = reducing.reduce("maximum_numbers", apply("abs", a), (-2, -1), keepdims=True)
 
     def power(of_large: int) -> Tensor:
         one, large, small = (cast(as_tensor(2.0**k), part) for k in (0, of_large, -of_large))
@@ -224,7 +224,7 @@ def eigvals(a: Any) -> Tensor:
 
 def _for_columns(order: Tensor, matrices: Tensor) -> Tensor:
     """Positions of columns, for every row."""
-    return methods.broadcast(methods.expand_dims(order, -2), matrices.shape)
+    return reshaping.broadcast(reshaping.expand_dims(order, -2), matrices.shape)
 
 
 @handles(np.linalg.eigvalsh)
@@ -237,7 +237,7 @@ def _singular_columns(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """``a @ v`` but for a factor, v, and the singular values, largest first; `a` has no fewer rows than columns."""
     a, back = _in_range(a)
     turned, v = apply("jacobi_svd", a)
-    size = apply("sqrt", methods.reduce("sum", apply("square", apply("abs", turned)), -2))
+    size = apply("sqrt", reducing.reduce("sum", apply("square", apply("abs", turned)), -2))
     values, order = apply("sort_with_positions", size, descending=True)
     turned, v = (take_along_axis(t, _for_columns(order, t), -1) for t in (turned, v))
     return turned, v, values * back[..., 0]
@@ -276,10 +276,10 @@ def _with_vectors(a: Tensor, full_matrices: bool) -> SVDResult:
     q, r = apply("qr", turned, complete=bool(full_matrices))
     size = _number_of_values(a)
     values, v = values[..., :size], v if full_matrices else v[..., :size]
-    diagonal = methods.reduce("sum", apply("select", eye(size, dtype="bool"), r[..., :size, :size], 0), -1)
+    diagonal = reducing.reduce("sum", apply("select", eye(size, dtype="bool"), r[..., :size, :size], 0), -1)
     long = apply("abs", diagonal)
     phase = apply("select", long == 0, cast(as_tensor(1.0), a.element), diagonal / long)
-    phase = methods.expand_dims(phase, -2)
+    phase = reshaping.expand_dims(phase, -2)
     if not full_matrices:
         return SVDResult(q[..., :size] * phase, values, _adjoint(v))
     u = apply("concatenate", q[..., :size] * phase, q[..., size:], axis=q.ndim - 1)
@@ -297,7 +297,7 @@ def _svd_of_hermitian(a: Tensor) -> SVDResult:
     sizes, order = apply("sort_with_positions", apply("abs", values), descending=True)
     u = take_along_axis(vectors, _for_columns(order, vectors), -1)
     signs = take_along_axis(apply("select", values < 0, -1.0, cast(as_tensor(1.0), values.element)), order, -1)
-    return SVDResult(u, sizes, _adjoint(u * methods.expand_dims(signs, -2)))
+    return SVDResult(u, sizes, _adjoint(u * reshaping.expand_dims(signs, -2)))
 
 
 @handles(np.linalg.svdvals)
@@ -310,8 +310,8 @@ def svdvals(x: Any, /) -> Tensor:
 def _share_of_largest(values: Tensor, share: Any) -> Tensor:
     """What singular values must be above; one share for all matrices, or one for each."""
     share = as_tensor(share)
-    share = methods.expand_dims(share, -1) if share.ndim else share
-    return methods.reduce("maximum", values, -1, keepdims=True) * cast(share, values.element)
+    share = reshaping.expand_dims(share, -1) if share.ndim else share
+    return reducing.reduce("maximum", values, -1, keepdims=True) * cast(share, values.element)
 
 
 @handles(np.linalg.matrix_rank)
@@ -319,7 +319,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     """The number of singular values above `tol`, or above the share `rtol` of the largest."""
     a = as_tensor(A)
     if a.ndim < 2:
-        some = methods.reduce("any", apply("not_equal", a, 0))
+        some = reducing.reduce("any", apply("not_equal", a, 0))
         return Tensor(cast(some, dtype("i64")).value, weak="int")  # an int of Python's here
     a = matrices(a, "matrix_rank", False)
     values = _sizes_of_eigenvalues(a) if hermitian else svdvals(a)
@@ -327,8 +327,8 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         above = _share_of_largest(values, usual_share(a) if rtol is None else rtol)
     else:
         above = as_tensor(tol)
-        above = methods.expand_dims(above, -1) if above.ndim else above
-    return methods.reduce("sum", values > above, -1)
+        above = reshaping.expand_dims(above, -1) if above.ndim else above
+    return reducing.reduce("sum", values > above, -1)
 
 
 def usual_share(a: Any) -> Tensor:
@@ -346,4 +346,4 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     share = rcond if rtol is None else rtol
     above = _share_of_largest(values, 1e-15 if share is None else share)
     inverse = apply("select", values > above, 1 / values, cast(as_tensor(0.0), values.element))
-    return matmul(_adjoint(vh) * methods.expand_dims(inverse, -2), _adjoint(u))
+    return matmul(_adjoint(vh) * reshaping.expand_dims(inverse, -2), _adjoint(u))

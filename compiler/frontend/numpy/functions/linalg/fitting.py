@@ -9,9 +9,9 @@ import numpy as np
 
 from ......dialects.registry import RAISE, OpError
 from ......dialects.types import DTYPES
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
 from ....tensor.broadcasting import equally_long
+from ....tensor.methods import elements, reducing, reshaping
 from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.context import current
@@ -31,11 +31,11 @@ def _solved(a: Tensor, b: Tensor, share: Any) -> tuple[Tensor, Tensor, Tensor]:
     """
     u, values, vh = svd(a, False)
     share = cast(as_tensor(share), values.element)
-    above = values > methods.reduce("maximum", values, -1, keepdims=True) * share
+    above = values > reducing.reduce("maximum", values, -1, keepdims=True) * share
     inverse = apply("select", above, 1 / values, cast(as_tensor(0.0), values.element))
-    turned = matmul(apply("conjugate", methods.swapaxes(u, -1, -2)), b) * methods.expand_dims(inverse, -1)
-    solution = matmul(apply("conjugate", methods.swapaxes(vh, -1, -2)), turned)
-    return solution, methods.reduce("sum", above, -1), values
+    turned = matmul(apply("conjugate", reshaping.swapaxes(u, -1, -2)), b) * reshaping.expand_dims(inverse, -1)
+    solution = matmul(apply("conjugate", reshaping.swapaxes(vh, -1, -2)), turned)
+    return solution, reducing.reduce("sum", above, -1), values
 
 
 @handles(np.linalg.lstsq)
@@ -50,7 +50,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Te
                       "write a loop over the matrices of a stack", "TX0103")  # fmt: skip
     element, vector = common_dtype([a, b]), b.ndim == 1
     wide = DTYPES["c128" if element.is_complex else "f64"]
-    a, b = cast(a, wide), cast(methods.expand_dims(b, 1) if vector else b, wide)
+    a, b = cast(a, wide), cast(reshaping.expand_dims(b, 1) if vector else b, wide)
     a, b = equally_long(a, 0, b, 0, "Incompatible dimensions", "LinAlgError")
     if rcond is None:
         rcond = usual_share(a)
@@ -58,7 +58,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Tensor, Tensor, Tensor, Te
         rcond = float(np.finfo(np.float64).eps)
     solution, rank, values = _solved(a, b, rcond)
     residuals = _residuals(a, b, solution, rank)
-    solution = cast(methods.squeeze(solution, 1) if vector else solution, element)
+    solution = cast(reshaping.squeeze(solution, 1) if vector else solution, element)
     return solution, cast(residuals, element.part), cast(rank, DTYPES["i32"]), cast(values, element.part)
 
 
@@ -76,15 +76,15 @@ def _residuals(a: Tensor, b: Tensor, solution: Tensor, rank: Tensor) -> Tensor:
 
 
 def _squares(rest: Tensor) -> Tensor:
-    return methods.reduce("sum", apply("square", apply("abs", rest)), 0)
+    return reducing.reduce("sum", apply("square", apply("abs", rest)), 0)
 
 
 def _zero_where(full_rank: Tensor) -> Tensor:
     """0 where it holds; else there is no solution x of ``0 * x = 0``, and a call that uses it raises LinAlgError."""
-    factor = methods.reshape(cast(full_rank, DTYPES["f64"]), (1, 1))
+    factor = reshaping.reshape(cast(full_rank, DTYPES["f64"]), (1, 1))
     trace = current()
     with nullcontext() if trace is None else trace.only_if_used():
-        return methods.reshape(apply("eliminate", factor, zeros((1, 1)), mode=RAISE)[0], ())
+        return reshaping.reshape(apply("eliminate", factor, zeros((1, 1)), mode=RAISE)[0], ())
 
 
 @handles(np.polyfit)
@@ -100,7 +100,7 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: A
     if deg < 0:
         raise ValueError("expected deg >= 0")
     x, y = (
-        t if t.element.is_float or t.element.is_complex else methods.astype(t, "f64") for t in map(as_tensor, (x, y))
+        t if t.element.is_float or t.element.is_complex else elements.astype(t, "f64") for t in map(as_tensor, (x, y))
     )
     if x.ndim != 1 or y.ndim not in (1, 2):
         raise TypeError("expected 1D vector for x" if x.ndim != 1 else "expected 1D or 2D array for y")
@@ -114,15 +114,15 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: A
     left, right = vander(x, int(deg) + 1), y
     if w is not None:
         weights = as_tensor(w)
-        weights = weights if weights.element.is_float else methods.astype(weights, "f64")
+        weights = weights if weights.element.is_float else elements.astype(weights, "f64")
         if weights.ndim != 1:
             raise TypeError("expected a 1-d array for weights")
         weights, right = equally_long(weights, 0, right, 0, "expected w and y to have the same length", "TypeError")
-        left = left * methods.expand_dims(weights, 1)
-        right = right * (methods.expand_dims(weights, 1) if y.ndim == 2 else weights)
-    scale = apply("sqrt", methods.reduce("sum", left * left, 0))
+        left = left * reshaping.expand_dims(weights, 1)
+        right = right * (reshaping.expand_dims(weights, 1) if y.ndim == 2 else weights)
+    scale = apply("sqrt", reducing.reduce("sum", left * left, 0))
     vector = right.ndim == 1
     element = common_dtype([left, right])
-    right = cast(methods.expand_dims(right, 1) if vector else right, element)
-    found = _solved(cast(left / scale, element), right, share)[0] / methods.expand_dims(scale, 1)
-    return methods.squeeze(found, 1) if vector else found
+    right = cast(reshaping.expand_dims(right, 1) if vector else right, element)
+    found = _solved(cast(left / scale, element), right, share)[0] / reshaping.expand_dims(scale, 1)
+    return reshaping.squeeze(found, 1) if vector else found

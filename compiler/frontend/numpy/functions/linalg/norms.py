@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OpError
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
+from ....tensor.methods import elements, reducing, reshaping
 from ....tensor.tensor import Tensor
 from ...creation import eye
 from ...out_arrays import into_acceptable
@@ -23,40 +23,40 @@ __all__ = ["matrix_norm", "norm", "vector_norm"]
 
 def _inexact(x: Any) -> Tensor:
     x = as_tensor(x)
-    return x if x.element.is_float or x.element.is_complex else methods.astype(x, "f64")
+    return x if x.element.is_float or x.element.is_complex else elements.astype(x, "f64")
 
 
 def _vector_norm(x: Tensor, ord: Any, axis: Any, keepdims: bool) -> Tensor:
     magnitude = apply("abs", x)
     if ord in (np.inf, -np.inf):
-        return methods.reduce("maximum" if ord > 0 else "minimum", magnitude, axis, keepdims=keepdims)
+        return reducing.reduce("maximum" if ord > 0 else "minimum", magnitude, axis, keepdims=keepdims)
     if ord == 0:
-        count = methods.reduce("sum", apply("not_equal", x, 0), axis, keepdims=keepdims)
+        count = reducing.reduce("sum", apply("not_equal", x, 0), axis, keepdims=keepdims)
         return apply("cast", count, dtype=magnitude.element)
     if ord == 1:
-        return methods.reduce("sum", magnitude, axis, keepdims=keepdims)
+        return reducing.reduce("sum", magnitude, axis, keepdims=keepdims)
     if ord is None or ord == 2:
-        return apply("sqrt", methods.reduce("sum", apply("square", magnitude), axis, keepdims=keepdims))
+        return apply("sqrt", reducing.reduce("sum", apply("square", magnitude), axis, keepdims=keepdims))
     if isinstance(ord, str):
         raise OpError(f"np.linalg.norm does not take ord={ord!r} for vectors", code="TX0240")
-    return methods.reduce("sum", apply("pow", magnitude, ord), axis, keepdims=keepdims) ** (1.0 / ord)
+    return reducing.reduce("sum", apply("pow", magnitude, ord), axis, keepdims=keepdims) ** (1.0 / ord)
 
 
 def _matrix_norm(x: Tensor, ord: Any, axis: tuple[int, int], keepdims: bool) -> Tensor:
-    rows, columns = (methods._axis(a, x.ndim) for a in axis)
+    rows, columns = (reshaping.axis_of(a, x.ndim) for a in axis)
     if ord is None or ord == "fro":
         return _vector_norm(x, 2, (rows, columns), keepdims)
     if ord in (1, -1, np.inf, -np.inf):
         # The sums along one dim of the two, and of these the largest or smallest.
         along, across = (rows, columns) if abs(ord) == 1 else (columns, rows)
-        sums = methods.reduce("sum", apply("abs", x), along, keepdims=True)
-        found = methods.reduce("maximum" if ord > 0 else "minimum", sums, across, keepdims=True)
-        return found if keepdims else methods.squeeze(found, (rows, columns))
+        sums = reducing.reduce("sum", apply("abs", x), along, keepdims=True)
+        found = reducing.reduce("maximum" if ord > 0 else "minimum", sums, across, keepdims=True)
+        return found if keepdims else reshaping.squeeze(found, (rows, columns))
     if ord in (2, -2, "nuc"):
-        last = methods.moveaxis(x, (rows, columns), (-2, -1))
+        last = reshaping.moveaxis(x, (rows, columns), (-2, -1))
         name = "sum" if ord == "nuc" else "maximum" if ord == 2 else "minimum"
-        found = methods.reduce(name, svdvals(last), -1)
-        return methods.expand_dims(found, (rows, columns)) if keepdims else found
+        found = reducing.reduce(name, svdvals(last), -1)
+        return reshaping.expand_dims(found, (rows, columns)) if keepdims else found
     raise OpError(f"np.linalg.norm does not take ord={ord!r} for matrices",
                   "it takes 'fro', 'nuc', 1, -1, 2, -2, inf and -inf", "TX0240")  # fmt: skip
 
@@ -92,7 +92,7 @@ def matrix_power(a: Any, n: int) -> Any:
         return matrix_power(inv(a), -n)
     if n == 0:
         one = eye(a.shape[-1], dtype=a.dtype)
-        return methods.broadcast(one, a.shape)
+        return reshaping.broadcast(one, a.shape)
     result = None
     while n:
         if n & 1:

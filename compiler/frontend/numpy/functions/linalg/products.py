@@ -12,9 +12,9 @@ from ......dialects.dims.dims import packed_strides
 from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
 from .....diagnostics import located
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, stack
 from ....tensor.broadcasting import broadcast_together, equally_long, meet
+from ....tensor.methods import elements, reducing, reshaping
 from ....tensor.promotion import cast, strong
 from ....tensor.tensor import Tensor
 from ....tensor.view_or_copy import is_number
@@ -38,7 +38,7 @@ def linalg_matmul(x1: Any, x2: Any, /) -> Any:
 @handles(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
     """All products of elements of one place, the first operand conjugated, summed."""
-    return dot(methods.conjugate(methods.ravel(as_tensor(a))), methods.ravel(as_tensor(b)))
+    return dot(elements.conjugate(reshaping.ravel(as_tensor(a))), reshaping.ravel(as_tensor(b)))
 
 
 @handles(np.vecdot)
@@ -48,8 +48,8 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     if not x1.ndim or not x2.ndim:
         raise OpError(f"np.vecdot takes no scalars: {x1.user_type} and {x2.user_type}", code="TX0271")
     x1, x2 = equally_long(x1, axis % x1.ndim, x2, axis % x2.ndim, "vecdot: the sizes of the axis differ")
-    products = apply("mul", methods.conjugate(x1), x2)
-    return cast(methods.reduce("sum", products, axis), products.element)
+    products = apply("mul", elements.conjugate(x1), x2)
+    return cast(reducing.reduce("sum", products, axis), products.element)
 
 
 @handles(np.linalg.vecdot)
@@ -59,13 +59,13 @@ def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 @handles(*filter(None, [getattr(np, "matvec", None)]))
 def matvec(x1: Any, x2: Any, /) -> Any:
-    return methods.squeeze(matmul(x1, methods.expand_dims(as_tensor(x2), -1)), -1)
+    return reshaping.squeeze(matmul(x1, reshaping.expand_dims(as_tensor(x2), -1)), -1)
 
 
 @handles(*filter(None, [getattr(np, "vecmat", None)]))
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    row = methods.expand_dims(methods.conjugate(as_tensor(x1)), -2)
-    return methods.squeeze(matmul(row, x2), -2)
+    row = reshaping.expand_dims(elements.conjugate(as_tensor(x1)), -2)
+    return reshaping.squeeze(matmul(row, x2), -2)
 
 
 @handles(np.inner)
@@ -78,8 +78,8 @@ def inner(a: Any, b: Any, /) -> Any:
 
 @handles(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
-    a, b = methods.ravel(as_tensor(a)), methods.ravel(as_tensor(b))
-    return into(out, apply("mul", methods.expand_dims(a, 1), b), np.multiply, broadcasts=True)
+    a, b = reshaping.ravel(as_tensor(a)), reshaping.ravel(as_tensor(b))
+    return into(out, apply("mul", reshaping.expand_dims(a, 1), b), np.multiply, broadcasts=True)
 
 
 @handles(np.kron)
@@ -87,15 +87,15 @@ def kron(a: Any, b: Any) -> Any:
     """Each element of `a` by all of `b`, as blocks."""
     a, b = as_tensor(a), as_tensor(b)
     rank = max(a.ndim, b.ndim)
-    a, b = (methods.expand_dims(t, tuple(range(rank - t.ndim))) if t.ndim < rank else t for t in (a, b))
-    wide_a = methods.expand_dims(a, tuple(range(1, 2 * rank, 2))) if rank else a
-    wide_b = methods.expand_dims(b, tuple(range(0, 2 * rank, 2))) if rank else b
-    return methods.reshape(apply("mul", wide_a, wide_b), [m * n for m, n in zip(a.shape, b.shape)])
+    a, b = (reshaping.expand_dims(t, tuple(range(rank - t.ndim))) if t.ndim < rank else t for t in (a, b))
+    wide_a = reshaping.expand_dims(a, tuple(range(1, 2 * rank, 2))) if rank else a
+    wide_b = reshaping.expand_dims(b, tuple(range(0, 2 * rank, 2))) if rank else b
+    return reshaping.reshape(apply("mul", wide_a, wide_b), [m * n for m, n in zip(a.shape, b.shape)])
 
 
 def _crossed(a: Tensor, b: Tensor, along: tuple[int, int, int]) -> Tensor:
     """The cross product of vectors of 3 along the axes `along` of the operands and the result."""
-    a, b = methods.moveaxis(a, along[0], -1), methods.moveaxis(b, along[1], -1)
+    a, b = reshaping.moveaxis(a, along[0], -1), reshaping.moveaxis(b, along[1], -1)
     (a0, a1, a2), (b0, b1, b2) = ([t[..., i] for i in range(3)] for t in (a, b))
     parts = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
     return stack(broadcast_together(parts, "cross"), along[2])
@@ -107,7 +107,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if axis is not None:
         axisa = axisb = axisc = axis
     for t, at in ((a, axisa), (b, axisb)):
-        if t.ndim == 0 or bool(t.shape[methods._axis(at, t.ndim)] != 3):
+        if t.ndim == 0 or bool(t.shape[reshaping.axis_of(at, t.ndim)] != 3):
             raise OpError(f"np.cross takes vectors of 3 elements, not {t.user_type}", code="TX0111")
     return _crossed(a, b, (axisa, axisb, axisc))
 
@@ -156,7 +156,7 @@ def batched_matmul(a: Tensor, b: Tensor) -> Tensor:
                 left[i] = STRETCHED
         stacks.insert(0, left[i] if i >= 0 and left[i] != STRETCHED else right[j])
     a, b = (
-        methods.squeeze(t, tuple(i for i, n in enumerate(names) if n == STRETCHED)) if STRETCHED in names else t
+        reshaping.squeeze(t, tuple(i for i, n in enumerate(names) if n == STRETCHED)) if STRETCHED in names else t
         for t, names in ((a, left), (b, right))
     )
     left, right = ([n for n in names if n != STRETCHED] for names in (left, right))
@@ -178,7 +178,7 @@ def contracted(a: Tensor, left: Sequence[str], b: Tensor, right: Sequence[str], 
     summed = tuple(pairs[n] for n in right if n in left and n not in kept)
     result = apply("contract", a, b, pairs=summed, batch=tuple(pairs[n] for n in batch))
     have = [*batch, *(n for n in left if n not in shared), *(n for n in right if n not in shared)]
-    return methods.transpose(result, [have.index(n) for n in kept]) if have != list(kept) else result
+    return reshaping.transpose(result, [have.index(n) for n in kept]) if have != list(kept) else result
 
 
 def matmul(a: Any, b: Any) -> Any:

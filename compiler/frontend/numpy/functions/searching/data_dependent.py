@@ -15,8 +15,8 @@ from ......dialects.registry import RAISE, OpError
 from ......dialects.types import DTYPES, tensor_type
 from ....indexing import data_dependent_sizes
 from ....indexing.advanced import IndexArrays, gather, scatter
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
+from ....tensor.methods import reducing, reshaping
 from ....tensor.promotion import truth
 from ....tensor.tensor import Tensor
 from ....trace.context import current, table
@@ -30,7 +30,7 @@ __all__ = ["count_of", "nonzero", "places_of", "selected"]
 
 def count_of(mask: Tensor) -> int | SymInt:
     """The number of true elements of a mask, as a size."""
-    return sized(methods.reduce("sum", mask), mask.type.size)
+    return sized(reducing.reduce("sum", mask), mask.type.size)
 
 
 def sized(count: Tensor, most: Dim) -> int | SymInt:
@@ -47,7 +47,7 @@ def places_of(mask: Tensor) -> Tensor:
         return Tensor(known)
     count = count_of(mask)
     # Element k of those that are true goes to place k, all others to one place behind, where none is.
-    place = apply("select", mask, methods.scan("cumsum", mask, 0) - 1, count)
+    place = apply("select", mask, reducing.scan("cumsum", mask, 0) - 1, count)
     found = (
         zeros(count, "i64")
         if trace is None
@@ -65,7 +65,7 @@ def nonzero(a: Any) -> tuple[Tensor, ...]:
     a = as_tensor(a)
     if not a.ndim:
         raise OpError("nonzero of a tensor of rank 0", "reshape it to (1,)", "TX0103")
-    flat = places_of(methods.ravel(truth(a)))
+    flat = places_of(reshaping.ravel(truth(a)))
     found = []
     for size in reversed(a.shape):
         found.append(flat % size)
@@ -75,7 +75,7 @@ def nonzero(a: Any) -> tuple[Tensor, ...]:
 
 @handles(np.flatnonzero)
 def flatnonzero(a: Any) -> Tensor:
-    return nonzero(methods.ravel(as_tensor(a)))[0]
+    return nonzero(reshaping.ravel(as_tensor(a)))[0]
 
 
 @handles(np.argwhere)
@@ -85,7 +85,7 @@ def argwhere(a: Any) -> Tensor:
     if not a.ndim:
         return zeros((count_of(truth(a)), 0), "i64")
     found = nonzero(a)
-    return apply("concatenate", *(methods.expand_dims(f, 1) for f in found), axis=1)
+    return apply("concatenate", *(reshaping.expand_dims(f, 1) for f in found), axis=1)
 
 
 @handles(np.compress)
@@ -93,10 +93,10 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     """The slices along `axis` whose number `condition` says; it may be shorter than the dim."""
     a, condition = as_tensor(a), as_tensor(condition)
     if axis is None:
-        a, axis = methods.ravel(a), 0
+        a, axis = reshaping.ravel(a), 0
     if condition.ndim != 1:
         raise OpError(f"np.compress takes a condition of rank 1, not {condition.user_type}", code="TX0103")
-    axis = methods._axis(axis, a.ndim)
+    axis = reshaping.axis_of(axis, a.ndim)
     fits = table().settle(condition.dims[0], "<=", a.dims[axis], "np.compress has no more conditions") is True
     chosen = places_of(truth(condition))
     return into_read(out, gather(IndexArrays(a, [axis], [chosen], axis, None if fits else RAISE)), "np.compress")
@@ -104,7 +104,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
 
 @handles(np.extract)
 def extract(condition: Any, arr: Any) -> Tensor:
-    return compress(methods.ravel(as_tensor(condition)), methods.ravel(as_tensor(arr)), 0)
+    return compress(reshaping.ravel(as_tensor(condition)), reshaping.ravel(as_tensor(arr)), 0)
 
 
 def selected(key: Any) -> list[Any]:

@@ -8,8 +8,9 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ....indexing.advanced import IndexArrays, scatter
-from ....tensor import methods, storage
+from ....tensor import storage
 from ....tensor.apply import apply, as_tensor
+from ....tensor.methods import reducing, reshaping
 from ....tensor.promotion import cast, common_dtype, strong
 from ....tensor.tensor import Tensor
 from ....trace.context import current
@@ -42,7 +43,7 @@ class UniqueInverse(NamedTuple):
 def _found(x: Any, equal_nan: bool) -> UniqueAll:
     """All that there is to know of the different elements."""
     x = as_tensor(x)
-    flat = methods.ravel(x)
+    flat = reshaping.ravel(x)
     order = _computed(apply("argsort", flat))
     ordered = inside(flat, order)
     differs = apply("not_equal", ordered[1:], ordered[:-1])
@@ -53,11 +54,11 @@ def _found(x: Any, equal_nan: bool) -> UniqueAll:
     is_new = _computed(apply("concatenate", first, differs, axis=0))
     starts = places_of(is_new)
     numbers = zeros(flat.shape, "i64")
-    scatter(IndexArrays(numbers, [0], [order], 0, None), methods.scan("cumsum", is_new, 0) - 1)
+    scatter(IndexArrays(numbers, [0], [order], 0, None), reducing.scan("cumsum", is_new, 0) - 1)
     ends = apply(
-        "concatenate", starts[1:], methods.reshape(as_tensor(flat.shape[0]), (1,))[: starts[:1].shape[0]], axis=0
+        "concatenate", starts[1:], reshaping.reshape(as_tensor(flat.shape[0]), (1,))[: starts[:1].shape[0]], axis=0
     )
-    return UniqueAll(inside(ordered, starts), inside(order, starts), methods.reshape(numbers, x.shape), ends - starts)
+    return UniqueAll(inside(ordered, starts), inside(order, starts), reshaping.reshape(numbers, x.shape), ends - starts)
 
 
 def _computed(t: Tensor) -> Tensor:
@@ -110,7 +111,7 @@ def _together(ar1: Any, ar2: Any) -> tuple[Tensor, Tensor]:
     """Both flattened, in their common dtype."""
     a, b = as_tensor(ar1), as_tensor(ar2)
     element = common_dtype([a, b])
-    return methods.ravel(cast(a, element)), methods.ravel(cast(b, element))
+    return reshaping.ravel(cast(a, element)), reshaping.ravel(cast(b, element))
 
 
 def _as_array(x: Any) -> Tensor:
@@ -131,7 +132,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
 
 @handles(np.setdiff1d)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
-    a, b = (methods.ravel(as_tensor(x)) for x in (ar1, ar2))
+    a, b = (reshaping.ravel(as_tensor(x)) for x in (ar1, ar2))
     return _those(a if assume_unique else unique(a), b, True)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
 from ....tensor.broadcasting import equally_long
+from ....tensor.methods import reducing, reshaping
 from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ..registry import handles, required
@@ -26,8 +26,8 @@ def _operand(name: str, a: Any, axis: Any, kind: Any) -> tuple[Tensor, int]:
         raise OpError(f"np.{name} does not take kind={kind!r}", "leave it out: every sort is stable", "TX0240")
     a = as_tensor(a)
     if axis is None:
-        return methods.ravel(a), 0
-    return a, methods._axis(axis, a.ndim)
+        return reshaping.ravel(a), 0
+    return a, reshaping.axis_of(axis, a.ndim)
 
 
 @handles(np.sort)
@@ -76,7 +76,7 @@ def lexsort(keys: Any, axis: Any = -1) -> Tensor:
     if not given:
         raise OpError("np.lexsort needs at least one key", code="TX0101")
     first, *others = (as_tensor(k) for k in given)
-    axis = methods._axis(axis, first.ndim)
+    axis = reshaping.axis_of(axis, first.ndim)
     text = "all keys need to be the same shape"
     for n, key in enumerate(others):
         if key.ndim != first.ndim:
@@ -105,7 +105,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     if x.element.is_complex:
         raise OpError(f"np.digitize takes real numbers, not {x.user_type}", code="TX0112")
     before, behind = bins[:-1], bins[1:]
-    rises, falls = (methods.reduce("all", apply(name, before, behind)) for name in ("less_equal", "greater_equal"))
+    rises, falls = (reducing.reduce("all", apply(name, before, behind)) for name in ("less_equal", "greater_equal"))
     bins = required(bins, apply("logical_or", rises, falls), "bins must be monotonically increasing or decreasing")
     side = "left" if right else "right"
     rising = searchsorted(bins, x, side)
@@ -116,7 +116,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
 def topk(x: Any, k: Any, axis: Any = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
     """The `k` largest (or smallest) elements along `axis`, from the most extreme on, and their positions."""
     x = as_tensor(x)
-    axis = methods._axis(axis, x.ndim)
+    axis = reshaping.axis_of(axis, x.ndim)
     values, found = apply("sort_with_positions", x, axis=axis, descending=largest)
     first = (*[slice(None)] * axis, slice(None, k))
     return values[first], found[first]

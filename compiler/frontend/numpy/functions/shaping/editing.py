@@ -9,8 +9,8 @@ import numpy as np
 from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
 from ....indexing.advanced import IndexArrays, gather, scatter
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
+from ....tensor.methods import elements, reducing, reshaping
 from ....tensor.promotion import cast
 from ....tensor.tensor import Tensor
 from ....trace.context import table
@@ -31,10 +31,10 @@ def _taken(name: str, arr: Any, axis: Any) -> tuple[Tensor, int]:
     """The tensor, flattened where no axis is given, and the axis."""
     a = as_tensor(arr)
     if axis is None:
-        return (a if a.ndim == 1 else methods.ravel(a)), 0
+        return (a if a.ndim == 1 else reshaping.ravel(a)), 0
     if not a.ndim:
         raise OpError(f"np.{name} along axis {axis} of a tensor of rank 0", "leave the axis out", "TX0103")
-    return a, methods._axis(axis, a.ndim)
+    return a, reshaping.axis_of(axis, a.ndim)
 
 
 def _of_values(obj: Any) -> bool:
@@ -76,11 +76,11 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Tensor:
 def _without_those(a: Tensor, obj: Any, axis: int) -> Tensor:
     """Without the slices at places that data decides: chosen by a mask."""
     size = a.shape[axis]
-    kept = methods.copy(creation.ones(size, np.bool_))
+    kept = elements.copy(creation.ones(size, np.bool_))
     if isinstance(obj, slice):
         kept[obj] = False
     else:
-        places = methods.ravel(as_tensor(obj))
+        places = reshaping.ravel(as_tensor(obj))
         if places.element.kind == "bool":
             table().equate(places.dims[0], kept.dims[0], "np.delete by a mask")
             kept = apply("logical_not", places)
@@ -113,7 +113,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Tensor:
     sources = np.insert(np.arange(size), obj, size + np.arange(count))
     shape = list(a.shape)
     shape[axis] = count
-    new = methods.broadcast(new, shape)
+    new = reshaping.broadcast(new, shape)
     return apply("take", concatenate([a, new], axis), as_tensor(sources), axis=axis, mode=None)
 
 
@@ -125,7 +125,7 @@ def _with_those(a: Tensor, obj: Any, new: Tensor, axis: int) -> Tensor:
     places = as_tensor(obj)
     single = not places.ndim and places.element.kind != "bool"
     if places.element.kind == "bool":
-        places = places_of(methods.ravel(places))
+        places = places_of(reshaping.ravel(places))
     if places.ndim > 1 or not places.element.is_integer:
         raise OpError(f"np.insert takes a vector of places, not {places.user_type}", code="TX0254")
     places = cast(places, DTYPES["i64"])
@@ -135,23 +135,23 @@ def _with_those(a: Tensor, obj: Any, new: Tensor, axis: int) -> Tensor:
     shape = list(a.shape)
     if single:  # all of the values, as many slices as they have, at one place
         if new.ndim < a.ndim:
-            new = methods.expand_dims(new, tuple(range(a.ndim - new.ndim)))
-        new = methods.moveaxis(new, 0, axis)
+            new = reshaping.expand_dims(new, tuple(range(a.ndim - new.ndim)))
+        new = reshaping.moveaxis(new, 0, axis)
         shape[axis] = new.shape[axis]
-        places = methods.broadcast(methods.reshape(places, (1,)), [shape[axis]])
+        places = reshaping.broadcast(reshaping.reshape(places, (1,)), [shape[axis]])
     else:
         if not places.ndim:
-            places = methods.reshape(places, (1,))
+            places = reshaping.reshape(places, (1,))
         shape[axis] = places.shape[0]
-    new = methods.broadcast(new, shape)
+    new = reshaping.broadcast(new, shape)
     count = places.shape[0]
     order = apply("argsort", places)
     at = gather(IndexArrays(places, [0], [order], 0, None)) + creation.iota(places.dims[0])
     total = size + count
     # Where each slice of the result comes from: its place in the array, or behind it in the values.
-    is_new = methods.copy(creation.zeros(total, np.bool_))
+    is_new = elements.copy(creation.zeros(total, np.bool_))
     scatter(IndexArrays(is_new, [0], [at], 0, None), True)
-    sources = methods.copy(creation.iota(as_dim(total)) - methods.scan("cumsum", is_new, 0))
+    sources = elements.copy(creation.iota(as_dim(total)) - reducing.scan("cumsum", is_new, 0))
     scatter(IndexArrays(sources, [0], [at], 0, None), order + size)
     return gather(IndexArrays(concatenate([a, new], axis), [axis], [sources], axis, None))
 
@@ -163,10 +163,10 @@ def _with_block(a: Tensor, obj: np.ndarray, new: Tensor, axis: int) -> Tensor:
         raise IndexError(f"index {place} is out of bounds for axis {axis} with size {size}")
     at = place if place >= 0 else size + place
     if new.ndim < a.ndim:
-        new = methods.expand_dims(new, tuple(range(a.ndim - new.ndim)))
+        new = reshaping.expand_dims(new, tuple(range(a.ndim - new.ndim)))
     if obj.ndim == 0:
-        new = methods.moveaxis(new, 0, axis)
+        new = reshaping.moveaxis(new, 0, axis)
     shape = list(a.shape)
     shape[axis] = new.shape[axis]
-    new = methods.broadcast(new, shape)
+    new = reshaping.broadcast(new, shape)
     return concatenate([_along(a, axis, None, at), new, _along(a, axis, at, None)], axis)

@@ -11,9 +11,9 @@ from ......dialects.registry import RAISE, OpError
 from ......dialects.types import DTYPES
 from ....indexing.advanced import IndexArrays, gather, scatter
 from ....indexing.data_dependent_sizes import size_of
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
 from ....tensor.broadcasting import broadcast_together, equally_long
+from ....tensor.methods import elements, reducing, reshaping
 from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.context import current, table
@@ -30,8 +30,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     """NumPy's `take`; in mode ``raise`` the call raises IndexError where an index is outside."""
     a, indices = as_tensor(a), _as_indices(indices)
     if axis is None:
-        a, axis = methods.ravel(a), 0
-    axis = methods._axis(axis, a.ndim)
+        a, axis = reshaping.ravel(a), 0
+    axis = reshaping.axis_of(axis, a.ndim)
     last = a.shape[axis] - 1
     if mode in ("clip", "wrap") and table().settle(0, "<", a.dims[axis], "np.take of some elements") is False:
         raise OpError("cannot do a non-empty take from an empty axes.", code="TX0250")
@@ -59,7 +59,7 @@ def inside(a: Tensor, indices: Tensor) -> Tensor:
 
 def _along(name: str, a: Tensor, indices: Tensor, axis: Any) -> IndexArrays:
     """Each element of `indices` for the place that it stands at, along an axis."""
-    axis = methods._axis(axis, a.ndim)
+    axis = reshaping.axis_of(axis, a.ndim)
     if indices.ndim != a.ndim:
         raise OpError(f"np.{name} takes indices of rank {a.ndim}, not {indices.user_type}", code="TX0254")
     found: list[Tensor] = []
@@ -68,7 +68,7 @@ def _along(name: str, a: Tensor, indices: Tensor, axis: Any) -> IndexArrays:
             found.append(indices)
             continue
         here = creation.arange(indices.shape[i])
-        found.append(methods.reshape(here, [-1 if k == i else 1 for k in range(a.ndim)]))
+        found.append(reshaping.reshape(here, [-1 if k == i else 1 for k in range(a.ndim)]))
     return IndexArrays(a, range(a.ndim), found, 0)
 
 
@@ -76,7 +76,7 @@ def _along(name: str, a: Tensor, indices: Tensor, axis: Any) -> IndexArrays:
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     a, indices = as_tensor(arr), as_tensor(indices)
     if axis is None:
-        a, axis = methods.ravel(a), 0
+        a, axis = reshaping.ravel(a), 0
     return gather(_along("take_along_axis", a, indices, axis))
 
 
@@ -99,7 +99,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         raise OpError(f"np.put does not take mode={mode!r}", "raise, clip or wrap", "TX0240")
     places: Any
     values: Any
-    flat, places, values = methods.reshape(a, -1), methods.ravel(_as_indices(ind)), methods.ravel(as_tensor(v))
+    flat, places, values = reshaping.reshape(a, -1), reshaping.ravel(_as_indices(ind)), reshaping.ravel(as_tensor(v))
     if mode == "clip":
         places = np.clip(places, 0, flat.shape[0] - 1)
     elif mode == "wrap":
@@ -124,10 +124,10 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     if isinstance(minlength, int) and minlength < 0:
         raise OpError("np.bincount: 'minlength' must not be negative", code="TX0240")
     if current() is None:
-        largest = int(methods.reduce("maximum", x, initial=0)) + 1 if bool(x.shape[0] > 0) else 0
+        largest = int(reducing.reduce("maximum", x, initial=0)) + 1 if bool(x.shape[0] > 0) else 0
         minlength = max(int(minlength), largest)
     elif not is_integer(minlength) or (isinstance(minlength, int) and minlength < 1):
-        wide = methods.reduce("maximum", cast(x, DTYPES["i64"]), initial=-1) + 1
+        wide = reducing.reduce("maximum", cast(x, DTYPES["i64"]), initial=-1) + 1
         minlength = size_of(apply("cwise_max", wide, minlength))
     if x.element.is_signed:
         x = required(x, x >= 0, "'list' argument must have no negative elements")
@@ -141,7 +141,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
 
 def _weights(weights: Any, x: Tensor) -> tuple[Tensor, Tensor]:
     """A weight for each element of a vector, in f64; and the vector, of as many elements."""
-    found = methods.ravel(as_tensor(weights))
+    found = reshaping.ravel(as_tensor(weights))
     if found.element.is_complex:
         raise OpError(f"weights are real numbers, not {found.user_type}", "weigh by both parts apart", "TX0112")
     found, x = equally_long(found, 0, x, 0, "The weights and list don't have the same length.")
@@ -164,7 +164,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     if not density:
         return found, edges
     widths = cast(edges[1:] - edges[:-1], DTYPES["f64"])
-    return found / widths / methods.reduce("sum", found), edges
+    return found / widths / reducing.reduce("sum", found), edges
 
 
 def _alike(*tensors: Tensor) -> list[Tensor]:
@@ -177,7 +177,7 @@ def _between_edges(a: Any, bins: Any, range: Any, weights: Any) -> tuple[Tensor,
         raise OpError(
             f"np.histogram does not take bins={bins!r}", "it takes their number, or a vector of edges", "TX0240"
         )
-    x, edges = methods.ravel(as_tensor(a)), as_tensor(bins)
+    x, edges = reshaping.ravel(as_tensor(a)), as_tensor(bins)
     ascend = apply("logical_not", apply("greater", edges[:-1], edges[1:]))
     edges = required(edges, ascend, "`bins` must increase monotonically, when an array")
     count = edges.shape[0] - 1
@@ -190,7 +190,7 @@ def _between_edges(a: Any, bins: Any, range: Any, weights: Any) -> tuple[Tensor,
 
 def _in_equal_bins(a: Any, bins: Any, range: Any, weights: Any) -> tuple[Tensor, Tensor]:
     """In the dtype of floats, as NumPy does; integers are f64."""
-    x = methods.ravel(as_tensor(a))
+    x = reshaping.ravel(as_tensor(a))
     element = x.element if x.element.is_float else DTYPES["f64"]
     x = cast(x, element)
     if range is None:
@@ -238,7 +238,7 @@ def histogram2d(
 
     Edges are not checked to ascend.
     """
-    x, y = broadcast_together([methods.ravel(as_tensor(x)), methods.ravel(as_tensor(y))], "np.histogram2d")
+    x, y = broadcast_together([reshaping.ravel(as_tensor(x)), reshaping.ravel(as_tensor(y))], "np.histogram2d")
     element = common_dtype([x, y])
     given = bins if isinstance(bins, (tuple, list)) and len(bins) == 2 else (bins, bins)
     ranges = (None, None) if range is None else range
@@ -247,10 +247,10 @@ def histogram2d(
     inside_rows = apply("logical_and", at >= 0, at < rows)
     counts = apply("logical_and", inside_rows, apply("logical_and", at_y >= 0, at_y < columns))
     cell = apply("select", counts, at * columns + at_y, rows * columns)
-    found = methods.reshape(cast(_weighed(cell, rows * columns, weights), DTYPES["f64"]), (rows, columns))
+    found = reshaping.reshape(cast(_weighed(cell, rows * columns, weights), DTYPES["f64"]), (rows, columns))
     if density:
         widths, heights = edges[1:] - edges[:-1], edges_y[1:] - edges_y[:-1]
-        found = found / methods.expand_dims(widths, 1) / heights / methods.reduce("sum", found)
+        found = found / reshaping.expand_dims(widths, 1) / heights / reducing.reduce("sum", found)
     return found, edges, edges_y
 
 
@@ -278,7 +278,7 @@ def _side(x: Tensor, bins: Any, range: Any) -> tuple[Tensor, Tensor]:
 
 @handles(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    methods.checked_cast(as_tensor(src), dst.element, casting)
+    elements.checked_cast(as_tensor(src), dst.element, casting)
     dst.store(src if where is True else apply("select", where, src, dst))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OpError
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor, stack
+from ....tensor.methods import elements, reshaping
 from ....tensor.tensor import Tensor
 from ....trace.symint import SymInt
 from ...out_arrays import into
@@ -26,9 +26,9 @@ def concatenate(
     if not tensors:
         raise OpError("np.concatenate needs at least one array", code="TX0133")
     if dtype is not None:
-        tensors = [methods.astype(t, dtype, casting=casting or "same_kind") for t in tensors]
+        tensors = [elements.astype(t, dtype, casting=casting or "same_kind") for t in tensors]
     if axis is None:
-        tensors, axis = [methods.ravel(t) for t in tensors], 0
+        tensors, axis = [reshaping.ravel(t) for t in tensors], 0
     return into(out, apply("concatenate", *tensors, axis=axis))
 
 
@@ -38,7 +38,7 @@ def stack_(arrays: Sequence[Any], axis: int = 0, out: Any = None, *, dtype: Any 
     if not tensors:
         raise OpError("np.stack needs at least one array", code="TX0133")
     if dtype is not None:
-        tensors = [methods.astype(t, dtype, casting=casting or "same_kind") for t in tensors]
+        tensors = [elements.astype(t, dtype, casting=casting or "same_kind") for t in tensors]
     return into(out, stack(tensors, axis))
 
 
@@ -46,7 +46,7 @@ def at_least(x: Any, rank: int) -> Tensor:
     """`x` with dims of size 1 added as `np.atleast_1d`, `2d` and `3d` add them."""
     x = as_tensor(x)
     added = {1: [(0,)], 2: [(0, 1), (0,)], 3: [(0, 1, 2), (0, 2), (2,)]}[rank]
-    return methods.expand_dims(x, added[x.ndim]) if x.ndim < rank else x
+    return reshaping.expand_dims(x, added[x.ndim]) if x.ndim < rank else x
 
 
 @handles(np.atleast_1d)
@@ -87,7 +87,7 @@ def dstack(tup: Sequence[Any]) -> Any:
 @handles(np.column_stack)
 def column_stack(tup: Sequence[Any]) -> Any:
     tensors = [as_tensor(x) for x in tup]
-    return concatenate([methods.reshape(t, -1, 1) if t.ndim < 2 else t for t in tensors], 1)
+    return concatenate([reshaping.reshape(t, -1, 1) if t.ndim < 2 else t for t in tensors], 1)
 
 
 @handles(np.append)
@@ -111,7 +111,7 @@ def block(arrays: Any) -> Any:
     def joined(x: Any, level: int) -> Tensor:
         if not isinstance(x, list):
             t = as_tensor(x)
-            return methods.expand_dims(t, tuple(range(rank - t.ndim))) if t.ndim < rank else t
+            return reshaping.expand_dims(t, tuple(range(rank - t.ndim))) if t.ndim < rank else t
         return concatenate([joined(part, level + 1) for part in x], rank - levels + level)
 
     return joined(arrays, 0)
@@ -134,7 +134,7 @@ def _cuts(x: Tensor, sections: Any, axis: int, equal: bool) -> list[Any]:
 
 
 def _sections(x: Tensor, sections: Any, axis: Any, equal: bool) -> list[Tensor]:
-    axis = methods._axis(axis, x.ndim)
+    axis = reshaping.axis_of(axis, x.ndim)
     cuts = _cuts(x, sections, axis, equal)
     before = (slice(None),) * axis
     return [x[(*before, slice(a, b))] for a, b in zip([None, *cuts], [*cuts, None])]
@@ -168,5 +168,5 @@ for _f, _axis in {np.vsplit: 0, np.hsplit: 1, np.dsplit: 2}.items():
 @handles(*filter(None, [getattr(np, "unstack", None)]))
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     x = as_tensor(x)
-    axis = methods._axis(axis, x.ndim)
+    axis = reshaping.axis_of(axis, x.ndim)
     return tuple(x[(slice(None),) * axis + (i,)] for i in range(int(x.shape[axis])))

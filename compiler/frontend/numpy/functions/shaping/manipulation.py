@@ -12,9 +12,9 @@ from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
 from ....indexing.advanced import IndexArrays, gather
 from ....indexing.data_dependent_sizes import size_of, stored
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
 from ....tensor.broadcasting import broadcast_together
+from ....tensor.methods import elements, reducing, reshaping
 from ....tensor.promotion import cast
 from ....tensor.tensor import Tensor
 from ....trace.context import table
@@ -33,7 +33,7 @@ def _array(a: Any) -> Tensor:
 
 @handles(np.transpose, np.permute_dims)
 def transpose(a: Any, axes: Any = None) -> Any:
-    return methods.transpose(_array(a), axes)
+    return reshaping.transpose(_array(a), axes)
 
 
 @handles(np.matrix_transpose, np.linalg.matrix_transpose)
@@ -41,60 +41,60 @@ def matrix_transpose(x: Any, /) -> Any:
     x = as_tensor(x)
     if x.ndim < 2:
         raise OpError(f"np.matrix_transpose takes matrices, not {x.user_type}", code="TX0103")
-    return methods.swapaxes(x, -1, -2)
+    return reshaping.swapaxes(x, -1, -2)
 
 
 @handles(np.swapaxes)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    return methods.swapaxes(as_tensor(a), axis1, axis2)
+    return reshaping.swapaxes(as_tensor(a), axis1, axis2)
 
 
 @handles(np.moveaxis)
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    return methods.moveaxis(as_tensor(a), source, destination)
+    return reshaping.moveaxis(as_tensor(a), source, destination)
 
 
 @handles(np.rollaxis)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     a = as_tensor(a)
-    axis, start = methods._axis(axis, a.ndim), methods._axis(start, a.ndim + 1)
-    return methods.moveaxis(a, axis, start - 1 if axis < start else start)
+    axis, start = reshaping.axis_of(axis, a.ndim), reshaping.axis_of(start, a.ndim + 1)
+    return reshaping.moveaxis(a, axis, start - 1 if axis < start else start)
 
 
 @handles(np.squeeze)
 def squeeze(a: Any, axis: Any = None) -> Any:
-    return methods.squeeze(_array(a), axis)
+    return reshaping.squeeze(_array(a), axis)
 
 
 @handles(np.expand_dims)
 def expand_dims(a: Any, axis: Any) -> Any:
-    return methods.expand_dims(as_tensor(a), axis)
+    return reshaping.expand_dims(as_tensor(a), axis)
 
 
 @handles(np.reshape)
 def reshape(a: Any, /, shape: Any = None, order: Any = "C", *, newshape: Any = None, copy: Any = None) -> Any:
-    return methods.reshape(as_tensor(a), shape if newshape is None else newshape, order=order, copy=copy)
+    return reshaping.reshape(as_tensor(a), shape if newshape is None else newshape, order=order, copy=copy)
 
 
 @handles(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
     """The elements in order, over and over, until there are enough; zeros where there are none."""
     sizes = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
-    flat = methods.ravel(as_tensor(a))
+    flat = reshaping.ravel(as_tensor(a))
     wanted, have = int(np.prod([int(n) for n in sizes])), int(flat.shape[0])
     if not have:
         return zeros(sizes, flat.dtype)
-    return methods.reshape(tile(flat, -(-wanted // have))[:wanted], sizes)
+    return reshaping.reshape(tile(flat, -(-wanted // have))[:wanted], sizes)
 
 
 @handles(np.ravel)
 def ravel(a: Any, order: Any = "C") -> Any:
-    return methods.ravel(as_tensor(a), order)
+    return reshaping.ravel(as_tensor(a), order)
 
 
 @handles(np.broadcast_to)
 def broadcast_to(array: Any, shape: Any) -> Any:
-    return methods.broadcast(as_tensor(array), shape)
+    return reshaping.broadcast(as_tensor(array), shape)
 
 
 @handles(np.broadcast_arrays)
@@ -103,14 +103,14 @@ def broadcast_arrays(*args: Any) -> Any:
     shape = next(iter(broadcast_together(tensors, "broadcast_arrays")), None)
     if shape is None or all(t.dims == shape.dims for t in tensors):
         return tuple(tensors)
-    return tuple(methods.broadcast(t, shape.dims) for t in tensors)
+    return tuple(reshaping.broadcast(t, shape.dims) for t in tensors)
 
 
 @handles(np.flip)
 def flip(m: Any, axis: Any = None) -> Any:
     m = as_tensor(m)
     chosen = range(m.ndim) if axis is None else [axis] if not isinstance(axis, (tuple, list)) else axis
-    flipped = {methods._axis(a, m.ndim) for a in chosen}
+    flipped = {reshaping.axis_of(a, m.ndim) for a in chosen}
     if len(flipped) < len(chosen):
         raise OpError("repeated axis", "name each axis once", "TX0103")
     if not m.ndim:  # NumPy indexes with an empty tuple, which gives a number
@@ -132,15 +132,15 @@ def fliplr(m: Any) -> Any:
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     """Quarter turns, from the first of two axes towards the second."""
     m = as_tensor(m)
-    first, second = (methods._axis(a, m.ndim) for a in axes)
+    first, second = (reshaping.axis_of(a, m.ndim) for a in axes)
     if first == second:
         raise OpError(f"np.rot90 turns two different axes, not {tuple(axes)}", code="TX0103")
     turns = k % 4
     if turns == 2:
         return flip(m, (first, second))
     if turns == 1:
-        return methods.swapaxes(flip(m, second), first, second)
-    return flip(methods.swapaxes(m, first, second), second) if turns else m[:]
+        return reshaping.swapaxes(flip(m, second), first, second)
+    return flip(reshaping.swapaxes(m, first, second), second) if turns else m[:]
 
 
 @handles(np.roll)
@@ -148,13 +148,13 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     a = as_tensor(a)
     shifts = list(shift) if isinstance(shift, (tuple, list)) or (isinstance(shift, Tensor) and shift.ndim) else [shift]
     if axis is None:
-        return methods.reshape(_rolled(methods.ravel(a), [(sum(shifts), 0)]), a.shape)
+        return reshaping.reshape(_rolled(reshaping.ravel(a), [(sum(shifts), 0)]), a.shape)
     axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise OpError(f"np.roll: {len(shifts)} shifts and {len(axes)} axes", "give one of each a dim", "TX0101")
     count = max(len(shifts), len(axes))
     pairs = zip(shifts * (count // len(shifts)), axes * (count // len(axes)))
-    return _rolled(a, [(by, methods._axis(at, a.ndim)) for by, at in pairs])
+    return _rolled(a, [(by, reshaping.axis_of(at, a.ndim)) for by, at in pairs])
 
 
 def _rolled(x: Tensor, shifts: Sequence[tuple[Any, int]]) -> Tensor:
@@ -163,7 +163,7 @@ def _rolled(x: Tensor, shifts: Sequence[tuple[Any, int]]) -> Tensor:
     for shift, axis in shifts:
         if not isinstance(shift, Tensor):
             known[axis] = known.get(axis, 0) + shift
-    x = methods.rolled(x, known)
+    x = reshaping.rolled(x, known)
     for shift, axis in shifts:
         if isinstance(shift, Tensor):
             x = _rolled_by_element(x, shift, axis)
@@ -186,23 +186,23 @@ def tile(A: Any, reps: Any) -> Any:
     A = as_tensor(A)
     factors = [size_of(n) for n in reps] if isinstance(reps, (tuple, list)) else [size_of(reps)]
     factors = [1] * (A.ndim - len(factors)) + factors
-    return apply("broadcast", methods.reshape(A, (1,) * (len(factors) - A.ndim) + A.shape), factors=tuple(factors))
+    return apply("broadcast", reshaping.reshape(A, (1,) * (len(factors) - A.ndim) + A.shape), factors=tuple(factors))
 
 
 @handles(np.repeat)
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     a = as_tensor(a)
     if axis is None:
-        a, axis = methods.ravel(a), 0
-    axis = methods._axis(axis, a.ndim)
+        a, axis = reshaping.ravel(a), 0
+    axis = reshaping.axis_of(axis, a.ndim)
     if isinstance(repeats, (tuple, list)) and len(repeats) == 1:
         (repeats,) = repeats
     repeats = size_of(repeats)
     if is_integer(repeats):
-        return methods.repeat_rows(a, repeats, axis)
+        return reshaping.repeat_rows(a, repeats, axis)
     if isinstance(repeats, (tuple, list)) or not getattr(repeats, "ndim", 1):
         if not np.ndim(repeats):
-            return methods.repeat_rows(a, np.repeat(0, repeats).size, axis)
+            return reshaping.repeat_rows(a, np.repeat(0, repeats).size, axis)
         numbers = np.asarray(repeats, None if np.size(repeats) else np.intp)
         places = np.repeat(np.arange(numbers.size), numbers)  # which raises for what are no counts
         table().equate(numbers.size, a.dims[axis], "np.repeat has a count for each")
@@ -217,9 +217,9 @@ def _repeated(a: Tensor, counts: Tensor, axis: int) -> Tensor:
     counts = required(counts, counts >= 0, "repeats may not contain negative values.")
     if counts.ndim:
         counts = stored(counts, (a.dims[axis],), "operands could not be broadcast together: their sizes differ")
-    counts = methods.broadcast(cast(counts, DTYPES["i64"]), [a.shape[axis]])
-    ends = methods.scan("cumsum", counts, 0)
-    size = size_of(methods.reduce("sum", counts))
+    counts = reshaping.broadcast(cast(counts, DTYPES["i64"]), [a.shape[axis]])
+    ends = reducing.scan("cumsum", counts, 0)
+    size = size_of(reducing.reduce("sum", counts))
     # The first element whose copies end behind a place is there.
     sources = apply("searchsorted", ends, iota(as_dim(size)), side="right")
     return gather(IndexArrays(a, [axis], [sources], axis, None))
@@ -238,9 +238,9 @@ def ndim(a: Any) -> Any:
 @handles(np.size)
 def size(a: Any, axis: Any = None) -> Any:
     a = as_tensor(a)
-    return a.size if axis is None else methods.count(a, [axis] if not isinstance(axis, (tuple, list)) else axis)
+    return a.size if axis is None else reducing.count(a, [axis] if not isinstance(axis, (tuple, list)) else axis)
 
 
 @handles(np.copy)
 def copy(a: Any, order: Any = "K") -> Any:
-    return methods.copy(as_tensor(a), order)
+    return elements.copy(as_tensor(a), order)

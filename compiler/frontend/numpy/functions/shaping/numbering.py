@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OpError
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
 from ....tensor.broadcasting import broadcast_together
+from ....tensor.methods import elements
 from ....tensor.tensor import Tensor
 from ....trace.symint import is_integer
 from ...creation import arange
@@ -23,7 +23,7 @@ def _whole(name: str, x: Any) -> Tensor:
     t = as_tensor(x)
     if not t.element.is_integer:
         raise TypeError(f"np.{name}: only int indices permitted, not {t.user_type}")
-    return methods.astype(t, "int64")
+    return elements.astype(t, "int64")
 
 
 def _weights(shape: Any, order: str) -> list[tuple[Any, Any]]:

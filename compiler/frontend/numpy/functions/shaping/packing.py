@@ -8,8 +8,8 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ......dialects.types import DTYPES
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
+from ....tensor.methods import reducing, reshaping
 from ....tensor.promotion import cast, truth
 from ....tensor.tensor import Tensor
 from ....trace.symint import SymInt, is_integer
@@ -28,9 +28,9 @@ def _places(bitorder: str) -> Tensor:
 def _last(a: Tensor, axis: Any) -> tuple[Tensor, int]:
     """The tensor with the axis last; flat where none is given."""
     if axis is None:
-        return methods.ravel(a), 0
-    axis = methods._axis(axis, a.ndim)
-    return methods.moveaxis(a, axis, -1), axis
+        return reshaping.ravel(a), 0
+    axis = reshaping.axis_of(axis, a.ndim)
+    return reshaping.moveaxis(a, axis, -1), axis
 
 
 @handles(np.packbits)
@@ -44,9 +44,9 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Tensor:
     size = bits.shape[-1]
     count = (size + 7) // 8
     padded = apply("pad", bits, pairs=(*[(0, 0)] * (bits.ndim - 1), (0, count * 8 - size)))
-    groups = methods.reshape(padded, (*bits.shape[:-1], count, 8))
+    groups = reshaping.reshape(padded, (*bits.shape[:-1], count, 8))
     shifted = apply("left_shift", cast(groups, DTYPES["u8"]), shifts)
-    return methods.moveaxis(methods.reduce("sum", shifted, -1, np.uint8), -1, axis)
+    return reshaping.moveaxis(reducing.reduce("sum", shifted, -1, np.uint8), -1, axis)
 
 
 @handles(np.unpackbits)
@@ -59,9 +59,9 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
         raise OpError("np.unpackbits of a count that is known only at run time", "slice its result", "TX0252")
     shifts = _places(bitorder)
     groups, axis = _last(a, axis)
-    bits = apply("bitwise_and", apply("right_shift", methods.expand_dims(groups, -1), shifts), np.uint8(1))
+    bits = apply("bitwise_and", apply("right_shift", reshaping.expand_dims(groups, -1), shifts), np.uint8(1))
     total = groups.shape[-1] * 8
-    bits = methods.reshape(bits, (*groups.shape[:-1], total))
+    bits = reshaping.reshape(bits, (*groups.shape[:-1], total))
     if count is not None and not (isinstance(count, SymInt) or isinstance(total, SymInt)) and -count > total:
         raise ValueError(f"-count larger than number of elements (count={count}, total={total})")
     if count is not None:
@@ -70,4 +70,4 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
             bits = apply("pad", bits, pairs=(*[(0, 0)] * (bits.ndim - 1), (0, more)))
         else:
             bits = bits[..., :count]
-    return methods.moveaxis(bits, -1, axis)
+    return reshaping.moveaxis(bits, -1, axis)

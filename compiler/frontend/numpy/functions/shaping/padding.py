@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OpError
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
+from ....tensor.methods import reshaping
 from ....tensor.promotion import cast
 from ....tensor.tensor import Tensor
 from ....trace.context import table
@@ -88,7 +88,7 @@ def _pairs(given: Any, rank: int) -> list[tuple[Any, Any]]:
     if isinstance(given, dict):
         found: list[tuple[Any, Any]] = [(0, 0)] * rank
         for axis, value in given.items():
-            found[methods._axis(axis, rank)] = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
+            found[reshaping.axis_of(axis, rank)] = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
         return found
     if isinstance(given, np.ndarray):
         given = given.tolist()
@@ -112,7 +112,7 @@ def _constant(x: Tensor, widths: list[tuple[Any, Any]], values: list[tuple[Any, 
         for n, value in zip(width, ends):
             shape = list(x.shape)
             shape[axis] = n
-            parts.append(methods.broadcast(cast(as_tensor(value), x.element), shape))
+            parts.append(reshaping.broadcast(cast(as_tensor(value), x.element), shape))
         x = concatenate([parts[0], x, parts[1]], axis)
     return x
 
@@ -158,7 +158,7 @@ def _turned(x: Tensor, axis: int, before: Any, after: Any, mode: str) -> Tensor:
     found = apply("take", x, apply("cwise_min", apply("select", inside, within, mirror), size - 1), axis=axis)
     first, last = _along(x, axis, slice(0, 1)), _along(x, axis, slice(-1, None))
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
-    inside, periods = methods.reshape(inside, shape), methods.reshape(place // period, shape)
+    inside, periods = reshaping.reshape(inside, shape), reshaping.reshape(place // period, shape)
     found = apply("select", inside, found, 2 * last - found) + cast(periods, x.element) * (2 * (last - first))
     return apply("concatenate", _along(found, axis, slice(0, before)), x,
                  _along(found, axis, slice(before + size, None)), axis=axis)  # fmt: skip
@@ -167,7 +167,7 @@ def _turned(x: Tensor, axis: int, before: Any, after: Any, mode: str) -> Tensor:
 def _ramp(x: Tensor, axis: int, widths: tuple[Any, Any], ends: tuple[Any, Any]) -> Tensor:
     """`x` between even steps from its edges to `ends`."""
     size = x.shape[axis]
-    first, last = (methods.squeeze(_along(x, axis, slice(at, at + 1)), axis) for at in (0, size - 1))
+    first, last = (reshaping.squeeze(_along(x, axis, slice(at, at + 1)), axis) for at in (0, size - 1))
     before, after = (
         linspace(as_tensor(end), edge, width, endpoint=False, dtype=x.dtype, axis=axis)
         for end, edge, width in zip(ends, (first, last), widths)
@@ -188,5 +188,5 @@ def _statistic(x: Tensor, axis: int, widths: tuple[Any, Any], mode: str, lengths
             value = apply("rint", value) if value.element.is_float else value
         shape = list(x.shape)
         shape[axis] = width
-        parts.append(methods.broadcast(cast(value, x.element), shape))
+        parts.append(reshaping.broadcast(cast(value, x.element), shape))
     return concatenate([parts[0], x, parts[1]], axis)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ....staging.functional import scan
-from ....tensor import methods
 from ....tensor.apply import as_tensor
+from ....tensor.methods import reshaping
 from ....tensor.tensor import Tensor
 from ..registry import handles
 
@@ -26,7 +26,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
         axis = rank + axis if axis < 0 else axis
         found = as_tensor(func(value, axis))
         if found.ndim != value.ndim:
-            found = methods.expand_dims(found, axis)
+            found = reshaping.expand_dims(found, axis)
             if found.ndim != value.ndim:
                 raise ValueError("function is not returning an array of the correct shape")
         value = found
@@ -37,15 +37,15 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
 def apply_along_axis(func1d: Callable[..., Any], axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """``func1d`` of each vector along the axis; the dims of what it gives stand where the axis was."""
     a = as_tensor(arr)
-    axis = methods._axis(axis, a.ndim)
-    front = methods.moveaxis(a, axis, -1)
+    axis = reshaping.axis_of(axis, a.ndim)
+    front = reshaping.moveaxis(a, axis, -1)
     sizes = front.shape[:-1]
     if any(bool(n == 0) for n in sizes):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     if not sizes:
         whole = as_tensor(func1d(a, *args, **kwargs))
         return Tensor(whole.value, layout=whole.layout, boxed=True)
-    rows = methods.reshape(front, (-1, front.shape[-1]))
+    rows = reshaping.reshape(front, (-1, front.shape[-1]))
     found = as_tensor(scan(lambda none, row: (none, func1d(row, *args, **kwargs)), (), rows)[1])
-    made = methods.reshape(found, (*sizes, *found.shape[1:]))
-    return methods.moveaxis(made, tuple(range(len(sizes))), [*range(axis), *range(axis + found.ndim - 1, made.ndim)])
+    made = reshaping.reshape(found, (*sizes, *found.shape[1:]))
+    return reshaping.moveaxis(made, tuple(range(len(sizes))), [*range(axis), *range(axis + found.ndim - 1, made.ndim)])

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OpError
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
 from ....tensor.broadcasting import equally_long
+from ....tensor.methods import elements, reducing, reshaping
 from ....tensor.promotion import cast
 from ....tensor.tensor import Tensor
 from ....trace.context import table
@@ -31,7 +31,7 @@ def _one_beside(value: Any, x: Tensor, axis: int) -> Tensor:
         return value
     shape = list(x.shape)
     shape[axis] = 1
-    return methods.broadcast(value, shape)
+    return reshaping.broadcast(value, shape)
 
 
 @handles(np.diff)
@@ -43,7 +43,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
         return a
     if not a.ndim:
         raise OpError("np.diff of a tensor of rank 0", code="TX0103")
-    at = methods._axis(axis, a.ndim)
+    at = reshaping.axis_of(axis, a.ndim)
     parts = [None if prepend is None else _one_beside(prepend, a, at), a]
     parts.append(None if append is None else _one_beside(append, a, at))
     whole = [p for p in parts if p is not None]
@@ -56,9 +56,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 @handles(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    ary = methods.ravel(as_tensor(ary))
+    ary = reshaping.ravel(as_tensor(ary))
     middle = apply("sub", ary[1:], ary[:-1])
-    ends = [None if e is None else methods.ravel(cast(as_tensor(e), ary.element)) for e in (to_begin, to_end)]
+    ends = [None if e is None else reshaping.ravel(cast(as_tensor(e), ary.element)) for e in (to_begin, to_end)]
     parts = [p for p in (ends[0], middle, ends[1]) if p is not None]
     return concatenate(parts) if len(parts) > 1 else middle
 
@@ -68,7 +68,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     """Central differences inside, one-sided ones of order 1 or 2 at the edges."""
     f = as_tensor(f)
     axes = range(f.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else [axis]
-    axes = [methods._axis(a, f.ndim) for a in axes]
+    axes = [reshaping.axis_of(a, f.ndim) for a in axes]
     if edge_order not in (1, 2):
         raise OpError(f"np.gradient: edge_order is 1 or 2, not {edge_order!r}", code="TX0240")
     spacings = list(varargs) * (len(axes) if len(varargs) == 1 else 1) or [1.0] * len(axes)
@@ -80,7 +80,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if f.element.kind == "bool":
         apply("sub", f, f)  # which raises as NumPy's own differences do
     if not f.element.is_float and not f.element.is_complex:
-        f = methods.astype(f, "f64")
+        f = elements.astype(f, "f64")
     found = [_slopes(f, a, as_tensor(h), edge_order) for a, h in zip(axes, spacings)]
     return found[0] if len(found) == 1 else tuple(found)
 
@@ -104,7 +104,7 @@ def _uneven_slopes(f: Tensor, axis: int, steps: Tensor, edge_order: int) -> Tens
     """The same for distances that differ."""
     shape = [1] * f.ndim
     shape[axis] = -1
-    steps = methods.reshape(steps, shape)
+    steps = reshaping.reshape(steps, shape)
     part = lambda start, stop: _along(f, axis, start, stop)  # noqa: E731
     step = lambda start, stop: _along(steps, axis, start, stop)  # noqa: E731
     low, high = step(None, -1), step(1, None)
@@ -126,7 +126,7 @@ def _uneven_slopes(f: Tensor, axis: int, steps: Tensor, edge_order: int) -> Tens
 @handles(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     y = as_tensor(y)
-    at = methods._axis(axis, y.ndim)
+    at = reshaping.axis_of(axis, y.ndim)
     if x is None:
         width = dx
     else:
@@ -134,9 +134,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         if width.ndim == 1:
             shape = [1] * y.ndim
             shape[at] = -1
-            width = methods.reshape(width, shape)
+            width = reshaping.reshape(width, shape)
     # `axis` is that of the products, too, which have more dims than y where x has.
-    return methods.reduce("sum", width * (_along(y, at, 1, None) + _along(y, at, None, -1)) / 2.0, axis)
+    return reducing.reduce("sum", width * (_along(y, at, 1, None) + _along(y, at, None, -1)) / 2.0, axis)
 
 
 @handles(np.interp)
@@ -160,7 +160,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def _interpolated(x: Tensor, xp: Tensor, fp: Tensor, left: Any, right: Any, period: Any) -> Tensor:
-    fp = methods.astype(fp, "f64")
+    fp = elements.astype(fp, "f64")
     if period is not None:
         if not isinstance(period, Tensor) and period == 0:
             raise OpError("np.interp: the period is not 0", code="TX0240")
@@ -205,14 +205,14 @@ def _as_floats(f: str, *values: Any) -> list[Tensor]:
     for t in tensors:
         if t.element.is_complex:
             raise OpError(f"{f} takes no {t.user_type} there", "take its .real or .imag", "TX0112")
-    return [methods.astype(t, "f64") for t in tensors]
+    return [elements.astype(t, "f64") for t in tensors]
 
 
 @handles(np.unwrap)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
     """Whole periods added where neighbours differ by more than half of one."""
     p = as_tensor(p)
-    axis = methods._axis(axis, p.ndim)
+    axis = reshaping.axis_of(axis, p.ndim)
     steps = diff(p, axis=axis)
     if not p.element.is_float and (p.element.is_complex or not isinstance(period, int)):
         (p,) = _as_floats("np.unwrap", p)
@@ -223,5 +223,5 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
         reduced = apply("select", apply("logical_and", apply("equal", reduced, -half), steps > 0), half, reduced)
     correction = apply("select", abs(steps) < (half if discont is None else apply("cwise_max", discont, half)), 0,
                        reduced - steps)  # fmt: skip
-    total = methods.scan("cumsum", correction, axis)
+    total = reducing.scan("cumsum", correction, axis)
     return concatenate([_along(p, axis, None, 1), cast(_along(p, axis, 1, None) + total, p.element)], axis)

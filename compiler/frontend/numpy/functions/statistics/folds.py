@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OpError
-from ....tensor import methods
-from ....tensor.apply import as_tensor, cast, truth
+from ....tensor.apply import as_tensor
+from ....tensor.methods.elements import element_named
+from ....tensor.methods.reshaping import axis_of, expand_dims
+from ....tensor.promotion import cast, truth
 from ....tensor.tensor import Tensor
 from ...out_arrays import into
 
@@ -31,15 +33,15 @@ def folded(
     if where is not True:
         raise OpError(f"np.{f.__name__}.{method} does not take 'where' here", "use np.where first", "TX0240")
     x = as_tensor(x)
-    x = truth(x) if f is np.logical_xor else x if dtype is None else cast(x, methods.element_named(dtype))
+    x = truth(x) if f is np.logical_xor else x if dtype is None else cast(x, element_named(dtype))
     neutral = np.asarray(f.identity).astype(x.element.numpy)[()]
     if method == "accumulate":
-        return into(out, x.scan(methods._axis(axis, x.ndim), f, neutral), casting="unsafe")
+        return into(out, x.scan(axis_of(axis, x.ndim), f, neutral), casting="unsafe")
     given = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else [axis]
-    dims = sorted({methods._axis(a, x.ndim) for a in given})
+    dims = sorted({axis_of(a, x.ndim) for a in given})
     result = x.reduce(dims, f, neutral, order="tree")
     if initial is not None and initial is not np._NoValue:
         result = f(result, initial)
     if keepdims and keepdims is not np._NoValue:
-        result = methods.expand_dims(result, tuple(dims))
+        result = expand_dims(result, tuple(dims))
     return into(out, result, casting="unsafe")

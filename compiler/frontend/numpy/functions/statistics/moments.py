@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ......dialects.registry import OpError
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
 from ....tensor.broadcasting import equally_long
+from ....tensor.methods import elements, reducing, reshaping
 from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.context import table
@@ -34,7 +34,7 @@ def _spread(method: Any) -> Any:
     return spread
 
 
-FUNCTIONS |= {np.var: _spread(methods.variance), np.std: _spread(methods.deviation)}
+FUNCTIONS |= {np.var: _spread(reducing.variance), np.std: _spread(reducing.deviation)}
 
 
 @handles(np.average)
@@ -42,18 +42,18 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     """The mean, weighted; with `returned` the sum of weights too."""
     a = as_tensor(a)
     if weights is None:
-        mean = methods.reduce("mean", a, axis, keepdims=keepdims)
-        count = cast(as_tensor(methods.count(a, axis)), mean.element)
-        return (mean, methods.broadcast(count, mean.shape)) if returned else mean
+        mean = reducing.reduce("mean", a, axis, keepdims=keepdims)
+        count = cast(as_tensor(reducing.count(a, axis)), mean.element)
+        return (mean, reshaping.broadcast(count, mean.shape)) if returned else mean
     weights = as_tensor(weights)
     weights, a = _along_axes(weights, a, axis)
-    weights = methods.broadcast(weights, a.shape)
+    weights = reshaping.broadcast(weights, a.shape)
     if a.element.is_integer or a.element.kind == "bool":
-        a = methods.astype(a, "f64")
-    total = methods.reduce("sum", cast(weights, common_dtype([a, weights])), axis, keepdims=keepdims)
+        a = elements.astype(a, "f64")
+    total = reducing.reduce("sum", cast(weights, common_dtype([a, weights])), axis, keepdims=keepdims)
     text = "Weights sum to zero, can't be normalized"
     total = apply("require", total, total != 0, text=text, error="ZeroDivisionError")
-    mean = methods.reduce("sum", a * weights, axis, keepdims=keepdims) / total
+    mean = reducing.reduce("sum", a * weights, axis, keepdims=keepdims) / total
     return (mean, total) if returned else mean
 
 
@@ -70,14 +70,14 @@ def _along_axes(weights: Tensor, a: Tensor, axis: Any) -> tuple[Tensor, Tensor]:
             return weights, a
     if axis is None:
         raise TypeError(text)
-    axes = tuple(methods._axis(i, a.ndim) for i in (axis if isinstance(axis, (tuple, list)) else [axis]))
+    axes = tuple(reshaping.axis_of(i, a.ndim) for i in (axis if isinstance(axis, (tuple, list)) else [axis]))
     text = "Shape of weights must be consistent with shape of a along specified axis."
     if weights.ndim != len(axes):
         raise OpError(text, f"they are {weights.user_type} and {a.user_type}", "TX0201")
     for i, at in enumerate(axes):
         weights, a = equally_long(weights, i, a, at, text)
-    ordered = methods.transpose(weights, sorted(range(len(axes)), key=axes.__getitem__)) if axes else weights
-    return methods.expand_dims(ordered, tuple(i for i in range(a.ndim) if i not in axes)), a
+    ordered = reshaping.transpose(weights, sorted(range(len(axes)), key=axes.__getitem__)) if axes else weights
+    return reshaping.expand_dims(ordered, tuple(i for i in range(a.ndim) if i not in axes)), a
 
 
 def _without_nan(a: Any, neutral: Any) -> tuple[Tensor, Any]:
@@ -95,14 +95,14 @@ def _nan_reduction(name: str, neutral: int) -> Any:
         where: Any = True,
     ) -> Any:  # fmt: skip
         a = _without_nan(a, neutral)[0]
-        return methods.reduce(name, a, axis, dtype, out, keepdims, initial=initial, where=where)
+        return reducing.reduce(name, a, axis, dtype, out, keepdims, initial=initial, where=where)
 
     return reduction
 
 
 def _nan_scan(name: str, neutral: int) -> Any:
     def scan(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        return methods.scan(name, _without_nan(a, neutral)[0], axis, dtype, out)
+        return reducing.scan(name, _without_nan(a, neutral)[0], axis, dtype, out)
 
     return scan
 
@@ -117,7 +117,7 @@ def nanmean(
 ) -> Any:
     check_inexact(as_tensor(a), out)
     a, mask = _without_nan(a, 0)
-    return methods.reduce("mean", a, axis, dtype, out, keepdims, where=_both(mask, where))
+    return reducing.reduce("mean", a, axis, dtype, out, keepdims, where=_both(mask, where))
 
 
 def _nan_spread(method: Any) -> Any:
@@ -131,7 +131,7 @@ def _nan_spread(method: Any) -> Any:
         less = ddof if correction is None else correction
         found = method(a, axis, dtype, None, less, keepdims, where=mask, mean=mean)
         if mask is not True:
-            enough = apply("greater", methods.counted(mask, a, axis, keepdims), less)
+            enough = apply("greater", reducing.counted(mask, a, axis, keepdims), less)
             found = apply("select", enough, found, np.nan)
             found = cast(found, a.element.part if dtype is None else found.element)
         return into(out, found, casting="unsafe")
@@ -142,9 +142,9 @@ def _nan_spread(method: Any) -> Any:
 def _nan_place(name: str, worst: float) -> Any:
     def place(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         numbers, mask = _without_nan(a, worst)
-        found = methods.reduce(name, numbers, axis, None, None, keepdims)
+        found = reducing.reduce(name, numbers, axis, None, None, keepdims)
         if mask is not True:
-            any_number = methods.reduce("any", mask, axis, keepdims=keepdims)
+            any_number = reducing.reduce("any", mask, axis, keepdims=keepdims)
             found = required(found, any_number, "All-NaN slice encountered")
         return into_read(out, found, f"np.{name}") if name.startswith("arg") else into(out, found)
 
@@ -154,7 +154,7 @@ def _nan_place(name: str, worst: float) -> Any:
 FUNCTIONS |= {
     np.nansum: _nan_reduction("sum", 0), np.nanprod: _nan_reduction("prod", 1),
     np.nancumsum: _nan_scan("cumsum", 0), np.nancumprod: _nan_scan("cumprod", 1),
-    np.nanvar: _nan_spread(methods.variance), np.nanstd: _nan_spread(methods.deviation),
+    np.nanvar: _nan_spread(reducing.variance), np.nanstd: _nan_spread(reducing.deviation),
     np.nanargmax: _nan_place("argmax", -np.inf), np.nanargmin: _nan_place("argmin", np.inf),
 }  # fmt: skip
 
@@ -169,13 +169,13 @@ def cov(
         raise OpError("np.cov does not take weights here", "weight the variables first", "TX0240")
     variables = _variables(m, rowvar) if y is None else concatenate([_variables(m, rowvar), _variables(y, rowvar)], 0)
     wide = common_dtype([variables, as_tensor(np.float64(0))])
-    variables = cast(variables, wide) if dtype is None else methods.astype(variables, dtype)
-    centred = variables - methods.reduce("mean", variables, 1, keepdims=True)
+    variables = cast(variables, wide) if dtype is None else elements.astype(variables, dtype)
+    centred = variables - reducing.reduce("mean", variables, 1, keepdims=True)
     less = (0 if bias else 1) if ddof is None else ddof
-    product = matmul(centred, apply("conjugate", methods.swapaxes(centred, 0, 1)))
+    product = matmul(centred, apply("conjugate", reshaping.swapaxes(centred, 0, 1)))
     # Without degrees of freedom it is infinite, and NaN times zero.
     freedom = apply("cwise_max", cast(as_tensor(variables.shape[1] - less), wide.part), 0)
-    found = methods.squeeze(product, _ones(product)) * cast(apply("div", 1.0, freedom), product.element.part)
+    found = reshaping.squeeze(product, _ones(product)) * cast(apply("div", 1.0, freedom), product.element.part)
     found.boxed = True
     return found
 
@@ -185,8 +185,8 @@ def _variables(m: Any, rowvar: bool) -> Tensor:
     if m.ndim > 2:
         raise OpError(f"np.cov takes a vector or a matrix, not {m.user_type}", code="TX0103")
     if m.ndim < 2:
-        return methods.reshape(m, 1, -1)
-    return m if rowvar else methods.swapaxes(m, 0, 1)
+        return reshaping.reshape(m, 1, -1)
+    return m if rowvar else reshaping.swapaxes(m, 0, 1)
 
 
 def _ones(t: Tensor) -> tuple[int, ...]:
@@ -200,5 +200,5 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     if not c.ndim:
         return c / c
     deviations = apply("sqrt", apply("real", c.diagonal()))
-    found = c / methods.expand_dims(deviations, 1) / deviations
+    found = c / reshaping.expand_dims(deviations, 1) / deviations
     return found if found.element.is_complex else apply("clip", found, -1, 1)

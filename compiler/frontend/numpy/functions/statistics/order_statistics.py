@@ -9,8 +9,8 @@ import numpy as np
 from ......dialects.registry import OpError
 from ......dialects.types import DTYPES, DType
 from ....scalars.python_numbers import checked
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
+from ....tensor.methods import reducing, reshaping
 from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
 from ....trace.context import table
@@ -36,20 +36,20 @@ def _in_rows(a: Any, axis: Any) -> tuple[Tensor, tuple[int, ...], int]:
     if a.element.is_complex:
         raise OpError(f"quantiles are of real numbers, not of {a.user_type}", code="TX0112")
     given = range(a.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = tuple(sorted(methods._axis(i, a.ndim) for i in given))
+    axes = tuple(sorted(reshaping.axis_of(i, a.ndim) for i in given))
     kept = [i for i in range(a.ndim) if i not in axes]
-    moved = methods.transpose(a, [*kept, *axes]) if a.ndim else a
-    return methods.reshape(moved, [*(a.shape[i] for i in kept), -1]), axes, a.ndim
+    moved = reshaping.transpose(a, [*kept, *axes]) if a.ndim else a
+    return reshaping.reshape(moved, [*(a.shape[i] for i in kept), -1]), axes, a.ndim
 
 
 def _kept(found: Tensor, axes: tuple[int, ...], keepdims: Any, leading: int = 0) -> Tensor:
-    return methods.expand_dims(found, tuple(i + leading for i in axes)) if keepdims else found
+    return reshaping.expand_dims(found, tuple(i + leading for i in axes)) if keepdims else found
 
 
 def _counted(rows: Tensor, without_nan: bool) -> Any:
     """The elements of each row that count: all, or those that are numbers, which are sorted before NaN."""
     if without_nan and rows.element.is_float:
-        return methods.reduce("sum", apply("logical_not", apply("isnan", rows)), -1, keepdims=True)
+        return reducing.reduce("sum", apply("logical_not", apply("isnan", rows)), -1, keepdims=True)
     return rows.shape[-1]
 
 
@@ -57,7 +57,7 @@ def _element_at(rows: Tensor, place: Any) -> Tensor:
     """The element of each sorted row at a place, which is a number or one a row."""
     place = cast(as_tensor(place), DTYPES["i64"])
     last = (*rows.shape[:-1], 1)
-    return methods.squeeze(take_along_axis(rows, methods.broadcast(place, last), -1), -1)
+    return reshaping.squeeze(take_along_axis(rows, reshaping.broadcast(place, last), -1), -1)
 
 
 def _median(a: Any, axis: Any, keepdims: Any, without_nan: bool) -> Tensor:
@@ -79,7 +79,7 @@ def _median(a: Any, axis: Any, keepdims: Any, without_nan: bool) -> Tensor:
     wide = low.element.computes_in
     middle = cast((cast(low, wide) + cast(high, wide)) / 2, low.element)
     odd = as_tensor(count % 2) == 1
-    odd = methods.squeeze(odd, -1) if odd.ndim else odd
+    odd = reshaping.squeeze(odd, -1) if odd.ndim else odd
     found = apply("select", odd, low, middle)
     return _kept(found if without_nan else apply("select", apply("isnan", last), last, found), axes, keepdims)
 
@@ -115,9 +115,9 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: Any, without_nan
     if not q.ndim:
         return _kept(_one_quantile(ordered, q, count, method, without_nan, element), axes, keepdims)
     # A dim of one for the numbers, before those of the rows.
-    wide = methods.expand_dims(ordered, 0)
-    numbers = methods.reshape(q, [-1, *[1] * rows.ndim])
-    found = methods.broadcast(wide, [q.shape[0], *rows.shape])
+    wide = reshaping.expand_dims(ordered, 0)
+    numbers = reshaping.reshape(q, [-1, *[1] * rows.ndim])
+    found = reshaping.broadcast(wide, [q.shape[0], *rows.shape])
     return _kept(_one_quantile(found, numbers, count, method, without_nan, element), axes, keepdims, 1)
 
 
@@ -141,8 +141,8 @@ def _one_quantile(
         share = apply("select", share > 0, 0.5, 0.0)
     if method in ("lower", "higher", "nearest"):
         share = share * 0
-    share = methods.broadcast(share, (*ordered.shape[:-1], 1))
-    between = _between(below, above, cast(methods.squeeze(share, -1), element))
+    share = reshaping.broadcast(share, (*ordered.shape[:-1], 1))
+    between = _between(below, above, cast(reshaping.squeeze(share, -1), element))
     last = ordered[..., -1]
     return between if without_nan else apply("select", apply("isnan", last), last, between)
 

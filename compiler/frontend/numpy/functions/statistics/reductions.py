@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
+from ....tensor.methods import reducing
 from ....tensor.promotion import cast
 from ...out_arrays import check_fits, into, reduced_as
 from ..registry import FUNCTIONS, handles
@@ -20,7 +20,7 @@ def _reduced(name: str) -> Any:
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
         where: Any = True,
     ) -> Any:  # fmt: skip
-        return methods.reduce(name, a, axis, dtype, out, keepdims, initial=initial, where=where)
+        return reducing.reduce(name, a, axis, dtype, out, keepdims, initial=initial, where=where)
 
     return reduction
 
@@ -29,7 +29,7 @@ def _averaged(name: str) -> Any:
     def average(
         a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
     ) -> Any:
-        return methods.reduce(name, a, axis, dtype, out, keepdims, where=where)
+        return reducing.reduce(name, a, axis, dtype, out, keepdims, where=where)
 
     return average
 
@@ -38,21 +38,21 @@ def _extreme(name: str) -> Any:
     def extreme(
         a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
     ) -> Any:
-        return methods.reduce(name, a, axis, None, out, keepdims, initial=initial, where=where)
+        return reducing.reduce(name, a, axis, None, out, keepdims, initial=initial, where=where)
 
     return extreme
 
 
 def _judged(name: str) -> Any:
     def judge(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
-        return methods.reduce(name, a, axis, None, out, keepdims, where=where)
+        return reducing.reduce(name, a, axis, None, out, keepdims, where=where)
 
     return judge
 
 
 def _placed(name: str) -> Any:
     def place(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-        return methods.reduce(name, a, axis, None, out, keepdims)
+        return reducing.reduce(name, a, axis, None, out, keepdims)
 
     return place
 
@@ -68,7 +68,7 @@ FUNCTIONS |= {
 @handles(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     """The number of elements that are not zero, NaN included, in 64 bits."""
-    return methods.reduce("sum", apply("not_equal", as_tensor(a), 0), axis, keepdims=keepdims)
+    return reducing.reduce("sum", apply("not_equal", as_tensor(a), 0), axis, keepdims=keepdims)
 
 
 @handles(np.ptp)
@@ -77,7 +77,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
     a = as_tensor(a)
     if out is None and a.element.kind != "bool":
         return apply("ptp", a, axis=axis, keepdims=bool(keepdims))
-    high = cast(methods.reduce("maximum", reduced_as(a, out), axis, keepdims=keepdims), reduced_as(a, out).element)
+    high = cast(reducing.reduce("maximum", reduced_as(a, out), axis, keepdims=keepdims), reduced_as(a, out).element)
     check_fits(high, out)
-    result = apply("sub", high, methods.reduce("minimum", a, axis, keepdims=keepdims))
+    result = apply("sub", high, reducing.reduce("minimum", a, axis, keepdims=keepdims))
     return into(out, result, np.subtract)

@@ -9,8 +9,8 @@ import numpy as np
 from ......dialects.dims.dims import Dim, dim
 from ......dialects.registry import OpError
 from ....staging.functional import cond
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
+from ....tensor.methods import reducing, reshaping
 from ....tensor.tensor import Tensor
 from ....trace.context import current, table
 from ....trace.symint import as_dim
@@ -31,11 +31,11 @@ def _cumulative(name: str) -> Any:
                 raise OpError(f"{name} of {x.user_type} needs an axis", code="TX0101")
             axis = 0
         if not include_initial:
-            return methods.scan(name, x, axis, dtype, out)
-        axis = methods._axis(axis, x.ndim)
+            return reducing.scan(name, x, axis, dtype, out)
+        axis = reshaping.axis_of(axis, x.ndim)
         shape = list(x.shape)
         shape[axis] = 1
-        running = methods.scan(name, x, axis, dtype)
+        running = reducing.scan(name, x, axis, dtype)
         start = full(shape, {"cumsum": 0, "cumprod": 1}[name], running.dtype)
         return into(out, apply("concatenate", start, running, axis=axis))
 
@@ -65,7 +65,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     if current() is None:  # which of the two it is, is asked now: of the elements that it then goes by
         v = as_tensor(np.array(v))
     return cond(
-        methods.reduce("all", apply("isfinite", v)), lambda: _over_padding(a, v, around), lambda: _inside(a, v, around)
+        reducing.reduce("all", apply("isfinite", v)), lambda: _over_padding(a, v, around), lambda: _inside(a, v, around)
     )
 
 
@@ -79,8 +79,8 @@ def _inside(a: Tensor, v: Tensor, around: tuple[Dim, Dim]) -> Any:
     sizes = (v.dims[0],)
     inside = full(a.shape, True, "bool")
     under, counts = (apply("windows", apply("pad", x, pairs=around), sizes=sizes, dims=(0,)) for x in (a, inside))
-    kernel = methods.expand_dims(apply("reverse", v, flags=(True,)), 1)
-    return methods.reduce("sum", apply("select", counts, apply("mul", under, kernel), 0), 0)
+    kernel = reshaping.expand_dims(apply("reverse", v, flags=(True,)), 1)
+    return reducing.reduce("sum", apply("select", counts, apply("mul", under, kernel), 0), 0)
 
 
 @handles(np.correlate)
@@ -105,8 +105,8 @@ def sliding_window_view(
         raise OpError("sliding_window_view does not take 'writeable' here", "make a copy first", "TX0240")
     sizes = window_shape if isinstance(window_shape, (tuple, list)) else (window_shape,)
     along = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    dims = tuple(methods._axis(d, x.ndim) for d in along)
+    dims = tuple(reshaping.axis_of(d, x.ndim) for d in along)
     if any(table().decide(x.dims[d], "<", as_dim(n), "sliding_window_view") for d, n in zip(dims, sizes)):
         raise ValueError("window shape cannot be larger than input array shape")
     windows = apply("windows", x, sizes=tuple(sizes), dims=dims)
-    return methods.moveaxis(windows, tuple(range(len(dims))), tuple(range(x.ndim, x.ndim + len(dims))))
+    return reshaping.moveaxis(windows, tuple(range(len(dims))), tuple(range(x.ndim, x.ndim + len(dims))))

@@ -8,8 +8,8 @@ import numpy as np
 
 from ......dialects.registry import OPS, OpError, Reduction
 from ....indexing.advanced import IndexArrays, scatter
-from ....tensor import methods
 from ....tensor.apply import apply, as_tensor
+from ....tensor.methods import elements, reshaping
 from ....tensor.promotion import accumulator_dtype, cast
 from ....tensor.tensor import Tensor
 from ....trace.symint import SymInt
@@ -32,10 +32,10 @@ def reduceat(
             "TX0252",
         )
     a = as_tensor(a)
-    axis = methods._axis(axis, a.ndim)
+    axis = reshaping.axis_of(axis, a.ndim)
     op = OPS[reduction]
     assert issubclass(op, Reduction)
-    element = accumulator_dtype(op, a.element) if dtype is None else methods.element_named(dtype)
+    element = accumulator_dtype(op, a.element) if dtype is None else elements.element_named(dtype)
     a = cast(a, element)
     size = int(a.shape[axis])
     places = np.asarray(indices, None if np.size(indices) else np.intp)
@@ -44,14 +44,14 @@ def reduceat(
     for place in places[(places < 0) | (places >= size)]:
         raise IndexError(f"index {place} out-of-bounds in {f.__name__}.reduceat [0, {size})")
     # A segment begins as its first element, and each further one is combined with it.
-    found = methods.copy(apply("take", a, as_tensor(places), axis=axis, mode=None))
+    found = elements.copy(apply("take", a, as_tensor(places), axis=axis, mode=None))
     ends = [*places[1:], size]
     further = [np.arange(start + 1, end) for start, end in zip(places, ends)]
     sources = np.concatenate([*further, np.zeros(0, np.intp)]).astype(np.intp)
     if sources.size:
         runs = np.repeat(np.arange(len(places)), [len(f) for f in further])
-        merged = methods.moveaxis(apply("take", a, as_tensor(sources), axis=axis, mode=None), axis, 0)
-        front = methods.copy(methods.moveaxis(found, axis, 0))
+        merged = reshaping.moveaxis(apply("take", a, as_tensor(sources), axis=axis, mode=None), axis, 0)
+        front = elements.copy(reshaping.moveaxis(found, axis, 0))
         scatter(IndexArrays(front, [0], [as_tensor(runs)], 0, None), merged, name)
-        found = methods.moveaxis(front, 0, axis)
+        found = reshaping.moveaxis(front, 0, axis)
     return into(out, found)
