@@ -320,7 +320,7 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
         """
         from ..frontend.indexing.runtime_checks import with_runtime_checks
         from ..frontend.staging.staging import trace_function
-        from ..frontend.tensor.strides import known_layouts
+        from ..frontend.tensor.views.strides import known_layouts
 
         layouts = {name: stride_fact(a.value) for name, a in call.leaves().items() if a.kind == "array"}
         with known_layouts(layouts):

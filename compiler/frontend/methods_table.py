@@ -26,12 +26,12 @@ from .refusals import instead
 from .scalars.python_numbers import of_python
 from .scalars.type_tests import python_type, type_name
 from .tensor.apply import apply, as_tensor, call
-from .tensor.assignment import store
-from .tensor.composite_views import BitsView, ComplexPartView
+from .tensor.memory.assignment import store
 from .tensor.methods import reducing, table
-from .tensor.shape_assignment import give_shape
 from .tensor.tensor import Tensor
-from .tensor.view_or_copy import Flat
+from .tensor.views.composite_views import BitsView, ComplexPartView
+from .tensor.views.shape_assignment import give_shape
+from .tensor.views.view_or_copy import Flat
 from .trace.context import current
 from .trace.graph import Graph
 from .trace.symint import SymInt
@@ -167,7 +167,7 @@ def with_runtime_checks(graph: Graph) -> Graph:
 
 def tensor_repr() -> Any:
     """The module of what a tensor shows of itself."""
-    from .tensor import tensor_repr
+    from .tensor.printing import tensor_repr
 
     return tensor_repr
 

@@ -7,17 +7,17 @@ if TYPE_CHECKING:
     from . import graph, random, tensure
     from .compiler.aot.export import export
     from .compiler.chunks.map_chunks import map_chunks
+    from .compiler.config.device_names import OptionError
     from .compiler.config.devices import device, devices, to_device
     from .compiler.diagnostics import TxcError
     from .compiler.driver.interop.evaluate import evaluate
     from .compiler.driver.jit import jit
-    from .compiler.config.device_names import OptionError
     from .compiler.driver.tx_module import compile_source, load
     from .compiler.driver.vectorize import vectorize
     from .compiler.frontend.staging.functional import cond, fori_loop, scan, while_loop
     from .compiler.frontend.tensor.conversion import asarray
-    from .compiler.frontend.tensor.tensor_format import TensorIOFormat
-    from .compiler.frontend.tensor.memory_tensors import TensorFixedSize, TensorMap, TensorRef
+    from .compiler.frontend.tensor.memory.memory_tensors import TensorFixedSize, TensorMap, TensorRef
+    from .compiler.frontend.tensor.printing.tensor_format import TensorIOFormat
     from .compiler.frontend.tensor.tensor import Tensor
     from .compiler.frontend.tx.library import library
     from .compiler.tools.info import info
@@ -34,10 +34,10 @@ __all__ = [
 _MODULES = {
     "OptionError": "config.device_names",
     "Tensor": "frontend.tensor.tensor",
-    "TensorFixedSize": "frontend.tensor.memory_tensors",
-    "TensorIOFormat": "frontend.tensor.tensor_format",
-    "TensorMap": "frontend.tensor.memory_tensors",
-    "TensorRef": "frontend.tensor.memory_tensors",
+    "TensorFixedSize": "frontend.tensor.memory.memory_tensors",
+    "TensorIOFormat": "frontend.tensor.printing.tensor_format",
+    "TensorMap": "frontend.tensor.memory.memory_tensors",
+    "TensorRef": "frontend.tensor.memory.memory_tensors",
     "TxcError": "diagnostics",
     "asarray": "frontend.tensor.conversion",
     "compile_source": "driver.tx_module",

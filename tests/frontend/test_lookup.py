@@ -246,7 +246,8 @@ def behind_a_store(x):
 @pytest.mark.parametrize(
     ("f", "x"),
     [
-        (out_of_a_list, a(3)), (out_of_a_list, a(-4)), (out_of_a_list, a(-3)), (out_of_a_list, np.array([255], np.uint8)),
+        (out_of_a_list, a(3)), (out_of_a_list, a(-4)), (out_of_a_list, a(-3)),
+        (out_of_a_list, np.array([255], np.uint8)),
         (out_of_a_tuple, a(3)), (out_of_a_row, a(3, 0)), (out_of_a_row, a(1)), (out_of_an_inner_list, a(0, 2)),
         (out_of_an_inner_list, a(2, -3)), (no_key, a(5.0)), (no_index, a(0)), (no_index_either, a(0)),
         (an_array, a(0)), (an_array, a(0, 1)), (stores_outside, a(3)), (behind_a_store, a(9, 0)),

@@ -16,7 +16,7 @@ import txc
 from txc.compiler.call.facts import stride_fact
 from txc.compiler.call.signature import BoxedOutput, ViewOutput
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.tensor.view_or_copy import RULES, Rule
+from txc.compiler.frontend.tensor.views.view_or_copy import RULES, Rule
 from txc.compiler.interpret.graph import run_graph
 from txc.dialects.dims.dims import parse_dim
 from txc.runtime.buffers.array_view import array_view

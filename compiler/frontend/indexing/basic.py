@@ -14,10 +14,10 @@ from ..numpy.functions.searching.data_dependent import nonzero
 from ..scalars.python_numbers import as_int
 from ..tensor.apply import apply, as_tensor, is_traced
 from ..tensor.as_array import AsArray
-from ..tensor.composite_views import IndexedView
 from ..tensor.leaves import leaf
-from ..tensor.storage import give_memory, readable
+from ..tensor.memory.storage import give_memory, readable
 from ..tensor.tensor import Tensor
+from ..tensor.views.composite_views import IndexedView
 from ..trace.context import current, table
 from ..trace.symint import as_dim, is_integer
 from .advanced import IndexArrays, gather, is_array, is_mask, scatter

@@ -18,7 +18,7 @@ from ..tensor.methods.elements import element_named
 from ..tensor.methods.reshaping import expand_dims, transpose
 from ..tensor.promotion import cast, common_dtype  # fmt: skip
 from ..tensor.tensor import Tensor
-from ..tensor.view_or_copy import copied, is_in_columns, packed_or_copy
+from ..tensor.views.view_or_copy import copied, is_in_columns, packed_or_copy
 from ..trace.context import table
 from ..trace.emit import constant, emit
 from ..trace.symint import SymInt, as_dim, is_integer

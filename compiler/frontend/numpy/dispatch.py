@@ -18,13 +18,13 @@ from ..indexing.basic import accumulate
 from ..refusals import instead
 from ..tensor.apply import apply, as_tensor
 from ..tensor.apply import call as apply_op
+from ..tensor.memory.storage import place
 from ..tensor.methods.elements import checked_cast, element_named
 from ..tensor.methods.reducing import reduce, scan
 from ..tensor.methods.reshaping import expand_dims
 from ..tensor.promotion import cast, strong
-from ..tensor.storage import place
 from ..tensor.tensor import Tensor
-from ..tensor.view_or_copy import as_numpy_gives
+from ..tensor.views.view_or_copy import as_numpy_gives
 from ..trace.context import current
 from .complex_order import PAIRS
 from .functions.linalg.products import matmul, power

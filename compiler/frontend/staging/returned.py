@@ -40,10 +40,10 @@ from ..state.mixed_numbers import MixedNumber
 from ..state.one_of import Method, OneOf
 from ..state.staged_dicts import StagedDict
 from ..tensor.apply import as_tensor
-from ..tensor.composite_views import BitsView, ComplexPartView, ConcatView, IndexedView, Perhaps, in_scope, roots
 from ..tensor.promotion import fits
-from ..tensor.strides import Strides, strides_of, viewed_strides
 from ..tensor.tensor import Tensor
+from ..tensor.views.composite_views import BitsView, ComplexPartView, ConcatView, IndexedView, Perhaps, in_scope, roots
+from ..tensor.views.strides import Strides, strides_of, viewed_strides
 from ..trace.graph import Value
 from ..trace.symint import SymInt
 

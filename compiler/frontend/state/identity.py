@@ -7,8 +7,8 @@ from typing import Any
 
 from ....dialects.registry import OpError
 from ..tensor.apply import apply, as_tensor
-from ..tensor.composite_views import roots
 from ..tensor.tensor import Tensor
+from ..tensor.views.composite_views import roots
 from ..trace.context import require
 from .choice import PerhapsOfOthers
 from .loops.references import options_of

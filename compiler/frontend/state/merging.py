@@ -31,8 +31,8 @@ from ..staging.regions.fork import Fork
 from ..staging.regions.region import is_inside
 from ..tensor.apply import apply
 from ..tensor.broadcasting import broadcast_to
-from ..tensor.composite_views import IndexedView, Perhaps, in_scope, roots
 from ..tensor.tensor import Tensor
+from ..tensor.views.composite_views import IndexedView, Perhaps, in_scope, roots
 from ..trace.context import table
 from ..trace.symint import SymInt, as_dim
 from ..trace.undefined import Undefined

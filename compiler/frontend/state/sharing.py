@@ -16,8 +16,8 @@ from typing import Any
 
 from ....dialects.dims.index_map import dims_in
 from ....dialects.registry import Op
-from ..tensor.composite_views import roots
 from ..tensor.tensor import Tensor
+from ..tensor.views.composite_views import roots
 from ..trace.context import table
 from .choice import PerhapsOfOthers
 

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..tensor.composite_views import roots as array_roots
 from ..tensor.tensor import Tensor
-from ..tensor.view_or_copy import Flat
+from ..tensor.views.composite_views import roots as array_roots
+from ..tensor.views.view_or_copy import Flat
 from ..trace.symint import SymInt
 from ..trace.undefined import UNSET
 from .growing_lists import GrowingList

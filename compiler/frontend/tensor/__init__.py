@@ -1,1 +1,4 @@
-"""`Tensor`: values, views and their storage."""
+"""`Tensor`: applying ops to tensors, their methods, views and memory.
+
+`tensor` is the class and `apply` what makes new ones; `promotion` and `broadcasting` say of which dtype and shape.
+"""

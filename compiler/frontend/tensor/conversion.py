@@ -11,10 +11,10 @@ from ....dialects.registry import OpError
 from ...diagnostics import located
 from ..trace.context import current
 from .apply import as_tensor, is_traced, tensor_of_array
-from .memory_tensors import TensorMap
+from .memory.memory_tensors import TensorMap
+from .memory.storage import give_memory
 from .methods.elements import astype, element_named
 from .methods.elements import copy as copied
-from .storage import give_memory
 from .tensor import Tensor
 
 __all__ = ["asarray"]

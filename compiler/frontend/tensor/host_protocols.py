@@ -11,7 +11,7 @@ from ....dialects.registry import OpError
 from ...diagnostics import located
 from ..staging.no_source import refuse_array
 from ..trace.context import current
-from . import storage
+from .memory import storage
 
 if TYPE_CHECKING:
     from .tensor import Tensor

@@ -27,14 +27,14 @@ from ..trace.emit import emit, resolved_attrs
 from ..trace.graph import Block, Value
 from ..trace.symint import SymInt, shape_of, symint
 from ..trace.undefined import Unusable
-from .allocation import allocated
 from .column_major import reverse_dims
 from .host_protocols import Elements
 from .leaves import leaf
+from .memory.allocation import allocated
+from .memory.storage import update
 from .operators import Operators, computes_itself
-from .storage import update
-from .strides import held_strides
-from .tensor_format import text
+from .printing.tensor_format import text
+from .views.strides import held_strides
 
 __all__ = ["Tensor", "restored"]
 

@@ -20,7 +20,7 @@ from ...call.signature import ROOM
 from ..indexing.data_dependent_sizes import Binding, closed, leaves
 from ..lazy.evaluate import evaluate_value
 from ..staging.returned import Returned
-from ..tensor.storage import give_memory
+from ..tensor.memory.storage import give_memory
 from ..tensor.tensor import Tensor
 from .context import enter, leave, suspended
 from .demands import Guard

@@ -13,7 +13,7 @@ from ...numpy.functions.creation import arrays as creation_functions
 from ...numpy.functions.creation import diagonals
 from ...tensor.apply import as_tensor
 from ...tensor.conversion import asarray
-from ...tensor.memory_tensors import TensorMap
+from ...tensor.memory.memory_tensors import TensorMap
 from ...tensor.methods import elements
 from ...tensor.tensor import Tensor
 

@@ -13,7 +13,7 @@ from ...tensor.apply import as_tensor
 from ...tensor.broadcasting import broadcast_together as _together
 from ...tensor.methods import elements, reshaping
 from ...tensor.tensor import Tensor
-from ...tensor.view_or_copy import as_numpy_gives
+from ...tensor.views.view_or_copy import as_numpy_gives
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims",

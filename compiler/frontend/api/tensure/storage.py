@@ -21,7 +21,7 @@ from ....diagnostics import located
 from ...lazy.deferred import array_of_leaf, force
 from ...lazy.evaluate import evaluate_value, run_in_place
 from ...tensor.leaves import leaf
-from ...tensor.storage import strided
+from ...tensor.memory.storage import strided
 from ...tensor.tensor import Tensor
 from ...trace.context import current
 from ...trace.graph import Value

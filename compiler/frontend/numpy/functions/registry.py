@@ -15,7 +15,7 @@ import numpy as np
 
 from .....dialects.registry import OpError
 from ...tensor.apply import apply
-from ...tensor.view_or_copy import as_numpy_gives
+from ...tensor.views.view_or_copy import as_numpy_gives
 
 __all__ = ["FUNCTIONS", "call", "handles", "required"]
 

@@ -12,9 +12,9 @@ from ...state.mixed_numbers import MixedNumber
 from ...state.one_of import OneOf
 from ...state.staged_dicts import StagedDict
 from ...tensor.apply import apply, as_tensor
-from ...tensor.composite_views import in_scope
 from ...tensor.promotion import truth as as_bool
 from ...tensor.tensor import Tensor
+from ...tensor.views.composite_views import in_scope
 from ...trace.context import require
 from ...trace.symint import SymInt
 from ..iteration.iterables import StagedRange

@@ -15,7 +15,7 @@ from ...state.growing_lists import GrowingList
 from ...state.iterators import Consumer, PlacedIterator
 from ...state.mixed_numbers import MixedNumber
 from ...state.one_of import OneOf
-from ...tensor.apply import truth
+from ...tensor.promotion import truth
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.demands import demand

@@ -18,7 +18,7 @@ from ...state.iterators import PlacedIterator
 from ...state.state import held
 from ...tensor.apply import apply, as_tensor
 from ...tensor.tensor import Tensor
-from ...tensor.view_or_copy import Flat
+from ...tensor.views.view_or_copy import Flat
 from ...trace.context import require
 from ...trace.demands import demand
 from ...trace.symint import SymInt, as_dim

@@ -13,9 +13,9 @@ from .....dialects.registry import OpError
 from .....dialects.types import DType
 from ...indexing.changing_sizes import ChangingSizes, packed, unpacked
 from ...tensor.apply import as_tensor
-from ...tensor.composite_views import roots
 from ...tensor.promotion import cast, common_dtype
 from ...tensor.tensor import Tensor
+from ...tensor.views.composite_views import roots
 from ...trace.demands import go_on
 from ...trace.graph import Block, Value
 from ...trace.undefined import Undefined

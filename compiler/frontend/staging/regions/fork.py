@@ -14,9 +14,9 @@ from ....diagnostics import located, user_loc
 from ...indexing.data_dependent_sizes import closed, leaves
 from ...state.sharing import NOWHERE
 from ...tensor.apply import as_tensor
-from ...tensor.composite_views import roots
 from ...tensor.promotion import cast, common_dtype, truth
 from ...tensor.tensor import Tensor
+from ...tensor.views.composite_views import roots
 from ...trace.demands import Guard, go_on
 from ...trace.emit import emit, resolved
 from ...trace.graph import Block, Value, inside

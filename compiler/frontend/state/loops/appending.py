@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 from .....dialects.registry import OpError
 from ...staging.regions.region import is_inside
-from ...tensor.composite_views import roots
 from ...tensor.tensor import Tensor
+from ...tensor.views.composite_views import roots
 from ...trace.context import require
 from ..growing_lists import GrowingList, Item, Stack, alike, is_record, together
 from ..list_errors import ByItems, copying, instead_of_item, unknown_length

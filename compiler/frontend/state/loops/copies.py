@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from .....dialects.registry import OpError
 from ...staging.break_lowering import GENERATED_PREFIX
 from ...staging.regions.region import is_inside, is_seen
-from ...tensor.composite_views import roots
 from ...tensor.tensor import Tensor
+from ...tensor.views.composite_views import roots
 from ...trace.context import require
 from ...trace.graph import Block
 from ..choice import PerhapsOfOthers

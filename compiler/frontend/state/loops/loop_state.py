@@ -22,8 +22,8 @@ from ...staging.break_lowering import GENERATED_PREFIX
 from ...staging.regions.carried import SharedStart, Unsettled
 from ...staging.regions.region import is_seen
 from ...tensor.apply import as_tensor
-from ...tensor.composite_views import roots
 from ...tensor.tensor import Tensor
+from ...tensor.views.composite_views import roots
 from ...trace.symint import symint
 from ...trace.undefined import Undefined
 from ..choice import Choice, PerhapsOfOthers

@@ -21,9 +21,9 @@ from .....dialects.tx_internal import GenericView
 from .....dialects.types import DTYPES
 from ...indexing.data_dependent_sizes import bind
 from ...tensor.apply import apply, as_tensor
-from ...tensor.composite_views import IndexedView, Perhaps, roots
 from ...tensor.promotion import cast
 from ...tensor.tensor import Tensor
+from ...tensor.views.composite_views import IndexedView, Perhaps, roots
 from ...trace.context import require, table
 from ...trace.graph import Block, inside
 from ...trace.symint import as_dim, symint

@@ -11,8 +11,8 @@ from .....dialects.registry import OpError
 from ...staging.break_lowering import GENERATED_PREFIX
 from ...staging.regions.carried import SharedStart
 from ...staging.regions.region import is_inside, is_seen
-from ...tensor.composite_views import roots
 from ...tensor.tensor import Tensor
+from ...tensor.views.composite_views import roots
 from ...trace.context import require
 from ..choice import PerhapsOfOthers
 from ..merging import is_known_view

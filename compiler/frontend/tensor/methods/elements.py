@@ -12,11 +12,11 @@ from .....dialects.types import DType, dtype
 from ...numpy.out_arrays import into
 from ...scalars.python_numbers import as_float, as_int
 from ...trace.context import current, table
-from .. import view_or_copy
 from ..apply import apply, as_tensor
 from ..broadcasting import data_dependent_sizes
 from ..promotion import cast
 from ..tensor import Tensor
+from ..views import view_or_copy
 from .reshaping import ravel, with_dims
 
 __all__ = ["astype", "checked_cast", "clip", "conjugate", "copy", "element_named", "fill", "item", "view"]

@@ -8,9 +8,9 @@ import numpy as np
 
 from .....dialects.registry import OpError
 from ...lazy.evaluate import evaluate_value
-from .. import memory_tensors
 from ..apply import as_tensor
 from ..broadcasting import broadcast_to
+from ..memory import memory_tensors
 from ..promotion import cast
 from ..tensor import Tensor
 

@@ -10,10 +10,10 @@ from .....dialects.dims.index_map import product
 from .....dialects.registry import OPS, OpError
 from ...trace.context import current, table
 from ...trace.symint import as_dim, is_integer, symint
-from .. import view_or_copy
 from ..apply import apply
 from ..broadcasting import broadcast_to, data_dependent_sizes
 from ..tensor import Tensor
+from ..views import view_or_copy
 
 __all__ = [
     "axis_of", "broadcast", "diagonal", "diagonal_view", "expand_dims", "flatten", "moveaxis", "ravel", "repeat_rows",

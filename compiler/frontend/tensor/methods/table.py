@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...lazy import evaluate
-from .. import assignment, tensor_format
 from ..apply import apply
-from ..composite_views import concatenate
+from ..memory import assignment
+from ..printing import tensor_format
 from ..tensor import Tensor
+from ..views.composite_views import concatenate
 from .elements import astype, clip, conjugate, copy, fill, item, view
 from .filling import FILLING
 from .reducing import count, deviation, reduce, trace, variance

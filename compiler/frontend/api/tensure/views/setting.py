@@ -8,7 +8,7 @@ from typing import Any
 from ......dialects.registry import OpError
 from .....diagnostics import located
 from ....tensor.apply import apply, as_tensor
-from ....tensor.storage import strided
+from ....tensor.memory.storage import strided
 from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ....trace.symint import as_dim

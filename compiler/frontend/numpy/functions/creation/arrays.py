@@ -12,7 +12,7 @@ from ....tensor.broadcasting import broadcast_to
 from ....tensor.methods import elements, reshaping
 from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
-from ....tensor.view_or_copy import laid_out_like
+from ....tensor.views.view_or_copy import laid_out_like
 from ... import creation
 from ..refused import REFUSED
 from ..registry import FUNCTIONS, handles

@@ -17,7 +17,7 @@ from ....tensor.broadcasting import broadcast_together, equally_long, meet
 from ....tensor.methods import elements, reducing, reshaping
 from ....tensor.promotion import cast, strong
 from ....tensor.tensor import Tensor
-from ....tensor.view_or_copy import is_number
+from ....tensor.views.view_or_copy import is_number
 from ....trace.context import current, table
 from ...out_arrays import into, into_acceptable
 from ..registry import handles, required

@@ -8,8 +8,8 @@ import numpy as np
 
 from ......dialects.registry import OpError
 from ....indexing.advanced import IndexArrays, scatter
-from ....tensor import storage
 from ....tensor.apply import apply, as_tensor
+from ....tensor.memory import storage
 from ....tensor.methods import reducing, reshaping
 from ....tensor.promotion import cast, common_dtype, strong
 from ....tensor.tensor import Tensor

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.registry import OpError
-from ....dialects.types import dtype
-from ....runtime.buffers.buffer_pool import empty
-from ...diagnostics import located
+from .....dialects.registry import OpError
+from .....dialects.types import dtype
+from .....runtime.buffers.buffer_pool import empty
+from ....diagnostics import located
 
 __all__ = ["allocated", "check_layout", "checked_sizes"]
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..trace.context import current
-from . import storage
+from ...trace.context import current
+from ..memory import storage
 
 if TYPE_CHECKING:
-    from ..trace.graph import Value
-    from .tensor import Tensor
+    from ...trace.graph import Value
+    from ..tensor import Tensor
 
 __all__ = ["as_html", "as_text", "formatted"]
 

@@ -17,20 +17,20 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ....dialects.dims.analysis import linear_in
-from ....dialects.dims.dims import Dim, Sym, dim, packed_strides, sym
-from ....dialects.dims.index_map import product
-from ....dialects.registry import OPS, Map, Op, Reduction, Scan, View
-from ....dialects.types import TensorType
-from ...call.facts import StrideClass, as_dense_strided, stride_fact
-from ...call.strides import symbolic_strides
-from ..trace.context import current
-from ..trace.emit import emit, resolved, resolved_attrs
-from ..trace.graph import Input, Value
+from .....dialects.dims.analysis import linear_in
+from .....dialects.dims.dims import Dim, Sym, dim, packed_strides, sym
+from .....dialects.dims.index_map import product
+from .....dialects.registry import OPS, Map, Op, Reduction, Scan, View
+from .....dialects.types import TensorType
+from ....call.facts import StrideClass, as_dense_strided, stride_fact
+from ....call.strides import symbolic_strides
+from ...trace.context import current
+from ...trace.emit import emit, resolved, resolved_attrs
+from ...trace.graph import Input, Value
 
 if TYPE_CHECKING:
-    from ..trace.trace import Trace
-    from .tensor import Tensor
+    from ...trace.trace import Trace
+    from ..tensor import Tensor
 
 __all__ = [
     "Ask", "Strides", "fact_of", "held_strides", "is_packed", "known_layouts", "laid_out", "made_strides", "merges",

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ....dialects.dims.index_map import IndexMap
-from ....dialects.registry import OPS, CertainError, OpError
-from ...config.devices import device as on_device
-from ...config.devices import parse_device
-from ...diagnostics import located
-from ..lazy.evaluate import check_outside_a_trace, evaluate_async
-from ..trace.context import current, table
-from ..trace.emit import emit
-from .apply import as_tensor
-from .broadcasting import broadcast_to, common_dims
-from .promotion import cast
+from .....dialects.dims.index_map import IndexMap
+from .....dialects.registry import OPS, CertainError, OpError
+from ....config.devices import device as on_device
+from ....config.devices import parse_device
+from ....diagnostics import located
+from ...lazy.evaluate import check_outside_a_trace, evaluate_async
+from ...trace.context import current, table
+from ...trace.emit import emit
+from ..apply import as_tensor
+from ..broadcasting import broadcast_to, common_dims
+from ..promotion import cast
+from ..tensor import Tensor
 from .storage import give_memory, write
-from .tensor import Tensor
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

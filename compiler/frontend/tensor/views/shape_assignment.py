@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....dialects.registry import OpError
-from ..trace.context import current
-from ..trace.demands import Guard
+from .....dialects.registry import OpError
+from ...trace.context import current
+from ...trace.demands import Guard
+from ..methods.reshaping import reshape
+from ..tensor import Tensor
 from .composite_views import Derived, Perhaps
-from .methods.reshaping import reshape
-from .tensor import Tensor
 
 __all__ = ["give_shape"]
 

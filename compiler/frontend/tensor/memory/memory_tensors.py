@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.dims.dims import dim
-from ....dialects.registry import OPS, OpError
-from ....dialects.types import dtype
-from ...diagnostics import located
-from ..lazy.evaluate import evaluate_value
-from ..trace.emit import emit
-from ..trace.graph import Value
+from .....dialects.dims.dims import dim
+from .....dialects.registry import OPS, OpError
+from .....dialects.types import dtype
+from ....diagnostics import located
+from ...lazy.evaluate import evaluate_value
+from ...trace.emit import emit
+from ...trace.graph import Value
+from ..apply import as_tensor
+from ..leaves import leaf
+from ..tensor import Tensor
 from .allocation import check_layout, checked_sizes
-from .apply import as_tensor
-from .leaves import leaf
 from .storage import readable
-from .tensor import Tensor
 
 __all__ = ["TensorFixedSize", "TensorMap", "TensorRef"]
 

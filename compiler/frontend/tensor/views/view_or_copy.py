@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....dialects.dims.dims import dim, packed_strides
-from ....dialects.registry import OPS, OpError
-from ...diagnostics import TxcError, located, user_loc
-from ..lazy.deferred import DeferredValue
-from ..lazy.evaluate import evaluate_value
-from ..trace.context import current, table
-from . import storage
-from .as_array import AsArray
+from .....dialects.dims.dims import dim, packed_strides
+from .....dialects.registry import OPS, OpError
+from ....diagnostics import TxcError, located, user_loc
+from ...lazy.deferred import DeferredValue
+from ...lazy.evaluate import evaluate_value
+from ...trace.context import current, table
+from ..as_array import AsArray
+from ..memory import storage
+from ..tensor import Tensor
 from .composite_views import Perhaps, roots
 from .strides import Ask, fact_of, is_packed, laid_out, made_strides, merges, strides_of
-from .tensor import Tensor
 
 __all__ = [
     "RULES", "Flat", "Row", "Rule", "as_numpy_gives", "copied", "in_order", "is_in_columns", "laid_out_like",

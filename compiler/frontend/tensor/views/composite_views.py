@@ -13,21 +13,21 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ....dialects.dims.dims import Dim, dim, packed_strides
-from ....dialects.registry import OPS, OpError
-from ....dialects.types import DType, TensorType
-from ...diagnostics import TxcError, user_loc
-from ..indexing.advanced import IndexArrays, gather, scatter
-from ..lazy.evaluate import evaluate_value
-from ..trace.context import current, table
-from ..trace.emit import emit
-from ..trace.graph import Value
-from ..trace.symint import is_integer
-from .apply import apply
-from .leaves import leaf
-from .promotion import cast
+from .....dialects.dims.dims import Dim, dim, packed_strides
+from .....dialects.registry import OPS, OpError
+from .....dialects.types import DType, TensorType
+from ....diagnostics import TxcError, user_loc
+from ...indexing.advanced import IndexArrays, gather, scatter
+from ...lazy.evaluate import evaluate_value
+from ...trace.context import current, table
+from ...trace.emit import emit
+from ...trace.graph import Value
+from ...trace.symint import is_integer
+from ..apply import apply
+from ..leaves import leaf
+from ..promotion import cast
+from ..tensor import Tensor
 from .strides import Ask, laid_out, strides_of
-from .tensor import Tensor
 
 __all__ = [
     "BitsView", "ComplexPartView", "ConcatView", "Derived", "IndexedView", "Perhaps", "concatenate", "in_scope",

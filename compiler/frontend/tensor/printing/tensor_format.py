@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....dialects.registry import OpError
-from ..trace.context import current
-from .storage import array_of
+from .....dialects.registry import OpError
+from ...trace.context import current
+from ..memory.storage import array_of
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    from ..tensor import Tensor
 
 __all__ = ["FORMATS", "TensorIOFormat", "text"]
 

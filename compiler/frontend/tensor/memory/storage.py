@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ....dialects.dims.analysis import linear_in
-from ....dialects.dims.dims import Dim, Sym, dim
-from ....dialects.dims.index_map import IndexMap
-from ....dialects.registry import OPS, OpError
-from ..lazy.deferred import DeferredValue, array_of_leaf
-from ..lazy.evaluate import evaluate_value, run_in_place
-from ..trace.emit import emit
-from ..trace.graph import Value
+from .....dialects.dims.analysis import linear_in
+from .....dialects.dims.dims import Dim, Sym, dim
+from .....dialects.dims.index_map import IndexMap
+from .....dialects.registry import OPS, OpError
+from ...lazy.deferred import DeferredValue, array_of_leaf
+from ...lazy.evaluate import evaluate_value, run_in_place
+from ...trace.emit import emit
+from ...trace.graph import Value
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    from ..tensor import Tensor
 
 __all__ = ["array_of", "give_memory", "literal", "place", "readable", "update", "write"]
 

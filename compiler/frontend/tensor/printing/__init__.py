@@ -1,0 +1,1 @@
+"""How tensors are shown: the Eigen document's formats, and what a prompt or a notebook prints."""
