@@ -1,7 +1,7 @@
 """Calling machine code: the runtime struct of the native ABI, the temporaries' memory, threads.
 
-``i32 @f(ptr args, ptr symbols, ptr runtime)``: data pointers of the buffers in order, the symbols as i64, and the
-struct below.  The GIL is released during the call; the caller keeps the arrays alive.
+``i32 @f(ptr args, ptr symbols, ptr runtime)``: data pointers of the buffers in order, the symbols as i64, and a
+`RuntimeStruct`.  The GIL is released during the call; the caller keeps the arrays alive.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from .signals.layout import LONG, NEVER, UNKNOWN_WORK
 from .signals.signals import guard
 from .stub.cpython_layout import ARRAY_DATA, problem
 from .stub.fast_call import light_call
+from .stub.layout import LIGHT, BoundsStruct, RuntimeStruct
 
-__all__ = ["LIGHT", "BoundsStruct", "NativeFunction", "RuntimeStruct", "failure", "should_parallelize", "usual_threads"]
+__all__ = ["NativeFunction", "failure", "should_parallelize", "usual_threads"]
 
-#: Units of work up to which a kernel runs on the caller's thread alone: a few microseconds.
-LIGHT = 1 << 14
 #: Units of work that take as long as making the pool of threads: some milliseconds.
 _POOL_WORK = 1 << 24
 
@@ -34,37 +33,6 @@ _POOL_WORK = 1 << 24
 _LINE = 128
 #: What a thread keeps of its last arena; a larger one is given back after the call.
 _KEPT_BYTES = 64 << 20
-
-
-class BoundsStruct(ctypes.Structure):
-    """The first index of a call that was outside: where it is from (a text of the code; null: none was), the index, and
-    the size that it is outside of."""
-
-    #: As C writes it.
-    MESSAGE = "%s: index %lld is out of bounds for a size of %lld"
-
-    _fields_ = [("text", ctypes.c_char_p), ("index", ctypes.c_int64), ("size", ctypes.c_int64)]
-
-    def message(self) -> str:
-        """What is wrong with the index."""
-        return self.MESSAGE.replace("%lld", "%d") % (self.text.decode(), self.index, self.size)
-
-
-class RuntimeStruct(ctypes.Structure):
-    """What compiled code gets of its surroundings."""
-
-    _fields_ = [
-        ("parallel", ctypes.c_void_p),
-        ("pool", ctypes.c_void_p),
-        ("threads", ctypes.c_int64),
-        ("arena", ctypes.c_void_p),
-        ("thread_arena", ctypes.c_void_p),
-        ("thread_arena_stride", ctypes.c_int64),
-        #: A `BoundsStruct`; code that checks no index does not look.
-        ("bounds", ctypes.c_void_p),
-        #: A `SignalsStruct`, which code polls that may run for long.
-        ("signals", ctypes.c_void_p),
-    ]
 
 
 @functools.lru_cache(maxsize=1)

@@ -260,13 +260,10 @@ DEFERRED = {
     "passes/schedule/cpu/schedule.py",
     "passes/schedule/gpu/schedule.py",
     "runtime/ahead.py",
-    "runtime/buffers/buffer_pool.py",
     "runtime/gpu/device_array.py",
+    "runtime/loader/code_cache.py",
     "runtime/loader/loader.py",
     "runtime/native_function.py",
-    "runtime/pool/code.py",
-    "runtime/signals/signals.py",
-    "runtime/stub/code.py",
     "runtime/stub/native_call.py",
 }
 

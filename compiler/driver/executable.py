@@ -140,7 +140,7 @@ class Prepared(NamedTuple):
     outputs: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
     arena: int
     thread_arena: int
-    #: Units of work (`runtime.call.LIGHT`); infinity: no bound is known.
+    #: Units of work (`runtime.stub.layout.LIGHT`); infinity: no bound is known.
     work: float
     #: Of each result that is a view: its sizes, its strides and where it begins, in bytes.
     views: tuple[tuple[tuple[int, ...], tuple[int, ...], int], ...] = ()

@@ -12,29 +12,23 @@ import functools
 import math
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..environment import variable
+from ..loader.code_cache import RuntimeCode
 from ..loader.loader import can_load, library_symbols
-from .buffer_pool_ir import STATE_BYTES
-
-if TYPE_CHECKING:
-    from ..loader.code_cache import RuntimeCode
+from .buffer_pool_ir import SMALLEST, STATE_BYTES, source
 
 __all__ = [
-    "DEFAULT_MB", "HUGE_PAGES_VARIABLE", "RECYCLED_ELEMENTS", "SIZE_VARIABLE", "BufferHandler", "code",
+    "DEFAULT_MB", "HUGE_PAGES_VARIABLE", "SIZE_VARIABLE", "BufferHandler", "code",
     "current_handler", "empties", "empty", "huge_pages_wanted", "kept_bytes", "limit", "use_setting",
 ]  # fmt: skip
 
 SIZE_VARIABLE, DEFAULT_MB = "TXC_BUFFER_CACHE_MB", 256
 HUGE_PAGES_VARIABLE = "TXC_HUGE_PAGES"
-#: Smaller arrays come from malloc's own lists, whose pages are mapped already.
-_SMALLEST = 256 << 10
 _FUNCTIONS = ("malloc", "calloc", "realloc", "free")
-#: What native entries go by, which do not know the size of an element.
-RECYCLED_ELEMENTS = _SMALLEST // 4
 #: The capsule that NumPy takes, or 0: native entries read it.
 _current = ctypes.c_void_p()
 _size_text, _huge_pages_text = variable(SIZE_VARIABLE), variable(HUGE_PAGES_VARIABLE)
@@ -75,9 +69,7 @@ class _Handler(ctypes.Structure):
 @functools.cache
 def code() -> RuntimeCode:
     """The handler's functions."""
-    from ..loader.code_cache import RuntimeCode
-
-    return RuntimeCode("txc_buffers", _source)
+    return RuntimeCode("txc_buffers", source)
 
 
 class BufferHandler:
@@ -118,12 +110,6 @@ class BufferHandler:
         global _adjusted
         ctypes.memset(self._state, 0, STATE_BYTES)
         _adjusted = None
-
-
-def _source() -> str:
-    from .buffer_pool_ir import source
-
-    return source()
 
 
 def _numpy_function(index: int) -> Any:
@@ -175,7 +161,7 @@ def use_setting() -> BufferHandler | None:
 
 def empties(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Callable[[], np.ndarray]:
     """What makes arrays as `empty` does, one after the other."""
-    small = dtype.itemsize * math.prod(shape) < _SMALLEST
+    small = dtype.itemsize * math.prod(shape) < SMALLEST
     return functools.partial(np.empty if small else empty, shape, dtype)
 
 
@@ -184,7 +170,7 @@ def empty(shape: tuple[int, ...] | list[int], dtype: np.dtype[Any]) -> np.ndarra
     size = dtype.itemsize
     for n in shape:
         size *= n
-    if size < _SMALLEST:
+    if size < SMALLEST:
         return np.empty(shape, dtype)
     handler = use_setting()
     if handler is None:

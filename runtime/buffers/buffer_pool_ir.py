@@ -8,8 +8,12 @@ others, by threads with or without the GIL.
 
 from __future__ import annotations
 
-__all__ = ["CLASSES", "HEADER", "STATE_BYTES", "source"]
+__all__ = ["CLASSES", "HEADER", "RECYCLED_ELEMENTS", "SMALLEST", "STATE_BYTES", "source"]
 
+#: Smaller arrays come from malloc's own lists, whose pages are mapped already.
+SMALLEST = 256 << 10
+#: What native entries go by, which do not know the size of an element.
+RECYCLED_ELEMENTS = SMALLEST // 4
 HEADER = 64
 #: Eight classes for each power of two of an address space.
 CLASSES = 8 * 64

@@ -1,7 +1,11 @@
-"""Machine code of the runtime's own LLVM IR: from the persistent cache, else made by LLVM and kept there."""
+"""Machine code of the runtime's own LLVM IR: from the persistent cache, else made by LLVM and kept there.
+
+The texts of calls, pool and signals are loaded only where no code of them is kept: other processes start without.
+"""
 
 from __future__ import annotations
 
+import platform
 from _thread import allocate_lock  # `threading.Lock`, without the rest of that module
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -11,7 +15,7 @@ from ..file_store import open_store
 from ..fingerprint import digest, environment
 from .loader import LoadedObject, can_load
 
-__all__ = ["RuntimeCode"]
+__all__ = ["RuntimeCode", "source_of_calls", "source_of_pool", "source_of_signals"]
 
 
 class RuntimeCode:
@@ -109,3 +113,24 @@ def _new_machine() -> Any:
 
 #: One for all objects: each call of LLVM's in a thread gives Python's lock away, and waits to have it again.
 _machine = cache(_new_machine)
+
+
+def source_of_calls() -> str:
+    """LLVM IR of what native entries share."""
+    from ..stub.ir import source
+
+    return source()
+
+
+def source_of_pool(futex: bool) -> str:
+    """LLVM IR of the thread pool, for systems with futexes or without."""
+    from ..pool.ir import source
+
+    return source(platform.machine(), futex)
+
+
+def source_of_signals() -> str:
+    """LLVM IR of what signals do while compiled code runs."""
+    from ..signals.ir import source
+
+    return source()

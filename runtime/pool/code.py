@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from functools import cache
 
-from ..loader.code_cache import RuntimeCode
+from ..loader.code_cache import RuntimeCode, source_of_pool
 from .futex import waiting_symbols
 
 __all__ = ["code_of", "native_half"]
@@ -23,10 +22,4 @@ def native_half(futex: bool) -> Mapping[str, int]:
 @cache
 def code_of(futex: bool) -> RuntimeCode:
     """The code for systems with futexes, or without."""
-    return RuntimeCode("txc_parallel", lambda: _source(futex), futex=str(futex))
-
-
-def _source(futex: bool) -> str:
-    from .ir import source
-
-    return source(platform.machine(), futex)
+    return RuntimeCode("txc_parallel", lambda: source_of_pool(futex), futex=str(futex))

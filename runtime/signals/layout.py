@@ -15,7 +15,7 @@ class SignalsStruct(ctypes.Structure):
 
 #: What a call polls that nothing interrupts.
 NEVER = SignalsStruct(0, None)
-#: Units of work (`call.LIGHT`) from which on a call is long: about a millisecond.
+#: Units of work (`stub.layout.LIGHT`) from which on a call is long: about a millisecond.
 LONG = 1 << 22
 #: The work of a call that nobody knows.
 UNKNOWN_WORK = -1

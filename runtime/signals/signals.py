@@ -13,7 +13,7 @@ from _thread import get_ident
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from ..loader.code_cache import RuntimeCode
+from ..loader.code_cache import RuntimeCode, source_of_signals
 from ..loader.loader import library_symbols
 from .layout import EXPORTED, NEEDED, NEVER, UNKNOWN_WORK
 
@@ -51,13 +51,7 @@ def _main_thread() -> int:
     return get_ident() if threading is None else threading.main_thread().ident
 
 
-def _source() -> str:
-    from .ir import source
-
-    return source()
-
-
-CODE = RuntimeCode("txc_signals", _source)
+CODE = RuntimeCode("txc_signals", source_of_signals)
 
 
 @functools.lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..loader.code_cache import RuntimeCode
+from ..loader.code_cache import RuntimeCode, source_of_calls
 from ..loader.loader import library_symbols
 from .layout import EXPORTED
 
@@ -16,10 +16,4 @@ def shared_half(symbols: Mapping[str, int]) -> Mapping[str, int]:
     return CODE.load(EXPORTED, {**library_symbols(), **symbols})
 
 
-def _source() -> str:
-    from .ir import source
-
-    return source()
-
-
-CODE = RuntimeCode("txc_vectorcall", _source)
+CODE = RuntimeCode("txc_vectorcall", source_of_calls)

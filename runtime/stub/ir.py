@@ -15,13 +15,23 @@ import ctypes
 import sys
 from string import Template
 
-from ..buffers.buffer_pool import RECYCLED_ELEMENTS
+from ..buffers.buffer_pool_ir import RECYCLED_ELEMENTS
 from ..check_errors import CHECKS, INDEX_BITS, LEAST
-from ..native_function import LIGHT, BoundsStruct, RuntimeStruct
 from ..signals.layout import UNKNOWN_WORK
 from . import cpython_layout as layout
 from .arguments_ir import ARGUMENTS, DISPATCH
-from .layout import BF16_NUMBER, CALLABLE_HEAD, EXPORTED, MISS, CapturedStruct, RecordStruct, ThreadsStruct
+from .layout import (
+    BF16_NUMBER,
+    CALLABLE_HEAD,
+    EXPORTED,
+    LIGHT,
+    MISS,
+    BoundsStruct,
+    CapturedStruct,
+    RecordStruct,
+    RuntimeStruct,
+    ThreadsStruct,
+)
 from .results_ir import DESTINATIONS, RESULTS, SEQUENCE
 from .run_ir import KEPT_BYTES, RUNNING
 

@@ -1,4 +1,4 @@
-"""The structs that native entries share with Python: records of versions, captured values, the usual threads."""
+"""The structs that compiled code and native entries share with Python: surroundings, records, captured values."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ __all__ = [
     "CALLABLE_SIZE",
     "CALLABLE_VECTORCALL",
     "EXPORTED",
+    "LIGHT",
     "MISS",
+    "BoundsStruct",
     "CapturedStruct",
     "RecordStruct",
+    "RuntimeStruct",
     "ThreadsStruct",
 ]
 
@@ -20,6 +23,41 @@ __all__ = [
 CALLABLE_VECTORCALL, CALLABLE_HEAD, CALLABLE_SIZE = 16, 24, 32
 #: What an entry returns, instead of an object or NULL, where a call is not for its version.
 MISS = 1
+
+
+#: Units of work up to which a kernel runs on the caller's thread alone: a few microseconds.
+LIGHT = 1 << 14
+
+
+class BoundsStruct(ctypes.Structure):
+    """The first index of a call that was outside: where it is from (a text of the code; null: none was), the index, and
+    the size that it is outside of."""
+
+    #: As C writes it.
+    MESSAGE = "%s: index %lld is out of bounds for a size of %lld"
+
+    _fields_ = [("text", ctypes.c_char_p), ("index", ctypes.c_int64), ("size", ctypes.c_int64)]
+
+    def message(self) -> str:
+        """What is wrong with the index."""
+        return self.MESSAGE.replace("%lld", "%d") % (self.text.decode(), self.index, self.size)
+
+
+class RuntimeStruct(ctypes.Structure):
+    """What compiled code gets of its surroundings."""
+
+    _fields_ = [
+        ("parallel", ctypes.c_void_p),
+        ("pool", ctypes.c_void_p),
+        ("threads", ctypes.c_int64),
+        ("arena", ctypes.c_void_p),
+        ("thread_arena", ctypes.c_void_p),
+        ("thread_arena_stride", ctypes.c_int64),
+        #: A `BoundsStruct`; code that checks no index does not look.
+        ("bounds", ctypes.c_void_p),
+        #: A `SignalsStruct`, which code polls that may run for long.
+        ("signals", ctypes.c_void_p),
+    ]
 
 
 class RecordStruct(ctypes.Structure):

@@ -24,7 +24,7 @@ from txc.passes.cost.model import WORK_UNITS, CostModel, Machine, Work
 from txc.passes.cost.remarks import collect
 from txc.passes.cost.work import operations_and_chain, point_work
 from txc.runtime.loader.loader import can_load
-from txc.runtime.native_function import LIGHT
+from txc.runtime.stub.layout import LIGHT
 
 X = np.ones((4, 5), np.float32)
 
