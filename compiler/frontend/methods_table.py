@@ -42,6 +42,8 @@ __all__ = [
     "Flat",
     "apply",
     "as_tensor",
+    "compile_cache",
+    "creation_of_frequencies",
     "data_dependent_sizes",
     "expand_library",
     "function",
@@ -49,13 +51,17 @@ __all__ = [
     "give_shape",
     "matmul",
     "method",
+    "numpy_functions",
     "of_python",
     "put",
     "raised",
+    "reduceat",
     "store",
+    "tensor_repr",
     "ufunc",
     "undefined",
     "vectorized",
+    "with_runtime_checks",
 ]  # fmt: skip
 
 
@@ -163,6 +169,34 @@ def with_runtime_checks(graph: Graph) -> Graph:
     from .indexing.runtime_checks import with_runtime_checks
 
     return with_runtime_checks(graph)
+
+
+def numpy_functions() -> dict[Any, Any]:
+    """What calls of NumPy's functions do that are no ops."""
+    from .numpy.functions.all import FUNCTIONS  # most programs need no family
+
+    return FUNCTIONS
+
+
+def reduceat(*args: Any, **kwargs: Any) -> Any:
+    """A ufunc's `reduceat`, which few call."""
+    from .numpy.functions.statistics.segments import reduceat
+
+    return reduceat(*args, **kwargs)
+
+
+def creation_of_frequencies() -> dict[Any, Any]:
+    """The functions of ``np.fft`` that make arrays."""
+    from .numpy.fft import CREATION  # few programs transform
+
+    return CREATION
+
+
+def compile_cache() -> Any:
+    """The module that compiles the graphs of lazy expressions, and runs them."""
+    from ..driver import compile_cache
+
+    return compile_cache
 
 
 def tensor_repr() -> Any:

@@ -84,17 +84,16 @@ def _run_first(
     value: Value, written: Value | None, given: tuple[tuple[Any, ...], tuple[Value, ...]] | None
 ) -> np.ndarray:
     """As `_run`, of an expression whose call is not known; it is from now on, where the expression has a form."""
-    from ...driver.compile_cache import call_of, evaluate_graph, options_here
-
+    driver = functions.compile_cache()
     with suspended():
         graph = functions.with_runtime_checks(lazy_graph([value], written))
         if given is None or device_here().is_gpu:  # whose code knows the user's lines
-            return evaluate_graph(graph)[0]
+            return driver.evaluate_graph(graph)[0]
         key, leaves = given
-        options = options_here()
+        options = driver.options_here()
         places = tuple([leaves.index(v) for v in _leaves_of([force(value)], written)])
         arrays = [leaves[i].leaf for i in places]
-        call = call_of(graph, options, arrays)
+        call = driver.call_of(graph, options, arrays)
     if not options.lines:
         insert(key, call, places)
     return call(arrays)[0]

@@ -80,10 +80,8 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         x, axis, *rest = (*inputs, given.pop("axis", 0)) if len(inputs) == 1 else inputs
         return strong((reduce if method == "reduce" else scan)(found, x, axis, *rest, **given))
     if method == "reduceat" and name is not None and (reduction := reduction_for(f)) is not None:
-        from .functions.statistics.segments import reduceat  # as few do
-
         given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
-        return reduceat(f, name, reduction, *inputs, **given)
+        return Tensor.functions.reduceat(f, name, reduction, *inputs, **given)
     if method == "outer":
         a, b = (as_tensor(x) for x in inputs)
         for _ in range(b.ndim):
@@ -111,10 +109,9 @@ _WITHOUT_ONE = "write it with functions of NumPy on whole arrays, or call it out
 
 def _handler(f: Any) -> Any:
     """What a call of a function that is no op does; None where there is nothing."""
-    from .functions.all import FUNCTIONS  # most programs need no family
-
-    found = FUNCTIONS.get(f)
-    return FUNCTIONS.get(dotted_name(f)) if found is None and hasattr(f, "__name__") else found
+    known = Tensor.functions.numpy_functions()
+    found = known.get(f)
+    return known.get(dotted_name(f)) if found is None and hasattr(f, "__name__") else found
 
 
 def _elementwise(f: Any, name: str | None, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -14,6 +14,7 @@ from ...diagnostics import TxcError, located, user_loc
 from ..numpy.functions.creation.arrays import CREATION
 from ..numpy.functions.refused import refused_generators
 from ..numpy.functions.registry import FUNCTIONS, call
+from ..numpy.seeded_generators import default_rng
 from ..refusals import instead
 from ..scalars.python_numbers import as_float, as_int
 from ..scalars.scalars import SCALARS
@@ -274,19 +275,11 @@ def replacement(called: Any) -> Any:
         if module.startswith("numpy.random"):
             return _generators().get(called)
         if module == "numpy.fft":
-            return _frequencies().get(called)
+            return Tensor.functions.creation_of_frequencies().get(called)
     return found
 
 
 @functools.cache
 def _generators() -> dict[Any, Any]:
-    from ..numpy.seeded_generators import default_rng
-
     FUNCTIONS.update(refused_generators())
     return {f: _creation(f) for f in refused_generators()} | {np.random.default_rng: default_rng}
-
-
-def _frequencies() -> dict[Any, Any]:
-    from ..numpy import fft  # start-up: few programs transform
-
-    return fft.CREATION

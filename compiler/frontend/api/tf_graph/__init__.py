@@ -3,6 +3,7 @@
 from typing import Any
 
 from .....dialects.registry import OPS as _OPS
+from ...tensor.tensor import Tensor as _Traced
 from . import initializers
 from .conversion import convert_n_to_tensor, convert_to_tensor, register_tensor_conversion_function
 from .default_session import get_default_session
@@ -61,10 +62,9 @@ def __getattr__(name: str) -> Any:
     """Any op of the registry as a function on symbolic tensors: ``graph.exp(x)``."""
     if name not in _OPS:
         raise AttributeError(f"txc.graph has no attribute {name!r}")
-    from ...tensor.tensor import Tensor as Traced
 
     def apply(*operands: Any, **params: Any) -> Any:
-        return _operation(name, Traced.apply, name, *operands, **params)
+        return _operation(name, _Traced.apply, name, *operands, **params)
 
     apply.__name__ = name
     apply.__doc__ = _OPS[name].__doc__
