@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...runtime.amx_permission import tiles_permitted
 from ...runtime.calibration import calibrated
 from ...runtime.file_store import Store, default_folder, open_store, sha256
 from ...runtime.fingerprint import digest, environment
@@ -137,6 +136,7 @@ def _options(options: Options) -> dict[str, str]:
 def _has_tiles(fastmath: Collection[str]) -> bool:
     """Whether what is allowed allows tiles, and this process may use them; it asks for that here."""
     from ...dialects.matrix_units import wants_amx
+    from ...runtime.amx_permission import tiles_permitted
 
     return wants_amx(fastmath) and tiles_permitted()
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...runtime.check_errors import Place
+from .. import on_demand
 from ..call.signature import NotSerializable, Signature
 from ..config.options import Options
 from ..driver.executable import Executable
@@ -108,11 +109,9 @@ class SourceLookup:
 
     def _unsound(self) -> str:
         """Why the digest does not say all that staging depended on; empty where it does."""
-        from ..frontend.staging.staging import is_staged
-
         assert self.digest is not None
         for function in self.digest.functions:
-            if not is_staged(function):
+            if not on_demand.staging().is_staged(function):
                 return f"{function.__qualname__} is traced as it is, not staged"
             if not source_unchanged(function):
                 return f"the source of {function.__qualname__} is not what it was compiled from"

@@ -43,31 +43,6 @@ class Call:
             return False
         return sum(i.name not in self.on_device for i in signature.arrays) > 1
 
-    def share(self, signature: Signature, written: Collection[int], donated: Collection[str]) -> bool:
-        """Let arrays that share memory with one of those `written` be views on one storage: a fact of the call.
-
-        False where they are that already, or none do.  Of those `donated`, which are given away, others are read as
-        they were.  OpError where no program can see them as such views.
-        """
-        from .shared_memory import Given, storages_of
-
-        given: list[Given] = []
-        stored = set()
-        for position, (spec, original) in enumerate(zip(signature.arrays, self.originals(signature))):
-            if spec.name in self.on_device:
-                continue
-            storage = next((s for s in self.storages if s.name == spec.name), None)
-            arrays = [Given(spec.name, original, spec.hidden)] if storage is None else storage.given
-            if position in written and not is_donated(spec.name, donated):
-                stored |= {*range(len(given), len(given) + len(arrays))}
-            given += arrays
-        found = storages_of(given, stored, signature.name)
-        if all(any({*new.given} <= {*old.given} for old in self.storages) for new in found):
-            return False
-        self.key[len(self.key) - len(self.storages) :] = [storage.fact() for storage in found]
-        self.storages = found
-        return True
-
     def arrays(self, signature: Signature) -> list[np.ndarray]:
         """The arrays of the inputs that are arrays: arguments by name, captured ones from where they were found."""
         leaves = self.leaves()

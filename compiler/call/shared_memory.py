@@ -9,15 +9,20 @@ reaches, and element ``(i, j, …)`` of an array is element ``offset + i * strid
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...dialects.registry import OpError
 from .argument import Argument
+from .arguments import is_donated
 from .facts import Identity, as_dense_strided, element_name, shares_memory, stride_fact
 
-__all__ = ["Given", "Member", "Storage", "storages_of"]
+if TYPE_CHECKING:
+    from .arguments import Call
+    from .signature import Signature
+
+__all__ = ["Given", "Member", "Storage", "share", "storages_of"]
 
 
 class Given:
@@ -143,3 +148,27 @@ def _is_one(group: Sequence[Given]) -> bool:
 
 def _address(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
+
+
+def share(call: Call, signature: Signature, written: Collection[int], donated: Collection[str]) -> bool:
+    """Let arrays that share memory with one of those `written` be views on one storage: a fact of the call.
+
+    False where they are that already, or none do.  Of those `donated`, which are given away, others are read as
+    they were.  OpError where no program can see them as such views.
+    """
+    given: list[Given] = []
+    stored = set()
+    for position, (spec, original) in enumerate(zip(signature.arrays, call.originals(signature))):
+        if spec.name in call.on_device:
+            continue
+        storage = next((s for s in call.storages if s.name == spec.name), None)
+        arrays = [Given(spec.name, original, spec.hidden)] if storage is None else storage.given
+        if position in written and not is_donated(spec.name, donated):
+            stored |= {*range(len(given), len(given) + len(arrays))}
+        given += arrays
+    found = storages_of(given, stored, signature.name)
+    if all(any({*new.given} <= {*old.given} for old in call.storages) for new in found):
+        return False
+    call.key[len(call.key) - len(call.storages) :] = [storage.fact() for storage in found]
+    call.storages = found
+    return True

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import on_demand
 from ..cache.disk_cache import explain_miss
 from ..cache.source_lookup import SourceLookup
 from ..call.facts import StrideClass, describe
@@ -42,11 +43,8 @@ class Lowered:
 
 def lowered(graph: Graph, facts: Sequence[StrideClass], options: Options, found: Tuned | None = None) -> Lowered:
     """Every stage of a graph's compilation, as text."""
-    from ..instrumentation import InstrumentationOptions
-
-    return Lowered(
-        stages_of(graph, facts, options, InstrumentationOptions(keep_text=True, locations=options.debug), found)
-    )
+    watch = on_demand.instrumentation().InstrumentationOptions(keep_text=True, locations=options.debug)
+    return Lowered(stages_of(graph, facts, options, watch, found))
 
 
 def profiled(
@@ -58,9 +56,7 @@ def profiled(
     repeats: int | None,
 ) -> Any:
     """Where the time of a call goes (`tools/profile.py`)."""
-    from ..tools.profile import profile_graph
-
-    return profile_graph(graph, facts, options, arrays, integers, repeats)
+    return on_demand.profile().profile_graph(graph, facts, options, arrays, integers, repeats)
 
 
 class Inspection:
@@ -102,21 +98,17 @@ class Inspection:
     def explore(self, *args: Any, **kwargs: Any) -> Page:
         """A page of HTML, to be saved or shown by a notebook: the program, each stage beside it, what became of each
         line, decisions, and times of passes, for these arguments.  Nothing is run (but by a search: `autotune`)."""
-        from ..tools.explore.page import page_of, text_of
-
         said, stages, remarks = self.options(debug=True)._explained(args, kwargs)
-        return page_of(self.__wrapped__.__name__, said, text_of(self.__wrapped__), stages, remarks)
+        page = on_demand.explore_page()
+        return page.page_of(self.__wrapped__.__name__, said, page.text_of(self.__wrapped__), stages, remarks)
 
     def _explained(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Explanation, Any, Sequence[Remark]]:
         """`explain()`, and the stages and remarks that it speaks of."""
-        from ...passes.cost.remarks import collect
-        from ..tools.explain import explain
-
         call = self._bind(args, kwargs)
         graph, captured, _ = self._trace(call)
-        with collect() as remarks:
+        with on_demand.remarks().collect() as remarks:
             stages = self.lower(*args, **kwargs).stages
-        said = explain(
+        said = on_demand.explain().explain(
             self.__wrapped__.__name__,
             graph,
             [f"{name}: {describe(k)}" for name, k in zip(call.names(), call.key, strict=True)],
@@ -167,7 +159,7 @@ class Inspection:
         return [version for version, record in (self._records or {}).items() if record is None]
 
     def _repr_html_(self) -> str:
-        from ..tools.notebook import versions_as_html
-
         waiting, name = self._waiting(), self.__wrapped__.__qualname__
-        return versions_as_html(f"{name}{self._signature}", [described(v, waiting) for v in self._made()])
+        return on_demand.notebook().versions_as_html(
+            f"{name}{self._signature}", [described(v, waiting) for v in self._made()]
+        )

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...runtime.stub.cpython_layout import problem
 from ...runtime.stub.native_call import NativeCallable, Record, callable_directly, install, remove_all
+from .. import on_demand
 from ..cache.source_lookup import SourceLookup
 from ..call.arguments import Call, take_apart
 from ..call.device_arguments import for_the_user, results_on
@@ -76,9 +77,7 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
         self._signature = inspect.signature(function)
         self._options = options
         if options.donate:
-            from .donation import check_donated
-
-            check_donated(function.__name__, self._signature.parameters, options.donate)
+            on_demand.donation().check_donated(function.__name__, self._signature.parameters, options.donate)
         self._versions: dict[Any, list[Version]] = {} if shared is None else shared._versions
         self._lookups: list[tuple[Any, SourceLookup]] = [] if shared is None else shared._lookups
         self._records = {}
@@ -89,9 +88,7 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
         self._takes_out = not any(p.name == "out" or p.kind is p.VAR_KEYWORD for p in parameters)
         self._repeated: RepeatedCalls | None = None
         if options.device != CPU.name:
-            from ..gpu.repeated_call import RepeatedCalls
-
-            self._repeated = RepeatedCalls(options.device)
+            self._repeated = on_demand.repeated_call().RepeatedCalls(options.device)
 
     def __del__(self, remove_all: Callable[[Any], None] = remove_all) -> None:
         # The last moment at which this object is whole: calls from other finalizers must not find freed records.
@@ -113,9 +110,7 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
         return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        from .interop.pickling import reduce_jitted
-
-        return reduce_jitted(self)
+        return on_demand.pickling().reduce_jitted(self)
 
     def __copy__(self) -> Jitted:
         return self  # as functions are
@@ -161,9 +156,7 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
         """A call with arrays of Dask's, as such arrays; LeftToPython where it is Python's."""
         if out is not None:
             raise TypeError(f"out= of {self.__name__}: arrays of Dask's cannot be written to")
-        from ..chunks.dask_arrays import call_on_dask_arrays
-
-        return call_on_dask_arrays(self, self._signature.bind(*args, **kwargs))
+        return on_demand.dask_arrays().call_on_dask_arrays(self, self._signature.bind(*args, **kwargs))
 
     def _by_python(self, why: LeftToPython, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
         """The call as Python makes it, which a warning says once."""
@@ -229,13 +222,11 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
         written = {*version.executable.written, *version.signature.compared}
         if not written or not call.may_share(version.signature):
             return False
-        from ...dialects.registry import OpError
-        from ..diagnostics import TxcError, head_of
-
         try:
-            return call.share(version.signature, written, self._options.donate)
-        except OpError as error:
-            raise TxcError(error.message, head_of(self.__wrapped__), error.hint, error.code) from None
+            return on_demand.shared_memory().share(call, version.signature, written, self._options.donate)
+        except on_demand.registry().OpError as error:
+            said = on_demand.diagnostics()
+            raise said.TxcError(error.message, said.head_of(self.__wrapped__), error.hint, error.code) from None
 
     def _found(self, call: Call) -> tuple[Version, PreparedCall]:
         """The version whose guards hold, found or compiled now, and the call prepared for it."""
@@ -256,9 +247,9 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
         version.why = why
         self._versions.setdefault(key, []).insert(0, version)
         if self._options.donate:
-            from .donation import warn_of_unused
-
-            warn_of_unused(version.signature, version.executable.written, self._options.donate, stacklevel=4)
+            on_demand.donation().warn_of_unused(
+                version.signature, version.executable.written, self._options.donate, stacklevel=4
+            )
         return version, ready
 
     def _made(self) -> list[Version]:
@@ -285,21 +276,17 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
         self, call: Call, fixed: Mapping[str, int] = NONE_FIXED
     ) -> tuple[tuple[Version, PreparedCall], CodeKey | None]:
         """A new version for a call, in which the `fixed` sizes are numbers; what its code is kept by."""
-        from ..progress import reported
-        from .gc_throttle import gc_throttled
-
         try:
-            with gc_throttled, reported(self.__name__):
+            with on_demand.gc_throttle().gc_throttled, on_demand.progress().reported(self.__name__):
                 graph, captured, facts = self._trace(call, fixed, self._write)
                 parameters, reason = self._parameters(call, graph)
                 tuned = self._tuned(call, graph, facts)
                 executable, code = compile_cached(graph, facts, self._options, parameters, tuned)
         except RecursionError:
-            from ..diagnostics import TxcError, head_of
-
-            raise TxcError(
+            said = on_demand.diagnostics()
+            raise said.TxcError(
                 f"{self.__name__} has more branches in each other, or checks in a row, than the compiler follows",
-                head_of(self.__wrapped__),
+                said.head_of(self.__wrapped__),
                 "make parts of it functions of their own that Python calls",
                 "TX0325",
             ) from None
@@ -318,14 +305,12 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
 
         An error that the function raises is raised here, after `write` did what it had written until then.
         """
-        from ..frontend.indexing.runtime_checks import with_runtime_checks
-        from ..frontend.staging.staging import trace_function
-        from ..frontend.tensor.views.strides import known_layouts
-
+        with_runtime_checks = on_demand.runtime_checks().with_runtime_checks
         layouts = {name: stride_fact(a.value) for name, a in call.leaves().items() if a.kind == "array"}
-        with known_layouts(layouts):
+        with on_demand.strides().known_layouts(layouts):
             views = not self._options.gpu
             one_size = is_for_one_size(self._versions.get((tuple(call.key), self._options.compiled), ()))
+            trace_function = on_demand.staging().trace_function
             traced = trace_function(self.__wrapped__, call.arguments, fixed, call.storages, views, one_size)
         if traced.raised is not None:
             if write is not None:
@@ -333,17 +318,13 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
             raise traced.raised
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(traced.graph)))
         if self._options.gpu and traced.graph.has_bound_sizes:
-            from ..diagnostics import TxcError
-
-            raise TxcError(
+            raise on_demand.diagnostics().TxcError(
                 f"{traced.graph.name} has a size that values decide, which code for a GPU does not take",
                 hint="run it on the CPU, or use np.where(mask, x, other)",
                 code="TX0252",
             )
         if self._options.donate:
-            from .donation import donate
-
-            donate(traced.graph, facts, self._options.donate)
+            on_demand.donation().donate(traced.graph, facts, self._options.donate)
         return with_runtime_checks(traced.graph), [*traced.captured], facts
 
     def _write(self, call: Call, graph: Graph) -> None:
@@ -363,10 +344,9 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
         """By which constants the program is fastest, where that is asked for: known, or searched for with this call."""
         if not self._options.autotune:
             return None
-        from ..tools.autotune import tuned
-
         signature = Signature.of(graph)
         arrays, integers = call.arrays(signature), functools.partial(call.integers, signature)
+        tuned = on_demand.autotune().tuned
         return tuned(graph, facts, strides_of(graph, facts), self._options, arrays, integers)
 
     def _parameters(self, call: Call, graph: Graph) -> tuple[tuple[Parameter, ...] | None, str]:
@@ -379,11 +359,10 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
             return None, problem()
         if call.storages:
             return None, "arrays of the call share memory, which it stores into"
-        from ..call.parameters import NotNative, parameters_of
-
+        parameters_of = on_demand.call_parameters().parameters_of
         try:
             return parameters_of(self._signature, call.arguments, Signature.of(graph), self._takes_out), ""
-        except NotNative as why:
+        except on_demand.call_parameters().NotNative as why:
             return None, str(why)
 
     def _run(self, version: Version, call: Call, ready: PreparedCall, out: Any) -> Any:
@@ -436,27 +415,23 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
         most = self._options.max_temp_bytes
         if most is None:
             return
-        from .temp_limit import check_temporaries
 
         def loops() -> Any:
             graph, _, facts = self._trace(call)
             return stages_of(graph, facts, self._options, stop_after="loops").module
 
+        check_temporaries = on_demand.temp_limit().check_temporaries
         check_temporaries(version.signature.name, version.executable.code, ready.prepared, most, loops)
 
 
 def _destinations(signature: Signature, out: Any, device: str) -> dict[int, np.ndarray]:
-    from .out_argument import destinations
-
-    return destinations(signature.name, signature.structure, out, device)
+    return on_demand.out_argument().destinations(signature.name, signature.structure, out, device)
 
 
 def _direct(
     version: Version, call: Call, ready: PreparedCall, places: Mapping[Any, Any], device: str
 ) -> dict[int, Any]:
-    from .out_argument import written_directly
-
-    return written_directly(version, call, ready, places, device)
+    return on_demand.out_argument().written_directly(version, call, ready, places, device)
 
 
 if TYPE_CHECKING:

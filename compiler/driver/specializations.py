@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...runtime.stub.native_call import CapturedObject, Record
+from .. import on_demand
 from ..cache.captured_value import Captured
 from ..call.arguments import Call
 from ..call.facts import describe, stride_fact
@@ -100,8 +101,7 @@ class Version:
 
     def record(self, signature: inspect.Signature, takes_out: bool, threads: int) -> Record:
         """What a callable needs to call it directly."""
-        from ..call.parameters import OUT, result_objects
-
+        parameters = on_demand.call_parameters()
         names: list[str | None] = []
         defaults: list[tuple[bool, Any]] = []
         positional = 0
@@ -112,7 +112,7 @@ class Version:
             defaults += [(p.default is not p.empty, p.default)] * count
             positional += 0 if p.kind is p.KEYWORD_ONLY else count
         if takes_out:
-            names.append(OUT)
+            names.append(parameters.OUT)
             defaults.append((True, None))
         hidden = [i.source for i in self.signature.inputs if i.hidden]
         return Record(
@@ -120,7 +120,7 @@ class Version:
             names,
             positional,
             defaults,
-            [*hidden, *self._objects, *result_objects(self.signature.structure)],
+            [*hidden, *self._objects, *parameters.result_objects(self.signature.structure)],
             [CapturedObject(*c.place, c.value) for c in self.captured if c.place is not None],
             threads,
             self,

@@ -1,6 +1,6 @@
 """Machine code of the runtime's own LLVM IR: from the persistent cache, else made by LLVM and kept there.
 
-The texts of calls, pool and signals are loaded only where no code of them is kept: other processes start without.
+The texts of calls, pool and signals are loaded only where no code of them is cached: other processes start without.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ... import on_demand
+
 if TYPE_CHECKING:
     from ...aot.c_function import CFunction
     from ...config.options import Options
@@ -28,9 +30,7 @@ class FunctionPointers:
 
         What it takes from outside is what that is now.  TxcError where it has no such type.
         """
-        from ...aot.c_function import c_function
-
-        return c_function(self.__wrapped__, type, self._options)
+        return on_demand.c_function().c_function(self.__wrapped__, type, self._options)
 
     @property
     def address(self) -> int:
@@ -62,14 +62,13 @@ class FunctionPointers:
 
     def _usual(self, type: str) -> CFunction:
         """That of one of the usual types, made once: whoever has its address keeps no more than this object."""
-        from ...diagnostics import TxcError
-
+        said = on_demand.diagnostics()
         made: dict[str, CFunction] = self.__dict__.setdefault("_c_functions", {})
         if type not in made:
             try:
                 made.setdefault(type, self.c_function(type))  # another thread's stays, whose address is known
-            except TxcError as error:
+            except said.TxcError as error:
                 hint = f"{error.hint}; " if error.hint else ""
                 hint += f'{self.__wrapped__.__name__}.c_function("f64(i32, f64*)") is that of another C type'
-                raise TxcError(error.message, error.loc, hint, error.code) from None
+                raise said.TxcError(error.message, error.loc, hint, error.code) from None
         return made[type]
