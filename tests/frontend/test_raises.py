@@ -720,7 +720,7 @@ def test_an_index_outside_of_sizes_that_no_iteration_changes_is_an_error_where_i
     [
         ("assert False", "compiler.frontend.made_up", True),
         ("assert False", "", False),
-        ("[][0]", "compiler.frontend.state.merging", True),
+        ("[][0]", "compiler.frontend.state.merging.merging", True),
         ("{}['x']", "dialects.dims.dims", True),
         ("().shape", "compiler.frontend.trace.emit", True),
         ("a, b = ()[1:], c\n    c = 0", "compiler.frontend.tensor.apply", True),

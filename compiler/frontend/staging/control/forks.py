@@ -8,7 +8,7 @@ from typing import Any
 
 from .....dialects.registry import OpError
 from ....diagnostics import located
-from ...state.merging import Merge
+from ...state.merging.merging import Merge
 from ...state.pure_regions import merged_into_one
 from ...state.state import Roots, State
 from ...tensor.tensor import Tensor

@@ -12,9 +12,9 @@ from ...tensor.views.composite_views import roots
 from ...trace.context import require
 from ..growing_lists import GrowingList, Item, Stack, alike, is_record, together
 from ..list_errors import ByItems, copying, instead_of_item, unknown_length
-from ..merging import described
 from ..mixed_numbers import MixedNumber
 from ..state import Location, arrays_of, is_number
+from ..values import described
 from .beginning import ITEMS, among, held_at, listed
 from .forms import Items, NoForm
 from .referring import LoopReferences

@@ -15,7 +15,7 @@ from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import roots
 from ...trace.context import require
 from ..choice import PerhapsOfOthers
-from ..merging import is_known_view
+from ..merging.known_views import is_known_view
 from ..one_of import OneOf
 from ..resized import is_one_array
 from ..sharing import is_array

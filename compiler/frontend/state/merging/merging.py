@@ -17,107 +17,38 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
+from .....dialects.dims.dims import Dim
+from .....dialects.dims.index_map import dims_in
+from .....dialects.registry import OpError
+from ....call.signature import like
+from ...indexing.data_dependent_sizes import given_out, largest, leaves
+from ...staging.break_lowering import GENERATED_PREFIX
+from ...staging.regions.fork import Fork
+from ...staging.regions.region import is_inside
+from ...tensor.apply import apply
+from ...tensor.tensor import Tensor
+from ...tensor.views.composite_views import IndexedView, Perhaps, in_scope, roots
+from ...trace.symint import SymInt
+from ...trace.undefined import Undefined
+from ..choice import Choice, PerhapsOfOthers, is_same_place, options_of
+from ..growing_lists import GrowingList, Item, Stack, is_record
+from ..list_errors import instead_of_item
+from ..mixed_numbers import Common, Kind, MixedNumber, common_value, is_of, kinds_of
+from ..one_of import MOST_OPTIONS, Method, OneOf
+from ..sharing import NOWHERE, is_array
+from ..staged_dicts import StagedDict, in_one_order
+from ..state import UNSET, Location, State, held, is_number, is_ours, kind_of, label_of
+from ..values import PLAIN, are_one, described, same_value
+from .completion import Completion
+from .known_views import first_of, is_known_view, is_outside
+from .planned import Alternatives, Gathered, Inside, Joined, Mixed, PerhapsAppended, Reference, Sized
 
-from ....dialects.dims.dims import Dim, dim
-from ....dialects.dims.index_map import dims_in, product
-from ....dialects.registry import OpError
-from ...call.signature import like
-from ..indexing.data_dependent_sizes import bind, given_out, largest, leaves
-from ..staging.break_lowering import GENERATED_PREFIX
-from ..staging.regions.fork import Fork
-from ..staging.regions.region import is_inside
-from ..tensor.apply import apply
-from ..tensor.broadcasting import broadcast_to
-from ..tensor.tensor import Tensor
-from ..tensor.views.composite_views import IndexedView, Perhaps, in_scope, roots
-from ..trace.context import table
-from ..trace.symint import SymInt, as_dim
-from ..trace.undefined import Undefined
-from .choice import Choice, PerhapsOfOthers, is_same_place, options_of
-from .growing_lists import GrowingList, Item, Stack, is_record
-from .list_errors import instead_of_item
-from .mixed_numbers import Common, Kind, MixedNumber, common_value, is_of, kinds_of
-from .one_of import MOST_OPTIONS, Method, OneOf
-from .sharing import NOWHERE, is_array, shared_again
-from .staged_dicts import StagedDict, in_one_order
-from .state import UNSET, Location, State, a_kind, held, is_number, is_ours, kind_of, label_of, put_back
-
-__all__ = ["UNNAMED", "Merge", "described", "is_known_view", "same_value"]
+__all__ = ["UNNAMED", "Merge"]
 
 #: How messages call what no variable holds.
 UNNAMED = ("the value", "the result")
-
-
-class _Joined(NamedTuple):
-    """Stands for a result of the `if` until it is made."""
-
-    number: int
-
-
-class _Perhaps(NamedTuple):
-    """Stands for what one branch appends to a list: `rows` in any case, and the bools that say whether they are there.
-
-    Of items of several parts there are rows for each, and `of` is an `Item`; else what the branch `side` appends there.
-    """
-
-    rows: list[_Joined | _Sized]
-    present: _Joined | _Sized | Tensor
-    of: Any
-    side: int
-    label: str
-
-
-class _Gathered(NamedTuple):
-    """Stands for the items `of` a loop as one side has them: what becomes of the leaves' room, and of the bools."""
-
-    rooms: list[Any]
-    present: Any
-    of: Stack
-    side: int
-
-
-class _Reference(NamedTuple):
-    """Stands for an array of others as one side has it: what makes it, of what become of some parts."""
-
-    make: Callable[..., Tensor]
-    parts: list[Any]
-
-
-class _Apart(NamedTuple):
-    """Stands for one of several values, each with its side and, where that has several, the place of a condition."""
-
-    options: list[tuple[Any, int, _Joined | None]]
-    label: str
-    text: str
-    hint: str
-
-
-class _Mixed(NamedTuple):
-    """Stands for a number of one type or another: its value, and for each type when it is of that, and what it is then.
-
-    A condition is a place, or a bool for that of the `if` and its contrary.
-    """
-
-    common: _Joined
-    spec: Common
-    conds: list[int | bool]
-    values: list[Any]
-    label: str
-
-
-class _Sized(NamedTuple):
-    """Stands for an array of one side whose sizes are known inside it: memory for the largest, and the sizes."""
-
-    room: _Joined
-    sizes: list[_Joined]
-    most: list[Dim]
-
-
-class _Inside(Exception):
-    """A value is a branch's own, and there is no way to hand it on."""
 
 
 class Merge:
@@ -137,12 +68,11 @@ class Merge:
         #: Places that are results of the `if`: what each side leaves there (NOWHERE: it is not there), and a name.
         self.pairs: list[tuple[Any, Any, str]] = []
         #: By number of a place: the values that are no one of one type.
-        self.apart: dict[int, _Apart | Undefined] = {}
+        self.apart: dict[int, Alternatives | Undefined] = {}
         #: By identity: the arrays of a side whose sizes are known inside it, and what became of them.
-        self.sized: dict[int, tuple[Tensor, _Sized]] = {}
+        self.sized: dict[int, tuple[Tensor, Sized]] = {}
         #: The sizes of such, by side.
         self.sizes: dict[tuple[int, Dim], Tensor] = {}
-        self.made: dict[int, Tensor | Undefined] = {}
         #: By identity of a new object: the object that it becomes, and those that became one.
         self.becomes: dict[int, Any] = {}
         self.merged: set[tuple[int, int]] = set()
@@ -156,10 +86,8 @@ class Merge:
         #: Those that are views of which only a side knows where they begin.
         self.unplaced: list[int] = []
         self.contents: list[tuple[Any, dict[Any, Any]]] = []
-        self.results: list[Any] = []
         #: By branch: whether it is taken, where a list is longer behind it than behind the other.
         self.taken: dict[int, Tensor] = {}
-        self.taken_sides: list[Tensor] = []
 
     def locations(self) -> None:
         """Merge all that was there before."""
@@ -186,7 +114,7 @@ class Merge:
         try:
             contents = self.sides[side].of(holder).items()
             planned = {k: self._handed_on(part, side, label_of(holder, label, k)) for k, part in contents}
-        except _Inside:
+        except Inside:
             text = f"what the {kind_of(holder)} {label} holds in a branch of an if cannot be handed on"
             raise OpError(text, "let both branches give values of one kind", "TX0315") from None
         self.contents.append((holder, planned))
@@ -222,7 +150,9 @@ class Merge:
         merged.update(enumerate(appended, len(merged)))
         self.contents.append((holder, merged))
 
-    def _appended(self, holder: Any, then: dict[Any, Any], otherwise: dict[Any, Any], label: str) -> list[_Perhaps]:
+    def _appended(
+        self, holder: Any, then: dict[Any, Any], otherwise: dict[Any, Any], label: str
+    ) -> list[PerhapsAppended]:
         """What the branches append to a list, each for itself, taken from what it holds; empty where they do it alike.
 
         Those of one branch are there where the other's are not, so their order is that of a run of either.
@@ -236,7 +166,7 @@ class Merge:
         length = min(map(len, (self.before.of(holder), *sides)))
         pairs = [(then[key], otherwise[key]) for key in range(length)]
         length = next((k for k, (a, b) in enumerate(pairs) if a is not b and _stacked((a, b))), length)
-        made: list[_Perhaps] = []
+        made: list[PerhapsAppended] = []
         for side, contents in enumerate(sides):
             for key in range(length, len(contents)):
                 value = contents[key]
@@ -250,30 +180,30 @@ class Merge:
                 del contents[key]
         return made
 
-    def _perhaps(self, value: Any, side: int, label: str) -> _Perhaps:
-        def only_there(x: Any) -> _Joined:
+    def _perhaps(self, value: Any, side: int, label: str) -> PerhapsAppended:
+        def only_there(x: Any) -> Joined:
             """`x` as the branch has it; zeros, or False, behind the other one."""
             none = Undefined(label)
             then, otherwise = (x, none) if side == 0 else (none, x)
             return self._pair(then, otherwise, f"{GENERATED_PREFIX}{label}")
 
-        def of_any_size(x: Tensor) -> _Joined | _Sized:
+        def of_any_size(x: Tensor) -> Joined | Sized:
             try:
                 known = all(map(self.fork.trace.table.knows, x.dims))
                 return only_there(x) if known else self._sized(x, side, label)
-            except _Inside:
+            except Inside:
                 raise leaves(x.type) from None
 
         if isinstance(value, Stack):
             present = self._taken(side) if value.present is None else of_any_size(value.present)
-            return _Perhaps([of_any_size(leaf.room) for leaf in value.leaves], present, value, side, label)
+            return PerhapsAppended([of_any_size(leaf.room) for leaf in value.leaves], present, value, side, label)
         item, parts = None, [value]
         if isinstance(value, MixedNumber) or is_record(value):
             with self.fork.at_end(side):
                 item = Item.of(value)
             assert item is not None
             parts = [leaf.array for leaf in item.leaves]
-        return _Perhaps([*map(only_there, parts)], self._taken(side), item or value, side, label)
+        return PerhapsAppended([*map(only_there, parts)], self._taken(side), item or value, side, label)
 
     def _taken(self, side: int) -> Tensor:
         """Whether that branch is taken, as an array of one bool; the same one for all that is appended there."""
@@ -291,12 +221,12 @@ class Merge:
             if is_array(there) and not all(map(self.fork.trace.table.knows, there.dims)):
                 try:
                     return self._sized(there, side, label)
-                except _Inside:
+                except Inside:
                     pass
             if isinstance(there, MixedNumber) or not is_number(there):
                 try:
                     return self._handed_on(there, side, label)
-                except _Inside:
+                except Inside:
                     pass
             a, b = (Undefined(label) if x is UNSET else x for x in (a, b))
             return self._pair(a, b, label)
@@ -328,7 +258,7 @@ class Merge:
         text = f"{name} is {described(a)} in one branch of an if and {described(b)} in the other"
         return self._one_of(a, b, label, text, "let both give the same kind of value")
 
-    def _mixed(self, a: Any, b: Any, common: Common, label: str) -> _Mixed:
+    def _mixed(self, a: Any, b: Any, common: Common, label: str) -> Mixed:
         """One of two numbers of different types, by their value."""
         ends: list[Tensor] = []
         for side, x in enumerate((a, b)):
@@ -337,14 +267,14 @@ class Merge:
         conds = [self._condition(is_of(a, kind), is_of(b, kind)) for kind in common.kinds]
         values = [self._only_value(kind, a, b) for kind in common.kinds]
         then, otherwise = ends
-        return _Mixed(self._pair(then, otherwise, label), common, conds, values, label)
+        return Mixed(self._pair(then, otherwise, label), common, conds, values, label)
 
     def _only_value(self, kind: Kind, *ends: Any) -> Any:
         """The one number of a type, where that is a literal or a size; else None."""
         of = [x for x in ends if kind in kinds_of(x)]
         if len(of) > 1 or isinstance(of[0], MixedNumber):
             return None
-        plain = self.fork.trace.table.knows(of[0].dim) if isinstance(of[0], SymInt) else isinstance(of[0], _PLAIN)
+        plain = self.fork.trace.table.knows(of[0].dim) if isinstance(of[0], SymInt) else isinstance(of[0], PLAIN)
         return of[0] if plain else None
 
     def _known(self, x: Any, side: int) -> Any:
@@ -358,45 +288,45 @@ class Merge:
                 return value
         return x.among([(value, of) for value, of in x.options if of.value is not false])
 
-    def _one_of(self, a: Any, b: Any, label: str, text: str, hint: str) -> _Apart | Undefined:
+    def _one_of(self, a: Any, b: Any, label: str, text: str, hint: str) -> Alternatives | Undefined:
         """One of two values of different kinds; Undefined where one cannot be handed on."""
-        options: list[tuple[Any, int, _Joined | None]] = []
+        options: list[tuple[Any, int, Joined | None]] = []
         try:
             if isinstance(a, Method) or isinstance(b, Method):
-                raise _Inside
+                raise Inside
             several = (isinstance(x, OneOf) and not isinstance(x, MixedNumber) for x in (a, b))
             there, others = (x.options if many else [(x, None)] for x, many in zip((a, b), several))
             others = [*others]
             for value, cond in there:
-                peer = next((k for k, (other, _) in enumerate(others) if _are_one(value, other)), None)
+                peer = next((k for k, (other, _) in enumerate(others) if are_one(value, other)), None)
                 if peer is None:
                     chosen = None if cond is None else self._only_there(cond, 0, label)
                     options.append((self._handed_on(value, 0, label), 0, chosen))
                 else:
                     other, of = others.pop(peer)
                     self.pairs.append((True if cond is None else cond, True if of is None else of, "the condition"))
-                    chosen = _Joined(len(self.pairs) - 1)
+                    chosen = Joined(len(self.pairs) - 1)
                     options.append((self.value(value, other, label), 0, chosen))
             for value, cond in others:
                 chosen = None if cond is None else self._only_there(cond, 1, label)
                 options.append((self._handed_on(value, 1, label), 1, chosen))
-        except _Inside:
+        except Inside:
             options = []
         if not 0 < len(options) <= MOST_OPTIONS:
             return Undefined(label, text, hint)
-        return _Apart(options, label, text, hint)
+        return Alternatives(options, label, text, hint)
 
-    def _only_there(self, x: Any, side: int, label: str) -> _Joined:
+    def _only_there(self, x: Any, side: int, label: str) -> Joined:
         """A place that is only on one side."""
         a, b = (x, NOWHERE) if side == 0 else (NOWHERE, x)
         for k, (then, otherwise, _) in enumerate(self.pairs):
             if then is a and otherwise is b:
-                return _Joined(k)
+                return Joined(k)
         self.pairs.append((a, b, label))
-        return _Joined(len(self.pairs) - 1)
+        return Joined(len(self.pairs) - 1)
 
     def _handed_on(self, x: Any, side: int, label: str) -> Any:
-        """What a side holds as it is behind the `if`, of use where that side was taken.  _Inside where it cannot be."""
+        """What a side holds as it is behind the `if`, of use where that side was taken.  Inside where it cannot be."""
         if isinstance(x, Tensor):
             is_copy = isinstance(x, Perhaps) and not x.shares_memory()
             if isinstance(x, Perhaps) and not is_copy:
@@ -404,75 +334,75 @@ class Merge:
             if is_copy or (self.fork.is_fresh(x, side) if is_array(x) else not in_scope(x.value)):
                 known = all(map(self.fork.trace.table.knows, x.dims))
                 return self._only_there(x, side, label) if known else self._sized(x, side, label)
-            return x if is_known_view(x) and _is_outside(x) else self._referred(x, side, label)
+            return x if is_known_view(x) and is_outside(x) else self._referred(x, side, label)
         if isinstance(x, SymInt):
             return x if self.fork.trace.table.knows(x.dim) else self._only_there(x, side, label)
         if isinstance(x, tuple):
             return like(x, [self._handed_on(part, side, f"{label}[{i}]") for i, part in enumerate(x)])
-        if x is None or x is UNSET or isinstance(x, _PLAIN):
+        if x is None or x is UNSET or isinstance(x, PLAIN):
             return x
         if isinstance(x, Stack):
             present = None if x.present is None else self._handed_on(x.present, side, label)
-            return _Gathered([self._handed_on(leaf.room, side, label) for leaf in x.leaves], present, x, side)
+            return Gathered([self._handed_on(leaf.room, side, label) for leaf in x.leaves], present, x, side)
         if isinstance(x, MixedNumber):
             conds = [self._only_there(cond, side, label).number for _, cond in x.options]
-            return _Mixed(self._only_there(x.common, side, label), x.spec, conds, [None] * len(conds), label)
+            return Mixed(self._only_there(x.common, side, label), x.spec, conds, [None] * len(conds), label)
         if isinstance(x, OneOf) and not isinstance(x, Method):
-            options: list[tuple[Any, int, _Joined | None]] = [
+            options: list[tuple[Any, int, Joined | None]] = [
                 (self._handed_on(v, side, label), side, self._only_there(of, side, label)) for v, of in x.options
             ]
-            return _Apart(options, label, x.reason, x.hint)
+            return Alternatives(options, label, x.reason, x.hint)
         if isinstance(x, types.MethodType) and x.__self__ in self.before:
             return x
         if isinstance(x, types.FunctionType) and all(cell in self.before for cell in x.__closure__ or ()):
             return x
         if not self._is_new(x):
             if x not in self.before:
-                raise _Inside
+                raise Inside
             return x
         if id(x) not in self.becomes:
             self.becomes[id(x)] = x
             contents = self.sides[side].of(x)
             if x not in self.sides[side]:
-                raise _Inside
+                raise Inside
             planned = {k: self._handed_on(part, side, label_of(x, label, k)) for k, part in contents.items()}
             self.contents.append((x, planned))
             self.kept.append(x)
         return self.becomes[id(x)]
 
     def _referred(self, x: Tensor, side: int, label: str) -> Any:
-        """An array of others as a side has it, which only that side knows.  _Inside where it cannot be handed on."""
+        """An array of others as a side has it, which only that side knows.  Inside where it cannot be handed on."""
         known = all(map(self.fork.trace.table.knows, x.dims))
         if isinstance(x, PerhapsOfOthers):
             place = self._only_there(x, side, label) if known else self._sized(x, side, label)
-            return _Reference(lambda made: x.again(made, self._seen_by_others(x, side)), [place])
-        if not known or (x._parent is not None and not is_known_view(x) and not isinstance(_first(x), IndexedView)):
+            return Reference(lambda done, made: x.again(made, done.seen_by_others(x, side)), [place])
+        if not known or (x._parent is not None and not is_known_view(x) and not isinstance(first_of(x), IndexedView)):
             what, hint = "an array that others refer to", f"copy() it in the branch: {label} = ….copy()"
-            made_of = lambda made: PerhapsOfOthers(label, what, made, self._seen_by_others(x, side), hint)  # noqa: E731
-            return _Reference(made_of, [self._only_there(x, side, label) if known else self._sized(x, side, label)])
+            of = lambda done, made: PerhapsOfOthers(label, what, made, done.seen_by_others(x, side), hint)  # noqa: E731
+            return Reference(of, [self._only_there(x, side, label) if known else self._sized(x, side, label)])
         if isinstance(x, IndexedView):
             indices = [self._only_there(index, side, label) for index in x.places.indices]
             source = self._handed_on(x.places.source, side, label)
-            placed = lambda of, *at: IndexedView(replace(x.places, source=of, indices=at, mode=None))  # noqa: E731
-            return _Reference(placed, [source, *indices])
+            placed = lambda _, of, *at: IndexedView(replace(x.places, source=of, indices=at, mode=None))  # noqa: E731
+            return Reference(placed, [source, *indices])
         if isinstance(x, Choice):
             arrays = [self._handed_on(array, side, label) for array, _ in x.options]
             conds = [self._only_there(cond, side, label) for _, cond in x.options]
             chosen = self._only_there(x, side, label)
-            return _Reference(lambda value, *parts: _chosen_again(value, parts), [chosen, *arrays, *conds])
+            return Reference(lambda _, value, *parts: _chosen_again(value, parts), [chosen, *arrays, *conds])
         if x._parent is None or x._op is None or not all(map(self.fork.trace.table.knows, dims_in(x._attrs))):
-            raise _Inside
-        return _Reference(lambda of: of._view(x._op, x.view_attrs), [self._handed_on(x._parent, side, label)])
+            raise Inside
+        return Reference(lambda _, of: of._view(x._op, x.view_attrs), [self._handed_on(x._parent, side, label)])
 
-    def _pair(self, a: Any, b: Any, label: str) -> _Joined:
+    def _pair(self, a: Any, b: Any, label: str) -> Joined:
         number = len(self.pairs)
         if is_array(a) and is_array(b):
             for k, (x, y, _) in enumerate(self.pairs):
                 if x is a and y is b:
-                    return _Joined(k)
+                    return Joined(k)
         self.pairs.append((a, b, label))
         self._choose(number, a, b)
-        return _Joined(number)
+        return Joined(number)
 
     def _choose(self, number: int, *ends: Any) -> None:
         """Note what a place may refer to that is not its own: arrays from before, and those of other places."""
@@ -498,7 +428,7 @@ class Merge:
 
     def _place(self, number: int, side: int, made: Tensor, end: Tensor) -> int:
         """The first place that holds an array which a side made; of one among several, a place of its own."""
-        found = next((k for k in range(number) if self._fresh(k, side) is made), None)
+        found = next((k for k in range(number) if self.fresh(k, side) is made), None)
         if found is not None:
             return found
         label = self.pairs[number][2]
@@ -512,33 +442,21 @@ class Merge:
         self.pairs.append((first, second, "the condition"))
         return len(self.pairs) - 1
 
-    def _sized(self, x: Tensor, side: int, label: str) -> _Sized:
+    def _sized(self, x: Tensor, side: int, label: str) -> Sized:
         """An array of a side whose sizes are known inside it."""
         if id(x) not in self.sized:
             trace = self.fork.trace
             if not trace.binds:
-                raise _Inside
+                raise Inside
             with self.fork.at_end(side):
                 room, sizes = given_out(trace, x)
                 most = [trace.table.resolve(largest(trace, d)) for d in x.dims]
             if not all(map(trace.table.knows, most)):
-                raise _Inside
+                raise Inside
             known = [self.sizes.setdefault((side, trace.table.resolve(d)), n) for d, n in zip(x.dims, sizes)]
             places = [self._only_there(size, side, label) for size in known]
-            self.sized[id(x)] = x, _Sized(self._only_there(room, side, label), places, most)
+            self.sized[id(x)] = x, Sized(self._only_there(room, side, label), places, most)
         return self.sized[id(x)][1]
-
-    def _of_that_size(self, planned: _Sized) -> Tensor | Undefined:
-        """Such an array behind the `if`, where its sizes are known once more."""
-        if id(planned) not in self.made:
-            room, *sizes = (self._complete(place) for place in (planned.room, *planned.sizes))
-            if any(isinstance(part, Undefined) for part in (room, *sizes)):
-                return room
-            trace = self.fork.trace
-            dims = [as_dim(bind(trace, size, most)) for size, most in zip(sizes, planned.most)]
-            flat = apply("slice", room, offsets=(dim(0),), extents=(product(dims),))
-            self.made[id(planned)] = Tensor(apply("reshape", flat, dims=tuple(dims)).value, boxed=True)
-        return self.made[id(planned)]
 
     def _refuse_parts_of_sized(self) -> None:
         """OpError where a place has a part of an array that leaves a side as a copy."""
@@ -570,78 +488,16 @@ class Merge:
                 self.same.pop(number, None)
                 self.apart[number] = self._one_of(a, b, label, error.message, error.hint)
         self._refuse_parts_of_sized()
-        self.joined = self.fork.join(typed)
-        for (_, _, label), one in zip(self.pairs, self.joined):
-            no_value = isinstance(one, OpError)
-            self.results.append(Undefined(label, one.message, one.hint) if no_value else one)
-        self._choices()
-        ends = [[self._fresh(k, side) for side in range(2)] for k in range(len(self.pairs))]
-        for number, options in self.options.items():
-            ends[number] = [
-                None if any(isinstance(o, int) and o != number for o, _ in options) else x for x in ends[number]
-            ]
-        shared_again(ends, self.results, [label for _, _, label in self.pairs], "copy() one of the two in the branch")
-        for number, planned in self.apart.items():
-            self.results[number] = self._complete(planned)
-        self.before.restore()
-        for holder, merged in self.contents:
-            complete: dict[Any, Any] = {}
-            for key, planned in merged.items():
-                found = self._complete(planned)
-                if isinstance(found, Undefined) and Location(holder, key, "").is_variable:
-                    unset(found)
-                else:
-                    complete[key] = found
-            put_back(holder, complete)
-        return self._complete(value)
+        return Completion(self, self.fork.join(typed)).finish(unset, value)
 
     def alone(self, a: Any, b: Any, joined: Any) -> Any:
         """What `a` or `b`, which are no choices, come to where that is all: `joined` has the value."""
         if a is b:
             return a
         self._pair(a, b, "the value")
-        self.results = [joined]
-        self._choices()
-        return self.results[0]
+        return Completion(self, [joined]).only()
 
-    def _choices(self) -> None:
-        """Make places that may refer to arrays from before choices among these."""
-        for number, array in self.same.items():
-            self.results[number] = array
-        joined = [*self.results]
-        for number, options in self.options.items():
-            if isinstance(joined[number], Undefined):
-                continue
-            conds = self._conditions()
-            arrays = [joined[self._joined(o, of)] if isinstance(o, int) else o for o, of in options]
-            if any(isinstance(array, Undefined) for array in arrays):
-                label = self.pairs[number][2]
-                text = f"{label} may be an array that is of one type or another"
-                self.results[number] = Undefined(label, text, "give both branches arrays of one dtype and shape")
-                continue
-            chosen = [conds[not of] if isinstance(of, bool) else joined[of] for _, of in options]
-            self.results[number] = Choice([*zip(arrays, chosen)], joined[number])
-
-    def _joined(self, number: int, of: int | bool) -> int:
-        """The place of an array that a side made: that, or one of that side alone where the sides are of two types."""
-        planned = self.apart.get(number)
-        if not isinstance(planned, _Apart):
-            return number
-        side = int(not of) if isinstance(of, bool) else 1 if self.pairs[of][0] is False else 0
-        found = [v.number for v, at, _ in planned.options if at == side and isinstance(v, _Joined)]
-        return found[0] if len(found) == 1 else number
-
-    def _conditions(self) -> list[Tensor]:
-        """Whether each side is taken."""
-        if not self.taken_sides:
-            cond, opposites = self.fork.cond, self.fork.trace.opposites
-            if cond.value not in opposites or not in_scope(opposites[cond.value]):
-                other = apply("logical_not", cond).value
-                opposites[cond.value], opposites[other] = other, cond.value
-            self.taken_sides = [cond, Tensor(opposites[cond.value])]
-        return self.taken_sides
-
-    def _fresh(self, number: int, side: int) -> Any:
+    def fresh(self, number: int, side: int) -> Any:
         """What a place holds at the end of a side, if it is an array that came to be there, which others may hold."""
         then, otherwise, label = self.pairs[number]
         end = otherwise if side else then
@@ -650,150 +506,6 @@ class Merge:
         if not is_array(end) or label.startswith(GENERATED_PREFIX):  # what is returned is not stored into any more
             return None
         return end if self.fork.is_fresh(end, side) else None
-
-    def _stack(self, planned: _Perhaps) -> Stack:
-        """What one branch appends to a list, behind the `if`."""
-        of = planned.of
-        rows = [self._there(joined) for joined in planned.rows]
-        present = planned.present if isinstance(planned.present, Tensor) else self._there(planned.present)
-        if isinstance(of, Stack):
-            if present.dims != rows[0].dims[:1]:
-                present = broadcast_to(present.reshape(()), rows[0].dims[:1], "row")
-            made = of.with_leaves(Stack(r, leaf.weak, leaf.depth, present) for r, leaf in zip(rows, of.leaves))
-        else:
-            leaves = (Stack(r.reshape((1, *r.shape)), r.weak, 1, present) for r in rows)
-            made = of.stack(leaves) if isinstance(of, Item) else next(leaves)
-        if shared := self._seen_by_others(planned.of, planned.side):
-            made.share(shared, planned.label)
-        return made
-
-    def _stack_there(self, planned: _Gathered) -> Stack | Undefined:
-        """The items of a loop behind the `if`, of use where their side was taken."""
-        rooms, present = [self._complete(room) for room in planned.rooms], self._complete(planned.present)
-        for part in (*rooms, present):
-            if isinstance(part, Undefined):
-                return part
-        of = planned.of
-        made = of.with_leaves(Stack(room, leaf.weak, leaf.depth, present) for room, leaf in zip(rooms, of.leaves))
-        if shared := self._seen_by_others(of, planned.side):
-            made.share(shared, of.shared_in)
-        return made
-
-    def _there(self, joined: _Joined | _Sized) -> Tensor:
-        """A result of the `if`; the OpError that there is in its place."""
-        if isinstance(joined, _Sized):
-            for part in (joined.room, *joined.sizes):
-                self._there(part)
-            made = self._of_that_size(joined)
-            assert isinstance(made, Tensor)
-            return made
-        found = self.joined[joined.number]
-        if isinstance(found, OpError):
-            raise found
-        return found
-
-    def _seen_by_others(self, value: Any, side: int) -> list[Tensor]:
-        """The arrays that what a branch appends to a list may be, or may be parts of, and that others refer to."""
-        if isinstance(value, Stack):
-            return [t for other in value.others for t in self._seen_by_others(other, side)]
-        if not is_array(value):
-            return []
-        of = [*(value.sources() if isinstance(value, PerhapsOfOthers) else roots(value))]
-        ends = [
-            (k, otherwise if side else then)
-            for k, (then, otherwise, label) in enumerate(self.pairs)
-            if not label.startswith(GENERATED_PREFIX)
-        ]
-        peers = [k for k, end in ends if is_array(end) and any(root is t for t in roots(end) for root in of)]
-        before = [t for t in of if not self.fork.is_fresh(t, side)]
-        return before + [t for k in peers if isinstance(t := self.results[k], Tensor)]
-
-    def _complete(self, planned: Any) -> Any:
-        if isinstance(planned, _Joined):
-            return self.results[planned.number]
-        if isinstance(planned, _Perhaps):
-            return self._stack(planned)
-        if isinstance(planned, _Gathered):
-            return self._stack_there(planned)
-        if isinstance(planned, _Apart):
-            return self._completed(planned)
-        if isinstance(planned, _Mixed):
-            return self._mixed_number(planned)
-        if isinstance(planned, _Reference):
-            parts = [self._complete(part) for part in planned.parts]
-            return next((part for part in parts if isinstance(part, Undefined)), None) or planned.make(*parts)
-        if isinstance(planned, _Sized):
-            return self._of_that_size(planned)
-        if isinstance(planned, tuple):
-            return like(planned, [self._complete(part) for part in planned])
-        return planned
-
-    def _mixed_number(self, planned: _Mixed) -> MixedNumber | Undefined:
-        common = self.results[planned.common.number]
-        conds = [self._conditions()[not of] if isinstance(of, bool) else self.results[of] for of in planned.conds]
-        if isinstance(common, Undefined):
-            return common
-        return MixedNumber(planned.label, common, planned.spec, conds, self.again, planned.values)
-
-    def _completed(self, planned: _Apart) -> Any:
-        no_value = Undefined(planned.label, planned.text, planned.hint)
-        options: list[tuple[Any, Tensor]] = []
-        for value, side, chosen in planned.options:
-            made = self._complete(value)
-            cond = self._conditions()[side] if chosen is None else self._complete(chosen)
-            if not isinstance(cond, Tensor) or any(isinstance(part, Undefined) for part in _parts(made)):
-                return no_value
-            same = next((k for k, (other, _) in enumerate(options) if other is made or same_value(other, made)), None)
-            if same is None:
-                options.append((made, cond))
-            else:
-                options[same] = options[same][0], apply("logical_or", options[same][1], cond)
-        if len(options) == 1:
-            return options[0][0]
-        for made, cond in options:
-            if any(made is x for x in self.kept):
-                self.fork.trace.made_where[id(made)] = made, cond
-        return OneOf(planned.label, planned.text, planned.hint, options, self.again)
-
-
-#: Values that cannot change, and classes.
-_PLAIN = (
-    str, bytes, int, float, complex, np.generic, np.dtype, np.ndarray, type, types.ModuleType, range, slice, frozenset,
-    types.EllipsisType,
-)  # fmt: skip
-
-
-def _chosen_again(value: Tensor, parts: Sequence[Tensor]) -> Choice:
-    """One of some arrays, behind which their conditions are, and its value."""
-    half = len(parts) // 2
-    return Choice([*zip(parts[:half], parts[half:])], value)
-
-
-def _first(x: Tensor) -> Tensor:
-    """What a view is a view of, by way of other views."""
-    while x._parent is not None:
-        x = x._parent
-    return x
-
-
-def is_known_view(x: Tensor) -> bool:
-    """Whether the sizes and places that a view speaks of are known where the trace is."""
-    facts = table()
-    while x._parent is not None:
-        if not all(map(facts.knows, dims_in(x._attrs))):
-            return False
-        x = x._parent
-    if isinstance(x, IndexedView):
-        return all(in_scope(index.value) for index in x.places.indices) and all(map(is_known_view, x.sources()))
-    return True
-
-
-def _is_outside(x: Tensor) -> bool:
-    """Whether what a view is of, and what selects it there, were made outside of the branches."""
-    try:
-        return in_scope(x.value) and (not isinstance(x, Choice) or all(in_scope(cond.value) for _, cond in x.options))
-    except OpError:
-        return False
 
 
 def _unplaced(label: str) -> OpError:
@@ -806,49 +518,7 @@ def _stacked(parts: Iterable[Any]) -> bool:
     return any(isinstance(part, Stack) for part in parts)
 
 
-def _parts(value: Any) -> Sequence[Any]:
-    return [leaf for part in value for leaf in _parts(part)] if isinstance(value, tuple) else [value]
-
-
-def _are_one(a: Any, b: Any) -> bool:
-    """Whether two values are numbers that one dtype holds, or tuples of such, which an `if` gives as one."""
-    if isinstance(a, tuple):
-        return type(a) is type(b) and len(a) == len(b) and all(map(_are_one, a, b))
-    if kinds_of(a) and kinds_of(b) and kinds_of(a) != kinds_of(b):
-        return Common.of(a).joined(b) is not None
-    if isinstance(a, SymInt) or isinstance(b, SymInt):  # which may need more than 64 bits
-        return a is b or same_value(a, b)
-    return a is b or same_value(a, b) or (bool(kinds_of(a)) and kinds_of(a) == kinds_of(b))
-
-
-def same_value(a: Any, b: Any) -> bool:
-    """Whether two values that cannot change are the same to every program: -0.0 is not 0.0, nor is 1 True."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, SymInt):
-        return a.dim is b.dim
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(x is y or same_value(x, y) for x, y in zip(a, b))
-    if isinstance(a, (str, bytes, int, float, complex, range, slice, frozenset)):
-        return a == b and repr(a) == repr(b)
-    return False
-
-
-def described(value: Any) -> str:
-    """How messages call what a location held."""
-    if value is UNSET:
-        return "without a value"
-    if isinstance(value, Tensor):
-        return f"a {value.user_type}"
-    if isinstance(value, OneOf):
-        return " or ".join(dict.fromkeys(_described_option(option) for option, _ in value.options))
-    return repr(value) if isinstance(value, (str, int, float, type(None))) else a_kind(value)
-
-
-def _described_option(value: Any) -> str:
-    """How messages call one of the values of which there is one."""
-    if isinstance(value, SymInt):
-        return "an int"
-    if isinstance(value, Tensor) and not value.ndim and not value.boxed:
-        return {"int": "an int", "": f"a np.{value.element.numpy.name}"}.get(value.weak, f"a {value.weak}")
-    return f"a np.{value.dtype.name}" if isinstance(value, np.generic) else described(value)
+def _chosen_again(value: Tensor, parts: Sequence[Tensor]) -> Choice:
+    """One of some arrays, behind which their conditions are, and its value."""
+    half = len(parts) // 2
+    return Choice([*zip(parts[:half], parts[half:])], value)
