@@ -161,8 +161,9 @@ def is_pythons(error: BaseException) -> bool:
 #: Modules that follow no reference and read no item for the program: what goes wrong in them there is the compiler's.
 _INTERNAL = (
     "txc.dialects.", "txc.compiler.frontend.indexing.", "txc.compiler.frontend.staging.regions.",
-    "txc.compiler.frontend.state.choice", "txc.compiler.frontend.state.loops.", "txc.compiler.frontend.state.merging.",
-    "txc.compiler.frontend.state.values", "txc.compiler.frontend.tensor.", "txc.compiler.frontend.trace.",
+    "txc.compiler.frontend.state.alternatives.choice", "txc.compiler.frontend.state.loops.",
+    "txc.compiler.frontend.state.merging.", "txc.compiler.frontend.state.values", "txc.compiler.frontend.tensor.",
+    "txc.compiler.frontend.trace.",
 )  # fmt: skip
 #: The instructions by which a module's own text reads an item, an attribute or a variable.
 _READS = frozenset({

@@ -9,7 +9,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.state.choice import PerhapsOfOthers
+from txc.compiler.frontend.state.alternatives.choice import PerhapsOfOthers
 from txc.compiler.frontend.tensor.views.composite_views import roots
 from txc.compiler.frontend.trace.trace import Trace
 

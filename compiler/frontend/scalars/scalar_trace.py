@@ -18,7 +18,7 @@ from ....dialects.scalar.program import ScalarProgram, Step
 from ....dialects.types import DTYPES, DType, tensor_type
 from ..staging.regions import region
 from ..staging.staging import StagedRuntime
-from ..state.mixed_numbers import as_one_number
+from ..state.alternatives.mixed_numbers import as_one_number
 from ..tensor.apply import as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import current

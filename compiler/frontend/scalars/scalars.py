@@ -13,8 +13,8 @@ import numpy as np
 from ....dialects.registry import OpError
 from ....dialects.types import DTYPES
 from ...diagnostics import located
-from ..state.growing_lists import GrowingList
-from ..state.staged_dicts import StagedDict
+from ..state.containers.growing_lists import GrowingList
+from ..state.containers.staged_dicts import StagedDict
 from ..tensor.apply import apply, as_tensor
 from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..state.growing_lists import GrowingList
-from ..state.staged_dicts import StagedDict
+from ..state.containers.growing_lists import GrowingList
+from ..state.containers.staged_dicts import StagedDict
 from ..tensor.tensor import Tensor
 from ..trace.context import require
 from ..trace.symint import SymInt

@@ -12,9 +12,9 @@ from typing import Any
 
 from ...call.signature import like
 from ...diagnostics import TxcError, user_loc
-from ..state.mixed_numbers import as_one_number
-from ..state.one_of import OneOf
-from ..state.staged_dicts import StagedDict
+from ..state.alternatives.mixed_numbers import as_one_number
+from ..state.alternatives.one_of import OneOf
+from ..state.containers.staged_dicts import StagedDict
 from ..trace.graph import Graph
 from ..trace.trace import Trace
 from ..tx.parser import Parameter, read_parameters

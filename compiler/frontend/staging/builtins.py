@@ -20,10 +20,10 @@ from ..scalars.python_numbers import as_float, as_int
 from ..scalars.scalars import SCALARS
 from ..scalars.size_numbers import known_number, towards_zero
 from ..scalars.type_tests import TYPE_TESTS
-from ..state.growing_lists import GrowingList
-from ..state.list_errors import unknown_length
-from ..state.mixed_numbers import MixedNumber
-from ..state.staged_dicts import StagedDict
+from ..state.alternatives.mixed_numbers import MixedNumber
+from ..state.containers.growing_lists import GrowingList
+from ..state.containers.list_errors import unknown_length
+from ..state.containers.staged_dicts import StagedDict
 from ..tensor.apply import apply
 from ..tensor.tensor import Tensor
 from ..trace.context import require, table

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...call.signature import is_named, like
-from ..state.growing_lists import GrowingList
-from ..state.mixed_numbers import MixedNumber
-from ..state.one_of import OneOf
-from ..state.staged_dicts import StagedDict
+from ..state.alternatives.mixed_numbers import MixedNumber
+from ..state.alternatives.one_of import OneOf
+from ..state.containers.growing_lists import GrowingList
+from ..state.containers.staged_dicts import StagedDict
 from ..state.state import held
 from ..tensor.tensor import Tensor
 from ..trace.symint import SymInt

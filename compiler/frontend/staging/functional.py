@@ -15,7 +15,7 @@ from ....dialects.registry import OpError
 from ...call.signature import like
 from ...diagnostics import located
 from ..numpy import creation
-from ..state.mixed_numbers import as_one_number
+from ..state.alternatives.mixed_numbers import as_one_number
 from ..tensor.apply import as_tensor
 from ..tensor.tensor import Tensor
 from ..trace.context import current

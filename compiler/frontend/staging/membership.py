@@ -9,11 +9,11 @@ import functools
 from collections.abc import KeysView, Sequence, ValuesView
 from typing import Any
 
-from ..state.growing_lists import GrowingList
+from ..state.alternatives.mixed_numbers import MixedNumber, kinds_of
+from ..state.containers.growing_lists import GrowingList
+from ..state.containers.searched_lists import is_in
+from ..state.containers.staged_dicts import StagedDict
 from ..state.lookup.numbers import Numbers
-from ..state.mixed_numbers import MixedNumber, kinds_of
-from ..state.searched_lists import is_in
-from ..state.staged_dicts import StagedDict
 from ..tensor.apply import apply
 from ..tensor.methods.reducing import reduce
 from ..tensor.operators import refuse_as_key

@@ -35,10 +35,10 @@ from ...call.signature import (
 )
 from ...diagnostics import user_loc
 from ..indexing.data_dependent_sizes import given_out
-from ..state.growing_lists import GrowingList, Records, Stack
-from ..state.mixed_numbers import MixedNumber
-from ..state.one_of import Method, OneOf
-from ..state.staged_dicts import StagedDict
+from ..state.alternatives.mixed_numbers import MixedNumber
+from ..state.alternatives.one_of import Method, OneOf
+from ..state.containers.growing_lists import GrowingList, Records, Stack
+from ..state.containers.staged_dicts import StagedDict
 from ..tensor.apply import as_tensor
 from ..tensor.promotion import fits
 from ..tensor.tensor import Tensor

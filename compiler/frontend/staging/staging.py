@@ -29,14 +29,14 @@ from ...diagnostics import TxcError, at, error_loc, head_of, is_pythons, located
 from ..numpy.dispatch import library_function
 from ..numpy.functions.creation.index_tricks import INDEXED
 from ..scalars.type_tests import TYPE_TESTS, python_type, type_name
-from ..state.growing_lists import GrowingList
-from ..state.identity import is_same
+from ..state.alternatives.identity import is_same
+from ..state.alternatives.mixed_numbers import MixedNumber
+from ..state.alternatives.one_of import Attributes, OneOf, any_of, one_of_in
+from ..state.containers.growing_lists import GrowingList
+from ..state.containers.list_errors import SeveralDtypes
+from ..state.containers.staged_dicts import StagedDict
 from ..state.iterators import Consumer, PlacedIterator
-from ..state.list_errors import SeveralDtypes
 from ..state.lookup.items import item_of
-from ..state.mixed_numbers import MixedNumber
-from ..state.one_of import Attributes, OneOf, any_of, one_of_in
-from ..state.staged_dicts import StagedDict
 from ..state.state import roots_of
 from ..tensor.tensor import Tensor
 from ..trace.captures import Captures, Frame, Root, is_library, variable

@@ -16,8 +16,8 @@ from ..tensor.tensor import Tensor
 from ..trace.context import table
 from ..trace.graph import Block, Node, Value, inside
 from ..trace.symint import SymInt
-from .choice import options_of
-from .mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
+from .alternatives.choice import options_of
+from .alternatives.mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
 from .state import is_number
 
 __all__ = ["merged_into_one"]

@@ -19,7 +19,7 @@ from ....dialects.registry import Op
 from ..tensor.tensor import Tensor
 from ..tensor.views.composite_views import roots
 from ..trace.context import table
-from .choice import PerhapsOfOthers
+from .alternatives.choice import PerhapsOfOthers
 
 __all__ = ["NOWHERE", "Ends", "is_array", "shared_again"]
 

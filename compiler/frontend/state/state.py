@@ -26,10 +26,10 @@ from ..tensor.views.composite_views import roots as array_roots
 from ..tensor.views.view_or_copy import Flat
 from ..trace.symint import SymInt
 from ..trace.undefined import UNSET
-from .growing_lists import GrowingList
+from .alternatives.one_of import OneOf
+from .containers.growing_lists import GrowingList
+from .containers.staged_dicts import StagedDict
 from .iterators import Consumer, GoneThrough, PlacedIterator
-from .one_of import OneOf
-from .staged_dicts import StagedDict
 
 __all__ = [
     "UNSET", "Location", "Names", "Roots", "State", "a_kind", "arrays_of", "assign", "held", "is_number", "is_ours",

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..tensor.tensor import Tensor
 from ..trace.symint import SymInt
-from .mixed_numbers import Common, kinds_of
-from .one_of import OneOf
+from .alternatives.mixed_numbers import Common, kinds_of
+from .alternatives.one_of import OneOf
 from .state import UNSET, a_kind
 
 __all__ = ["PLAIN", "are_one", "described", "same_value"]

@@ -96,7 +96,8 @@ def _unary(name: str) -> Any:
 _KEEPERS = (sys.stdlib_module_names | {"txc", "xdsl", "numpy"}) - {"__main__", "collections"}
 #: The modules of ours that call what a program calls, and look up its keys.
 _OF_PROGRAMS = (
-    ".state.staged_dicts", ".state.lookup.items", ".staging.staging", ".staging.builtins", ".staging.list_methods",
+    ".state.containers.staged_dicts", ".state.lookup.items",
+    ".staging.staging", ".staging.builtins", ".staging.list_methods",
 )  # fmt: skip
 
 

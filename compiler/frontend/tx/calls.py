@@ -9,7 +9,7 @@ import numpy as np
 
 from ....dialects.dims.dims import Dim, size_name
 from ....dialects.registry import OpError
-from ..state.mixed_numbers import as_one_number
+from ..state.alternatives.mixed_numbers import as_one_number
 from ..tensor.apply import as_tensor
 from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor

@@ -7,10 +7,10 @@ from typing import Any
 
 from .....dialects.registry import OpError
 from ....diagnostics import located
-from ...state.growing_lists import GrowingList
-from ...state.mixed_numbers import MixedNumber
-from ...state.one_of import OneOf
-from ...state.staged_dicts import StagedDict
+from ...state.alternatives.mixed_numbers import MixedNumber
+from ...state.alternatives.one_of import OneOf
+from ...state.containers.growing_lists import GrowingList
+from ...state.containers.staged_dicts import StagedDict
 from ...tensor.apply import apply, as_tensor
 from ...tensor.promotion import truth as as_bool
 from ...tensor.tensor import Tensor

@@ -10,7 +10,8 @@ from typing import Any
 from .....dialects.dims.dims import Dim
 from .....dialects.registry import OpError
 from ....diagnostics import located
-from ...state.growing_lists import GrowingList
+from ...state.alternatives.one_of import OneOf
+from ...state.containers.growing_lists import GrowingList
 from ...state.iterators import ENDED, Consumer, PlacedIterator
 from ...state.loops.loop_state import LoopState
 from ...state.loops.outcomes import (
@@ -23,7 +24,6 @@ from ...state.loops.outcomes import (
     Unrepeatable,
     learnt_of,
 )
-from ...state.one_of import OneOf
 from ...state.state import UNSET, Location, Roots, assign
 from ...tensor.apply import as_tensor
 from ...tensor.tensor import Tensor

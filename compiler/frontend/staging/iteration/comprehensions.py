@@ -11,10 +11,10 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...state.growing_lists import GrowingList
+from ...state.containers.growing_lists import GrowingList
+from ...state.containers.list_errors import OF_COMPREHENSION
+from ...state.containers.staged_dicts import StagedDict
 from ...state.iterators import PlacedIterator
-from ...state.list_errors import OF_COMPREHENSION
-from ...state.staged_dicts import StagedDict
 from ...state.state import Roots
 from ...tensor.apply import as_tensor
 from ...tensor.operators import refuse_as_key

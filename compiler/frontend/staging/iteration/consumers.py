@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ....diagnostics import located
-from ...state.growing_lists import GrowingList
+from ...state.alternatives.mixed_numbers import MixedNumber
+from ...state.alternatives.one_of import OneOf
+from ...state.containers.growing_lists import GrowingList
 from ...state.iterators import Consumer, PlacedIterator
-from ...state.mixed_numbers import MixedNumber
-from ...state.one_of import OneOf
 from ...tensor.promotion import truth
 from ...tensor.tensor import Tensor
 from ...trace.context import require

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....diagnostics import located
-from ...state.growing_lists import GrowingList
-from ...state.mixed_numbers import MixedNumber
+from ...state.alternatives.mixed_numbers import MixedNumber
+from ...state.containers.growing_lists import GrowingList
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.demands import demand

@@ -15,7 +15,7 @@ from typing import Any
 from .....dialects.registry import OpError
 from ....diagnostics import located
 from ...numpy.creation import arange
-from ...state.growing_lists import GrowingList
+from ...state.containers.growing_lists import GrowingList
 from ...state.iterators import GoneThrough
 from ...state.lookup.places import inside
 from ...tensor.apply import apply

@@ -20,11 +20,11 @@ from ...scalars.python_numbers import as_int, checked
 from ...tensor.apply import apply, as_tensor
 from ...tensor.tensor import Tensor
 from ...trace.context import require, table
-from ..choice import Choice
-from ..growing_lists import FixedList, GrowingList
-from ..mixed_numbers import kinds_of
-from ..one_of import MOST_OPTIONS, OneOf, any_of
-from ..staged_dicts import StagedDict
+from ..alternatives.choice import Choice
+from ..alternatives.mixed_numbers import kinds_of
+from ..alternatives.one_of import MOST_OPTIONS, OneOf, any_of
+from ..containers.growing_lists import FixedList, GrowingList
+from ..containers.staged_dicts import StagedDict
 from .numbers import Numbers, rows_of
 from .places import inside, is_known_later, is_never_known
 

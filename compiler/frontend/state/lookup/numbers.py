@@ -17,9 +17,9 @@ from ...numpy.creation import arange
 from ...tensor.apply import apply, as_tensor
 from ...tensor.tensor import Tensor
 from ...trace.context import require
-from ..growing_lists import FixedList, Records, Stack, together
-from ..item_kinds import Kinds
-from ..mixed_numbers import Common, Kind, kinds_of
+from ..alternatives.mixed_numbers import Common, Kind, kinds_of
+from ..containers.growing_lists import FixedList, Records, Stack, together
+from ..containers.item_kinds import Kinds
 from .places import inside, taken
 
 __all__ = ["Numbers", "Row", "rows_of"]

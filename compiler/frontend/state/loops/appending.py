@@ -10,9 +10,9 @@ from ...staging.regions.region import is_inside
 from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import roots
 from ...trace.context import require
-from ..growing_lists import GrowingList, Item, Stack, alike, is_record, together
-from ..list_errors import ByItems, copying, instead_of_item, unknown_length
-from ..mixed_numbers import MixedNumber
+from ..alternatives.mixed_numbers import MixedNumber
+from ..containers.growing_lists import GrowingList, Item, Stack, alike, is_record, together
+from ..containers.list_errors import ByItems, copying, instead_of_item, unknown_length
 from ..state import Location, arrays_of, is_number
 from ..values import described
 from .beginning import ITEMS, among, held_at, listed

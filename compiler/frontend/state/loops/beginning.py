@@ -13,9 +13,9 @@ from ...staging.break_lowering import GENERATED_PREFIX
 from ...tensor.tensor import Tensor
 from ...trace.captures import Captures
 from ...trace.undefined import Undefined
-from ..growing_lists import Appending, GrowingList, Item, Stack
-from ..mixed_numbers import Common, Kind, kinds_of
-from ..staged_dicts import StagedDict
+from ..alternatives.mixed_numbers import Common, Kind, kinds_of
+from ..containers.growing_lists import Appending, GrowingList, Item, Stack
+from ..containers.staged_dicts import StagedDict
 from ..state import UNSET, Location, Names, Roots, State, is_number
 from .forms import Form, Number, lists_in
 from .outcomes import AtLast, Carries, Learnt

@@ -18,7 +18,7 @@ from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import roots
 from ...trace.context import require
 from ...trace.graph import Block
-from ..choice import PerhapsOfOthers
+from ..alternatives.choice import PerhapsOfOthers
 from ..sharing import is_array
 from ..state import Location, State, arrays_of
 from .appending import LoopLists

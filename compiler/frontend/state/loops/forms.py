@@ -21,13 +21,13 @@ from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.symint import SymInt
 from ...trace.undefined import Undefined, Unusable
-from ..choice import is_same_place
-from ..growing_lists import GrowingList, Stack, numbers_in
-from ..mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
-from ..one_of import MOST_OPTIONS, Method, OneOf, any_of, one_of_a_loop
-from ..resized import as_arrays
+from ..alternatives.choice import is_same_place
+from ..alternatives.mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
+from ..alternatives.one_of import MOST_OPTIONS, Method, OneOf, any_of, one_of_a_loop
+from ..alternatives.resized import as_arrays
+from ..containers.growing_lists import GrowingList, Stack, numbers_in
+from ..containers.staged_dicts import StagedDict
 from ..sharing import is_array
-from ..staged_dicts import StagedDict
 from ..state import UNSET
 from ..values import same_value
 from .references import Noted, Reference, is_older, referred

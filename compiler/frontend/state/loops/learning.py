@@ -13,13 +13,13 @@ from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.symint import SymInt
 from ...trace.undefined import Undefined, unset_name
-from ..growing_lists import GrowingList
+from ..alternatives.mixed_numbers import MixedNumber, kinds_of
+from ..alternatives.one_of import OneOf
+from ..alternatives.resized import is_one_array
+from ..containers.growing_lists import GrowingList
+from ..containers.staged_dicts import StagedDict, in_one_order, may_miss
 from ..iterators import PlacedIterator
-from ..mixed_numbers import MixedNumber, kinds_of
-from ..one_of import OneOf
-from ..resized import is_one_array
 from ..sharing import is_array
-from ..staged_dicts import StagedDict, in_one_order, may_miss
 from ..state import UNSET, Location, State, a_kind, held, is_number, label_of, put_back
 from ..values import described, same_value
 from .beginning import held_at, is_boxed, is_keyed

@@ -26,14 +26,14 @@ from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import roots
 from ...trace.symint import symint
 from ...trace.undefined import Undefined
-from ..choice import Choice, PerhapsOfOthers
-from ..growing_lists import Appending, stack_for
-from ..list_errors import ByItems
-from ..mixed_numbers import MixedNumber, kinds_of
-from ..one_of import OneOf
-from ..resized import as_arrays, is_one_array
+from ..alternatives.choice import Choice, PerhapsOfOthers
+from ..alternatives.mixed_numbers import MixedNumber, kinds_of
+from ..alternatives.one_of import OneOf
+from ..alternatives.resized import as_arrays, is_one_array
+from ..containers.growing_lists import Appending, stack_for
+from ..containers.list_errors import ByItems
+from ..containers.staged_dicts import is_missing
 from ..sharing import is_array, shared_again
-from ..staged_dicts import is_missing
 from ..state import UNSET, Location, State, put_back
 from .beginning import ITEMS, held_at, is_keyed, references_to
 from .forms import NoForm, Number, lacks_leaves, options_in

@@ -28,9 +28,9 @@ from ...trace.context import require, table
 from ...trace.graph import Block, inside
 from ...trace.symint import as_dim, symint
 from ...trace.undefined import Undefined
-from ..choice import Choice, is_same_place
-from ..one_of import Method, OneOf, any_of, one_of_a_loop
-from ..resized import as_arrays
+from ..alternatives.choice import Choice, is_same_place
+from ..alternatives.one_of import Method, OneOf, any_of, one_of_a_loop
+from ..alternatives.resized import as_arrays
 from ..sharing import is_array
 
 __all__ = ["Noted", "Reference", "is_older", "options_of", "referred"]

@@ -14,10 +14,10 @@ from ...staging.regions.region import is_inside, is_seen
 from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import roots
 from ...trace.context import require
-from ..choice import PerhapsOfOthers
+from ..alternatives.choice import PerhapsOfOthers
+from ..alternatives.one_of import OneOf
+from ..alternatives.resized import is_one_array
 from ..merging.known_views import is_known_view
-from ..one_of import OneOf
-from ..resized import is_one_array
 from ..sharing import is_array
 from ..state import Location, arrays_of
 from .beginning import LoopBefore, among

@@ -17,10 +17,10 @@ from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import in_scope, roots
 from ...trace.symint import as_dim
 from ...trace.undefined import Undefined
-from ..choice import Choice, PerhapsOfOthers
-from ..growing_lists import Item, Stack
-from ..mixed_numbers import MixedNumber
-from ..one_of import OneOf
+from ..alternatives.choice import Choice, PerhapsOfOthers
+from ..alternatives.mixed_numbers import MixedNumber
+from ..alternatives.one_of import OneOf
+from ..containers.growing_lists import Item, Stack
 from ..sharing import is_array, shared_again
 from ..state import Location, put_back
 from ..values import same_value

@@ -7,7 +7,7 @@ from .....dialects.registry import OpError
 from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import IndexedView, in_scope
 from ...trace.context import table
-from ..choice import Choice
+from ..alternatives.choice import Choice
 
 __all__ = ["first_of", "is_known_view", "is_outside"]
 

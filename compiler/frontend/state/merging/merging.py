@@ -32,13 +32,13 @@ from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import IndexedView, Perhaps, in_scope, roots
 from ...trace.symint import SymInt
 from ...trace.undefined import Undefined
-from ..choice import Choice, PerhapsOfOthers, is_same_place, options_of
-from ..growing_lists import GrowingList, Item, Stack, is_record
-from ..list_errors import instead_of_item
-from ..mixed_numbers import Common, Kind, MixedNumber, common_value, is_of, kinds_of
-from ..one_of import MOST_OPTIONS, Method, OneOf
+from ..alternatives.choice import Choice, PerhapsOfOthers, is_same_place, options_of
+from ..alternatives.mixed_numbers import Common, Kind, MixedNumber, common_value, is_of, kinds_of
+from ..alternatives.one_of import MOST_OPTIONS, Method, OneOf
+from ..containers.growing_lists import GrowingList, Item, Stack, is_record
+from ..containers.list_errors import instead_of_item
+from ..containers.staged_dicts import StagedDict, in_one_order
 from ..sharing import NOWHERE, is_array
-from ..staged_dicts import StagedDict, in_one_order
 from ..state import UNSET, Location, State, held, is_number, is_ours, kind_of, label_of
 from ..values import PLAIN, are_one, described, same_value
 from .completion import Completion

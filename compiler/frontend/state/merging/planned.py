@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from .....dialects.dims.dims import Dim
 from ...tensor.tensor import Tensor
-from ..growing_lists import Stack
-from ..mixed_numbers import Common
+from ..alternatives.mixed_numbers import Common
+from ..containers.growing_lists import Stack
 
 __all__ = ["Alternatives", "Gathered", "Inside", "Joined", "Mixed", "PerhapsAppended", "Reference", "Sized"]
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....dialects.dims.dims import Dim
-from ....dialects.registry import OpError
-from ...diagnostics import TxcError, user_loc
-from ..indexing.data_dependent_sizes import resized
-from ..tensor.apply import apply
-from ..tensor.tensor import Tensor
-from ..tensor.views.composite_views import Derived, in_scope, roots
-from ..tensor.views.strides import strides_of
-from ..trace.graph import Value
+from .....dialects.dims.dims import Dim
+from .....dialects.registry import OpError
+from ....diagnostics import TxcError, user_loc
+from ...indexing.data_dependent_sizes import resized
+from ...tensor.apply import apply
+from ...tensor.tensor import Tensor
+from ...tensor.views.composite_views import Derived, in_scope, roots
+from ...tensor.views.strides import strides_of
+from ...trace.graph import Value
 
 __all__ = ["Choice", "PerhapsOfOthers", "is_same_place", "options_of"]
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.registry import OpError
-from ..numpy.creation import arange
-from ..scalars.python_numbers import checked
-from ..tensor.apply import apply
-from ..tensor.tensor import Tensor
+from .....dialects.registry import OpError
+from ...numpy.creation import arange
+from ...scalars.python_numbers import checked
+from ...tensor.apply import apply
+from ...tensor.tensor import Tensor
 from .growing_lists import GrowingList, Item, Records, Stack, alike
 from .item_kinds import Kinds
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.registry import OpError
-from ..tensor.apply import apply, as_tensor
-from ..tensor.tensor import Tensor
-from ..tensor.views.composite_views import roots
-from ..trace.context import require
+from .....dialects.registry import OpError
+from ...tensor.apply import apply, as_tensor
+from ...tensor.tensor import Tensor
+from ...tensor.views.composite_views import roots
+from ...trace.context import require
+from ..loops.references import options_of
+from ..sharing import is_array
 from .choice import PerhapsOfOthers
-from .loops.references import options_of
 from .one_of import OneOf, any_of
-from .sharing import is_array
 
 __all__ = ["is_same"]
 

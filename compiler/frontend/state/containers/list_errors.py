@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...diagnostics import TxcError, user_loc
-from ..tensor.tensor import Tensor
-from .one_of import OneOf
+from ....diagnostics import TxcError, user_loc
+from ...tensor.tensor import Tensor
+from ..alternatives.one_of import OneOf
 
 __all__ = ["OF_COMPREHENSION", "ByItems", "SeveralDtypes", "copying", "instead_of_item", "item_of", "unknown_length"]
 

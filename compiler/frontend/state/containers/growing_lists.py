@@ -17,24 +17,24 @@ from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
 
-from ....dialects.dims.dims import Dim, dim
-from ....dialects.registry import OpError
-from ....dialects.types import DTYPES, DType
-from ...diagnostics import located
-from ..numpy.creation import empty
-from ..tensor.apply import apply, as_tensor, is_traced, stack
-from ..tensor.broadcasting import broadcast_to
-from ..tensor.promotion import cast, common_dtype
-from ..tensor.tensor import Tensor
-from ..trace.context import require
-from ..trace.graph import Value
-from ..trace.symint import SymInt, is_integer, symint
-from .choice import PerhapsOfOthers
+from .....dialects.dims.dims import Dim, dim
+from .....dialects.registry import OpError
+from .....dialects.types import DTYPES, DType
+from ....diagnostics import located
+from ...numpy.creation import empty
+from ...tensor.apply import apply, as_tensor, is_traced, stack
+from ...tensor.broadcasting import broadcast_to
+from ...tensor.promotion import cast, common_dtype
+from ...tensor.tensor import Tensor
+from ...trace.context import require
+from ...trace.graph import Value
+from ...trace.symint import SymInt, is_integer, symint
+from ..alternatives.choice import PerhapsOfOthers
+from ..alternatives.mixed_numbers import Common, MixedNumber, is_of
+from ..alternatives.one_of import OneOf, any_of
+from ..lookup.places import inside, is_known_later, taken
 from .item_kinds import Kinds, Outcomes, outcomes
 from .list_errors import ByItems, SeveralDtypes, copying, item_of, unknown_length
-from .lookup.places import inside, is_known_later, taken
-from .mixed_numbers import Common, MixedNumber, is_of
-from .one_of import OneOf, any_of
 
 __all__ = [
     "Appending", "GrowingList", "Item", "Records", "Stack", "alike", "is_record", "numbers_in", "stack_for", "together",

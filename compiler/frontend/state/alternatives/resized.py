@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ....dialects.dims.dims import Dim
-from ..indexing.changing_sizes import larger, packed, unpacked
-from ..indexing.data_dependent_sizes import bind, largest
-from ..tensor.apply import as_tensor
-from ..tensor.tensor import Tensor
-from ..trace.context import require
-from ..trace.symint import as_dim, symint
+from .....dialects.dims.dims import Dim
+from ...indexing.changing_sizes import larger, packed, unpacked
+from ...indexing.data_dependent_sizes import bind, largest
+from ...tensor.apply import as_tensor
+from ...tensor.tensor import Tensor
+from ...trace.context import require
+from ...trace.symint import as_dim, symint
+from ..sharing import is_array
 from .one_of import Method, OneOf
-from .sharing import is_array
 
 __all__ = ["as_arrays", "is_one_array"]
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ...diagnostics import user_loc
-from ..tensor.apply import apply
-from ..tensor.tensor import Tensor
-from ..trace.context import require
-from ..trace.demands import Ended, demand
-from ..trace.graph import Block
-from ..trace.undefined import UNSET, Unusable
+from ....diagnostics import user_loc
+from ...tensor.apply import apply
+from ...tensor.tensor import Tensor
+from ...trace.context import require
+from ...trace.demands import Ended, demand
+from ...trace.graph import Block
+from ...trace.undefined import UNSET, Unusable
 
 __all__ = ["MOST_OPTIONS", "Attributes", "Method", "OneOf", "any_of", "one_of_a_loop", "one_of_in"]
 

@@ -10,11 +10,11 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ...diagnostics import TxcError, user_loc
-from ..tensor.apply import apply, as_tensor
-from ..tensor.tensor import Tensor
-from ..trace.undefined import UNSET
-from .one_of import OneOf, any_of
+from ....diagnostics import TxcError, user_loc
+from ...tensor.apply import apply, as_tensor
+from ...tensor.tensor import Tensor
+from ...trace.undefined import UNSET
+from ..alternatives.one_of import OneOf, any_of
 
 __all__ = ["StagedDict", "in_one_order", "is_missing", "may_miss"]
 

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....dialects.dims.dims import Dim
-from ....dialects.types import DTYPES, DType, dtype
-from ..scalars.python_numbers import as_float, checked
-from ..tensor.apply import apply, as_tensor
-from ..tensor.broadcasting import broadcast_to
-from ..tensor.promotion import cast
-from ..tensor.tensor import Tensor
-from .mixed_numbers import Common, MixedNumber, common_value, is_of
+from .....dialects.dims.dims import Dim
+from .....dialects.types import DTYPES, DType, dtype
+from ...scalars.python_numbers import as_float, checked
+from ...tensor.apply import apply, as_tensor
+from ...tensor.broadcasting import broadcast_to
+from ...tensor.promotion import cast
+from ...tensor.tensor import Tensor
+from ..alternatives.mixed_numbers import Common, MixedNumber, common_value, is_of
 
 __all__ = ["Kinds", "Outcomes", "outcomes"]
 

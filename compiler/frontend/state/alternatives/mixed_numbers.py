@@ -14,19 +14,19 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
-from ....dialects.dims.dims import Dim
-from ....dialects.registry import OPS
-from ....dialects.types import DTYPES, DType, dtype
-from ...diagnostics import TxcError, user_loc
-from ..refusals import instead
-from ..scalars.python_numbers import as_float
-from ..tensor.apply import as_tensor
-from ..tensor.leaves import element_of
-from ..tensor.promotion import cast, common_dtype
-from ..tensor.tensor import Tensor
-from ..trace.context import require, table
-from ..trace.graph import Value
-from ..trace.symint import SymInt
+from .....dialects.dims.dims import Dim
+from .....dialects.registry import OPS
+from .....dialects.types import DTYPES, DType, dtype
+from ....diagnostics import TxcError, user_loc
+from ...refusals import instead
+from ...scalars.python_numbers import as_float
+from ...tensor.apply import as_tensor
+from ...tensor.leaves import element_of
+from ...tensor.promotion import cast, common_dtype
+from ...tensor.tensor import Tensor
+from ...trace.context import require, table
+from ...trace.graph import Value
+from ...trace.symint import SymInt
 from .one_of import OneOf, any_of
 
 __all__ = ["Common", "Kind", "MixedNumber", "as_one_number", "common_value", "is_of", "kinds_of"]

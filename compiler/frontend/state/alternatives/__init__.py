@@ -1,0 +1,1 @@
+"""Values of which compiled code decides which there is: arrays, numbers of several types, and anything else."""

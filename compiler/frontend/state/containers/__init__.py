@@ -1,0 +1,1 @@
+"""Lists and dicts of which compiled code decides what they hold."""
