@@ -67,7 +67,7 @@ STEPS = (
     Step(
         "graph", "`graph`: from Python to a graph",
         (
-            "compiler/driver/jit.py: Jitted.__call__", "compiler/frontend/staging/ast_rewrite.py: rewrite",
+            "compiler/driver/jit.py: Jitted.__call__", "compiler/frontend/staging/rewriting/ast_rewrite.py: rewrite",
             "compiler/frontend/tensor/tensor.py: Tensor.__array_ufunc__", "compiler/frontend/tensor/apply.py: apply",
         ),
         """

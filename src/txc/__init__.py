@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .compiler.driver.jit import jit
     from .compiler.driver.tx_module import compile_source, load
     from .compiler.driver.vectorize import vectorize
-    from .compiler.frontend.staging.functional import cond, fori_loop, scan, while_loop
+    from .compiler.frontend.staging.calls.functional import cond, fori_loop, scan, while_loop
     from .compiler.frontend.tensor.conversion import asarray
     from .compiler.frontend.tensor.memory.memory_tensors import TensorFixedSize, TensorMap, TensorRef
     from .compiler.frontend.tensor.printing.tensor_format import TensorIOFormat
@@ -41,21 +41,21 @@ _MODULES = {
     "TxcError": "diagnostics",
     "asarray": "frontend.tensor.conversion",
     "compile_source": "driver.tx_module",
-    "cond": "frontend.staging.functional",
+    "cond": "frontend.staging.calls.functional",
     "device": "config.devices",
     "devices": "config.devices",
     "evaluate": "driver.interop.evaluate",
     "export": "aot.export",
-    "fori_loop": "frontend.staging.functional",
+    "fori_loop": "frontend.staging.calls.functional",
     "info": "tools.info",
     "jit": "driver.jit",
     "library": "frontend.tx.library",
     "load": "driver.tx_module",
     "map_chunks": "chunks.map_chunks",
-    "scan": "frontend.staging.functional",
+    "scan": "frontend.staging.calls.functional",
     "to_device": "config.devices",
     "vectorize": "driver.vectorize",
-    "while_loop": "frontend.staging.functional",
+    "while_loop": "frontend.staging.calls.functional",
 }
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.staging.break_lowering import rebuild_result, stop_of
+from txc.compiler.frontend.staging.rewriting.break_lowering import rebuild_result, stop_of
 
 from .control import every_stage, same
 from .programs.interpreted import interpreted

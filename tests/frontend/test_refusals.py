@@ -16,7 +16,7 @@ from txc.compiler.frontend.methods_table import _methods
 from txc.compiler.frontend.numpy.dispatch import _handler
 from txc.compiler.frontend.numpy.ufunc_table import find_op_for
 from txc.compiler.frontend.refusals import COMPILING, GROUPS, instead
-from txc.compiler.frontend.staging.builtins import REPLACED
+from txc.compiler.frontend.staging.calls.builtins import REPLACED
 from txc.compiler.frontend.staging.iteration.iterators import ITERATORS
 from txc.compiler.frontend.tx.parser import parse
 
@@ -64,7 +64,7 @@ def test_every_builtin() -> None:
     names = [n for n in dir(builtins) if n[0].islower()]
     staged = {*REPLACED, *ITERATORS}
     missing = [n for n in names if getattr(builtins, n) not in staged and n not in LISTED | PYTHONS | ASKING]
-    assert missing == ["sorted"]  # which `staging/list_methods.py` has
+    assert missing == ["sorted"]  # which `staging/calls/list_methods.py` has
 
 
 def test_each_name_is_listed_once_and_says_something() -> None:

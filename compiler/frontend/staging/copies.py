@@ -15,7 +15,7 @@ from ..state.containers.staged_dicts import StagedDict
 from ..state.state import held
 from ..tensor.tensor import Tensor
 from ..trace.symint import SymInt
-from .builtins import staging_error
+from .calls.builtins import staging_error
 from .iteration.consumers import BY_ITEM, of_each_item
 
 if TYPE_CHECKING:

@@ -47,22 +47,22 @@ from ..trace.shared_inputs import share
 from ..trace.symint import SymInt
 from ..trace.trace import Trace
 from ..trace.undefined import Undefined, unset_name
-from .ast_rewrite import RUNTIME
-from .builtins import as_text, replacement, staging_error
-from .constructors import constructor
+from .calls.builtins import as_text, replacement, staging_error
+from .calls.constructors import constructor
+from .calls.functional import FUNCTIONAL
+from .calls.list_methods import method_of_container, sorted_
+from .calls.membership import conditions_of_equality, conditions_of_membership
+from .calls.pattern_tests import class_parts, mapping_parts, sequence_parts
 from .control.control_flow import ControlFlow
 from .copies import COPIES
-from .functional import FUNCTIONAL
 from .iteration.comprehensions import Comprehension, Generator, dict_of, listed, set_of
 from .iteration.consumers import BY_ITEM, with_list
 from .iteration.generators import Generated
 from .iteration.iterables import StagedRange
 from .iteration.iterators import ITERATORS, begun, makes_iterator, remembering, through
-from .list_methods import method_of_container, sorted_
-from .membership import conditions_of_equality, conditions_of_membership
 from .no_source import note_traced_plainly
-from .pattern_tests import class_parts, mapping_parts, sequence_parts
-from .source_cache import factory_of, global_names
+from .rewriting.ast_rewrite import RUNTIME
+from .rewriting.source_cache import factory_of, global_names
 
 __all__ = [
     "Argument",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from ..staging.nodes import children, walk
+from ..staging.rewriting.nodes import children, walk
 
 __all__ = ["annotate", "live_after", "live_at_head", "live_in_body"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from ..staging.break_lowering import GENERATED_PREFIX
-from ..staging.match_lowering import MATCH_PREFIX
-from ..staging.nodes import children, walk
+from ..staging.rewriting.break_lowering import GENERATED_PREFIX
+from ..staging.rewriting.match_lowering import MATCH_PREFIX
+from ..staging.rewriting.nodes import children, walk
 
 __all__ = ["may_be_unbound", "note_unbound"]
 

@@ -24,8 +24,8 @@ import numpy as np
 from ...cache.captured_value import CONTAINERS, MISSING, PLAIN, Captured, Place, cell_content, snapshot
 from ...call.foreign_arrays import foreign, refuse_foreign
 from ...call.signature import like
-from ..staging.builtins import staging_error
-from ..staging.source_cache import global_names
+from ..staging.calls.builtins import staging_error
+from ..staging.rewriting.source_cache import global_names
 from ..state.state import Roots, State, roots_of
 from ..tensor.tensor import Tensor
 from .symint import SymInt

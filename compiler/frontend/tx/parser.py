@@ -22,11 +22,11 @@ from ....dialects.registry import OPS, Composite, OpError, Reduction, Scan
 from ....dialects.types import DTYPES
 from ...diagnostics import Loc, TxcError, at, located
 from ..numpy.dispatch import has_handler
-from ..staging.ast_rewrite import bound_names, returns
-from ..staging.break_lowering import NotStaged, rebuild_result, stop_of
-from ..staging.induction import Counting, counting_of
 from ..staging.iteration.iterables import StagedIterable
 from ..staging.iteration.iterators import Whole
+from ..staging.rewriting.ast_rewrite import bound_names, returns
+from ..staging.rewriting.break_lowering import NotStaged, rebuild_result, stop_of
+from ..staging.rewriting.induction import Counting, counting_of
 from ..staging.staging import StagedRuntime
 from ..state.liveness import annotate, live_after, live_at_head, live_in_body
 from ..state.state import Location, Names, Roots

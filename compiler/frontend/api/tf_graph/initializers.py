@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...numpy import random
-from ...staging import functional
+from ...staging.calls import functional
 from .graph import Tensor, constant, filled, host_array, operation
 from .host_tensor import data_type_of, numpy_type_of
 

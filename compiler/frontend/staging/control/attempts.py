@@ -19,7 +19,7 @@ from ....diagnostics import TxcError, error_loc, is_pythons, user_loc
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.demands import Ended, as_pythons, is_certain
-from ..builtins import Quiet, staging_error
+from ..calls.builtins import Quiet, staging_error
 from .statements import Statements
 
 if TYPE_CHECKING:

@@ -32,15 +32,15 @@ from ...trace.context import require
 from ...trace.demands import end_by
 from ...trace.graph import next_serial
 from ...trace.symint import SymInt, as_dim, is_integer, sym_max
-from ..break_lowering import GENERATED_PREFIX
-from ..builtins import staging_error
+from ..calls.builtins import staging_error
 from ..iteration.comprehensions import Generator
 from ..iteration.generators import Generated
 from ..iteration.iterables import Elements, Numbered, Some, StagedIterable, StagedRange, as_staged
 from ..iteration.iterators import Whole, is_endless, runs_in, through
 from ..regions import loops
-from ..unroll import LIMIT, REFUSALS, WRITTEN_OUT, NotALoop, computing, endless, worth_a_loop
+from ..rewriting.break_lowering import GENERATED_PREFIX
 from .parts import NO_CARRIES
+from .unroll import LIMIT, REFUSALS, WRITTEN_OUT, NotALoop, computing, endless, worth_a_loop
 from .while_loops import UNROLL, WhileLoops, nothing
 
 __all__ = ["ForLoops"]

@@ -10,7 +10,7 @@ from ...state.state import Location, Roots, State, roots_of
 from ...trace.captures import Captures
 from ...trace.context import require
 from ...trace.undefined import Undefined
-from ..unroll import REFUSALS
+from .unroll import REFUSALS
 
 __all__ = ["Parts"]
 

@@ -24,11 +24,11 @@ from ...trace.context import require
 from ...trace.demands import end_by
 from ...trace.graph import next_serial
 from ...trace.symint import SymInt
-from ..break_lowering import GENERATED_PREFIX
 from ..regions import loops
-from ..unroll import LIMIT, REFUSALS, NotALoop, endless, worth_a_loop
+from ..rewriting.break_lowering import GENERATED_PREFIX
 from .conditions import Conditions
 from .parts import NO_CARRIES, NO_ROOTS
+from .unroll import LIMIT, REFUSALS, NotALoop, endless, worth_a_loop
 
 __all__ = ["WhileLoops"]
 

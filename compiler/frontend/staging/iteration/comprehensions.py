@@ -23,8 +23,8 @@ from ...trace.context import require
 from ...trace.demands import demand
 from ...trace.graph import next_serial
 from ...trace.symint import SymInt
-from ..builtins import staging_error
-from ..unroll import WRITTEN_OUT, endless
+from ..calls.builtins import staging_error
+from ..control.unroll import WRITTEN_OUT, endless
 from .generators import Generated
 from .iterables import Some, StagedIterable, as_staged
 from .iterators import begun, iterator_of, runs_in

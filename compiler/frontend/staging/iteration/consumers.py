@@ -19,7 +19,7 @@ from ...tensor.promotion import truth
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.demands import demand
-from ..break_lowering import GENERATED_PREFIX
+from ..rewriting.break_lowering import GENERATED_PREFIX
 from .comprehensions import Comprehension, Generator, listed
 from .extremes import extreme
 from .generators import Generated

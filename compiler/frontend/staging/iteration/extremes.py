@@ -17,9 +17,9 @@ from ...state.containers.growing_lists import GrowingList
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.demands import demand
-from ..break_lowering import GENERATED_PREFIX
-from ..builtins import REPLACED
+from ..calls.builtins import REPLACED
 from ..regions.fork import not_one_bool
+from ..rewriting.break_lowering import GENERATED_PREFIX
 from .comprehensions import Comprehension, listed
 from .generators import Generated
 

@@ -22,7 +22,7 @@ from ...trace.emit import emit, resolved
 from ...trace.graph import Block, Value, inside
 from ...trace.symint import SymInt
 from ...trace.undefined import Undefined
-from ..break_lowering import GENERATED_PREFIX
+from ..rewriting.break_lowering import GENERATED_PREFIX
 
 if TYPE_CHECKING:
     from ...indexing.data_dependent_sizes import Binding

@@ -9,7 +9,7 @@ from typing import Any
 
 from .....dialects.dims.dims import Dim
 from ....diagnostics import TxcError
-from ...staging.break_lowering import GENERATED_PREFIX
+from ...staging.rewriting.break_lowering import GENERATED_PREFIX
 from ...tensor.tensor import Tensor
 from ...trace.captures import Captures
 from ...trace.undefined import Undefined

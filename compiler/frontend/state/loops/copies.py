@@ -12,8 +12,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from .....dialects.registry import OpError
-from ...staging.break_lowering import GENERATED_PREFIX
 from ...staging.regions.region import is_inside, is_seen
+from ...staging.rewriting.break_lowering import GENERATED_PREFIX
 from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import roots
 from ...trace.context import require

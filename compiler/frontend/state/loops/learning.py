@@ -8,7 +8,7 @@ from typing import Any
 
 from .....dialects.registry import OpError
 from ....diagnostics import TxcError, user_loc
-from ...staging.break_lowering import GENERATED_PREFIX
+from ...staging.rewriting.break_lowering import GENERATED_PREFIX
 from ...tensor.tensor import Tensor
 from ...trace.context import require
 from ...trace.symint import SymInt

@@ -18,9 +18,9 @@ from typing import Any
 
 from .....dialects.registry import OpError
 from ....diagnostics import TxcError, user_loc
-from ...staging.break_lowering import GENERATED_PREFIX
 from ...staging.regions.carried import SharedStart, Unsettled
 from ...staging.regions.region import is_seen
+from ...staging.rewriting.break_lowering import GENERATED_PREFIX
 from ...tensor.apply import as_tensor
 from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import roots

@@ -8,9 +8,9 @@ from math import lcm
 from typing import Any, NoReturn
 
 from .....dialects.registry import OpError
-from ...staging.break_lowering import GENERATED_PREFIX
 from ...staging.regions.carried import SharedStart
 from ...staging.regions.region import is_inside, is_seen
+from ...staging.rewriting.break_lowering import GENERATED_PREFIX
 from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import roots
 from ...trace.context import require

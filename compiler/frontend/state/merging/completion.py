@@ -10,7 +10,7 @@ from .....dialects.dims.index_map import product
 from .....dialects.registry import OpError
 from ....call.signature import like
 from ...indexing.data_dependent_sizes import bind
-from ...staging.break_lowering import GENERATED_PREFIX
+from ...staging.rewriting.break_lowering import GENERATED_PREFIX
 from ...tensor.apply import apply
 from ...tensor.broadcasting import broadcast_to
 from ...tensor.tensor import Tensor

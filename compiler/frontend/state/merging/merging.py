@@ -24,9 +24,9 @@ from .....dialects.dims.index_map import dims_in
 from .....dialects.registry import OpError
 from ....call.signature import like
 from ...indexing.data_dependent_sizes import given_out, largest, leaves
-from ...staging.break_lowering import GENERATED_PREFIX
 from ...staging.regions.fork import Fork
 from ...staging.regions.region import is_inside
+from ...staging.rewriting.break_lowering import GENERATED_PREFIX
 from ...tensor.apply import apply
 from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import IndexedView, Perhaps, in_scope, roots

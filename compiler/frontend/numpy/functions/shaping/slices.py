@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....staging.functional import scan
+from ....staging.calls.functional import scan
 from ....tensor.apply import as_tensor
 from ....tensor.methods import reshaping
 from ....tensor.tensor import Tensor

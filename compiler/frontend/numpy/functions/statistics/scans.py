@@ -8,7 +8,7 @@ import numpy as np
 
 from ......dialects.dims.dims import Dim, dim
 from ......dialects.registry import OpError
-from ....staging.functional import cond
+from ....staging.calls.functional import cond
 from ....tensor.apply import apply, as_tensor
 from ....tensor.methods import reducing, reshaping
 from ....tensor.tensor import Tensor

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.registry import OpError
-from ...call.signature import like
-from ...diagnostics import located
-from ..numpy import creation
-from ..state.alternatives.mixed_numbers import as_one_number
-from ..tensor.apply import as_tensor
-from ..tensor.tensor import Tensor
-from ..trace.context import current
-from ..trace.demands import Ended
-from .regions import fork, loops
+from .....dialects.registry import OpError
+from ....call.signature import like
+from ....diagnostics import located
+from ...numpy import creation
+from ...state.alternatives.mixed_numbers import as_one_number
+from ...tensor.apply import as_tensor
+from ...tensor.tensor import Tensor
+from ...trace.context import current
+from ...trace.demands import Ended
+from ..regions import fork, loops
 
 __all__ = ["FUNCTIONAL", "cond", "fori_loop", "scan", "while_loop"]
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.registry import OpError
-from ...diagnostics import TxcError, user_loc
-from ..tensor.tensor import Tensor
-from ..trace.context import require
-from ..trace.graph import Value
-from ..trace.symint import SymInt
-from ..trace.undefined import Undefined
+from .....dialects.registry import OpError
+from ....diagnostics import TxcError, user_loc
+from ...tensor.tensor import Tensor
+from ...trace.context import require
+from ...trace.graph import Value
+from ...trace.symint import SymInt
+from ...trace.undefined import Undefined
 
 __all__ = ["LIMIT", "REFUSALS", "WRITTEN_OUT", "NotALoop", "computing", "endless", "worth_a_loop"]
 

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ..trace.captures import is_library
+from ...trace.captures import is_library
 
 __all__ = ["constructor"]
 

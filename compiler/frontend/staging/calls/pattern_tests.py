@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..state.alternatives.one_of import OneOf
-from ..state.containers.growing_lists import GrowingList
-from ..state.containers.staged_dicts import StagedDict
+from ...state.alternatives.one_of import OneOf
+from ...state.containers.growing_lists import GrowingList
+from ...state.containers.staged_dicts import StagedDict
 
 __all__ = ["class_parts", "mapping_parts", "sequence_parts"]
 

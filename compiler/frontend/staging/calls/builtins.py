@@ -9,27 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from ...call.signature import is_named
-from ...diagnostics import TxcError, located, user_loc
-from ..numpy.functions.creation.arrays import CREATION
-from ..numpy.functions.refused import refused_generators
-from ..numpy.functions.registry import FUNCTIONS, call
-from ..numpy.seeded_generators import default_rng
-from ..refusals import instead
-from ..scalars.python_numbers import as_float, as_int
-from ..scalars.scalars import SCALARS
-from ..scalars.size_numbers import known_number, towards_zero
-from ..scalars.type_tests import TYPE_TESTS
-from ..state.alternatives.mixed_numbers import MixedNumber
-from ..state.containers.growing_lists import GrowingList
-from ..state.containers.list_errors import unknown_length
-from ..state.containers.staged_dicts import StagedDict
-from ..tensor.apply import apply
-from ..tensor.tensor import Tensor
-from ..trace.context import require, table
-from ..trace.symint import SymInt, is_integer, sym_max, sym_min
-from ..trace.undefined import Unusable
-from .iteration.iterables import StagedRange
+from ....call.signature import is_named
+from ....diagnostics import TxcError, located, user_loc
+from ...numpy.functions.creation.arrays import CREATION
+from ...numpy.functions.refused import refused_generators
+from ...numpy.functions.registry import FUNCTIONS, call
+from ...numpy.seeded_generators import default_rng
+from ...refusals import instead
+from ...scalars.python_numbers import as_float, as_int
+from ...scalars.scalars import SCALARS
+from ...scalars.size_numbers import known_number, towards_zero
+from ...scalars.type_tests import TYPE_TESTS
+from ...state.alternatives.mixed_numbers import MixedNumber
+from ...state.containers.growing_lists import GrowingList
+from ...state.containers.list_errors import unknown_length
+from ...state.containers.staged_dicts import StagedDict
+from ...tensor.apply import apply
+from ...tensor.tensor import Tensor
+from ...trace.context import require, table
+from ...trace.symint import SymInt, is_integer, sym_max, sym_min
+from ...trace.undefined import Unusable
+from ..iteration.iterables import StagedRange
 
 __all__ = ["REPLACED", "Quiet", "as_text", "replacement", "staging_error"]
 

@@ -9,18 +9,18 @@ import functools
 from collections.abc import KeysView, Sequence, ValuesView
 from typing import Any
 
-from ..state.alternatives.mixed_numbers import MixedNumber, kinds_of
-from ..state.containers.growing_lists import GrowingList
-from ..state.containers.searched_lists import is_in
-from ..state.containers.staged_dicts import StagedDict
-from ..state.lookup.numbers import Numbers
-from ..tensor.apply import apply
-from ..tensor.methods.reducing import reduce
-from ..tensor.operators import refuse_as_key
-from ..tensor.tensor import Tensor
-from ..trace.context import require
-from ..trace.symint import SymInt
-from .iteration.iterables import StagedRange
+from ...state.alternatives.mixed_numbers import MixedNumber, kinds_of
+from ...state.containers.growing_lists import GrowingList
+from ...state.containers.searched_lists import is_in
+from ...state.containers.staged_dicts import StagedDict
+from ...state.lookup.numbers import Numbers
+from ...tensor.apply import apply
+from ...tensor.methods.reducing import reduce
+from ...tensor.operators import refuse_as_key
+from ...tensor.tensor import Tensor
+from ...trace.context import require
+from ...trace.symint import SymInt
+from ..iteration.iterables import StagedRange
 
 __all__ = ["conditions_of_equality", "conditions_of_membership"]
 

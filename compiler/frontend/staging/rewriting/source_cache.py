@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...diagnostics import Loc, TxcError
+from ....diagnostics import Loc, TxcError
 from .ast_rewrite import RUNTIME, rewrite
 from .break_lowering import NotStaged
 from .nodes import place, walk

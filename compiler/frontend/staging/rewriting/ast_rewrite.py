@@ -28,8 +28,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..state.liveness import annotate, live_after, live_at_head, live_in_body
-from ..state.unbound import may_be_unbound, note_unbound
+from ...state.liveness import annotate, live_after, live_at_head, live_in_body
+from ...state.unbound import may_be_unbound, note_unbound
 from .break_lowering import NotStaged, rebuild_result, stop_of
 from .generator_lowering import lower_generators
 from .induction import counting_of

@@ -7,20 +7,20 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..state.alternatives.mixed_numbers import MixedNumber
-from ..state.containers.growing_lists import GrowingList
-from ..state.containers.searched_lists import count_in, index_in, put_in_order, without
-from ..state.iterators import PlacedIterator
-from ..state.lookup.items import is_dict, value_of
-from ..state.lookup.numbers import Numbers
-from ..state.lookup.places import is_known_later
-from ..tensor.tensor import Tensor
+from ...state.alternatives.mixed_numbers import MixedNumber
+from ...state.containers.growing_lists import GrowingList
+from ...state.containers.searched_lists import count_in, index_in, put_in_order, without
+from ...state.iterators import PlacedIterator
+from ...state.lookup.items import is_dict, value_of
+from ...state.lookup.numbers import Numbers
+from ...state.lookup.places import is_known_later
+from ...tensor.tensor import Tensor
+from ..iteration.comprehensions import Comprehension, listed
+from ..iteration.iterables import as_staged
 from .builtins import staging_error
-from .iteration.comprehensions import Comprehension, listed
-from .iteration.iterables import as_staged
 
 if TYPE_CHECKING:
-    from .staging import StagedRuntime
+    from ..staging import StagedRuntime
 
 __all__ = ["method_of_container", "sorted_"]
 

@@ -1,0 +1,1 @@
+"""What staged code calls in place of Python's: builtins, constructors, methods of lists, tests of patterns."""
