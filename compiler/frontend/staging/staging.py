@@ -49,12 +49,12 @@ from ..trace.trace import Trace
 from ..trace.undefined import Undefined, unset_name
 from .calls.builtins import as_text, replacement, staging_error
 from .calls.constructors import constructor
+from .calls.copies import COPIES
 from .calls.functional import FUNCTIONAL
 from .calls.list_methods import method_of_container, sorted_
 from .calls.membership import conditions_of_equality, conditions_of_membership
 from .calls.pattern_tests import class_parts, mapping_parts, sequence_parts
 from .control.control_flow import ControlFlow
-from .copies import COPIES
 from .iteration.comprehensions import Comprehension, Generator, dict_of, listed, set_of
 from .iteration.consumers import BY_ITEM, with_list
 from .iteration.generators import Generated

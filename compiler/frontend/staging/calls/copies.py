@@ -7,19 +7,19 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...call.signature import is_named, like
-from ..state.alternatives.mixed_numbers import MixedNumber
-from ..state.alternatives.one_of import OneOf
-from ..state.containers.growing_lists import GrowingList
-from ..state.containers.staged_dicts import StagedDict
-from ..state.state import held
-from ..tensor.tensor import Tensor
-from ..trace.symint import SymInt
-from .calls.builtins import staging_error
-from .iteration.consumers import BY_ITEM, of_each_item
+from ....call.signature import is_named, like
+from ...state.alternatives.mixed_numbers import MixedNumber
+from ...state.alternatives.one_of import OneOf
+from ...state.containers.growing_lists import GrowingList
+from ...state.containers.staged_dicts import StagedDict
+from ...state.state import held
+from ...tensor.tensor import Tensor
+from ...trace.symint import SymInt
+from ..iteration.consumers import BY_ITEM, of_each_item
+from .builtins import staging_error
 
 if TYPE_CHECKING:
-    from .staging import StagedRuntime
+    from ..staging import StagedRuntime
 
 __all__ = ["COPIES"]
 
