@@ -1,6 +1,6 @@
 """Staging: running a NumPy function on symbolic tensors, with its control flow turned into structured ops.
 
-The function's AST is rewritten once (`ast_rewrite.py`); each rewritten construct calls `StagedRuntime`, which decides
+The function's AST is rewritten once (`rewriting/`); each rewritten construct calls `StagedRuntime`, which decides
 by the values at hand: Python values behave as in Python, tensors and run-time ints give `for`, `while`, `if` and
 selects.  A function without source is traced as it is.
 """

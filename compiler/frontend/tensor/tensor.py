@@ -87,7 +87,7 @@ class Tensor(Operators, Elements):
         #: The block in which it came to be: stores into it are seen there and in the blocks inside.
         trace = current()
         self._home: Block | None = None if trace is None else trace.block
-        #: Tells the strides of its storage as NumPy has it (see `strides.py`); None: row-major.
+        #: Tells the strides of its storage as NumPy has it (see `views/strides.py`); None: row-major.
         self._held: Callable[[], tuple[Dim, ...] | None] | None = (
             None if trace is None else partial(held_strides, value)
         )
