@@ -184,6 +184,11 @@ def test_what_ranges_are_asked():
     compiled = txc.jit(f)
     for call in ((6, 2), (1, 3), (5, 0), (7, 7)):
         assert compiled(*call) == f(*call)
+
+    def of_elements(k, n):
+        return len(range(k[0], n, 2)), len(range(n, k[1], -3)), not range(k[0]), 1 if range(k[0]) else 2
+
+    same(of_elements, (np.array([2, -1]), 6), (np.array([-2, 9]), 6))
     with pytest.raises(IndexError, match="range object index out of range"):
         txc.jit(lambda n: range(n)[n])(4)
 

@@ -144,7 +144,7 @@ def _pow(base: Any, exponent: Any, modulus: Any = None) -> Any:
 
 
 def _len(value: Any) -> Any:
-    if isinstance(value, (GrowingList, StagedDict)) or (isinstance(value, StagedRange) and not value.of_tensors):
+    if isinstance(value, (GrowingList, StagedDict, StagedRange)):
         return value.length
     if isinstance(value, Tensor):
         if not value.ndim:

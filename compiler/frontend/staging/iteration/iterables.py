@@ -82,7 +82,8 @@ class StagedRange(AsArray, StagedIterable):
     @property
     def length(self) -> Any:
         one = 1 if self.rises else -1
-        return sym_max(0, (self.stop - self.start + self.step - one) // self.step)
+        count = (self.stop - self.start + self.step - one) // self.step
+        return Tensor(apply("cwise_max", 0, count).value, weak="int") if self.of_tensors else sym_max(0, count)
 
     @property
     def rises(self) -> bool:
