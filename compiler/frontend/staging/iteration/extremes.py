@@ -39,7 +39,7 @@ def extreme(plain: Any) -> Callable[..., Any]:
             return plain(*values, **default)  # Python's error
         if len(values) > 1:
             return _of_values(runtime, plain, values, key)
-        items, *_ = values
+        items = next(iter(values))
         made = Comprehension.of(runtime, items)
         if made is not None and isinstance(made.first, Generated):
             return pick(runtime, listed(made), key=key, **default)
