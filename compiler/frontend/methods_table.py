@@ -46,6 +46,7 @@ __all__ = [
     "creation_of_frequencies",
     "data_dependent_sizes",
     "expand_library",
+    "folded",
     "function",
     "get",
     "give_shape",
@@ -176,6 +177,13 @@ def numpy_functions() -> dict[Any, Any]:
     from .numpy.functions.all import FUNCTIONS  # most programs need no family
 
     return FUNCTIONS
+
+
+def folded(*args: Any, **kwargs: Any) -> Any:
+    """A ufunc's `reduce` or `accumulate` that no reduction is named after."""
+    from .numpy.functions.statistics.folds import folded
+
+    return folded(*args, **kwargs)
 
 
 def reduceat(*args: Any, **kwargs: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from txc import tensure as m
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.api.tensure.elementwise.makers import call_cache
+from txc.compiler.frontend.api.tensure.elementwise import call_cache
 from txc.compiler.frontend.lazy import op_templates, structural_key
 
 

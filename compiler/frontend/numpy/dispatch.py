@@ -74,9 +74,7 @@ def ufunc(f: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         found = reduction_for(f) if method == "reduce" else scan_of(f)
         given = {k: v[0] if k == "out" and isinstance(v, tuple) else v for k, v in kwargs.items()}
         if found is None:
-            from .functions.statistics.folds import folded  # as few do
-
-            return strong(folded(f, method, *inputs, **given))
+            return strong(Tensor.functions.folded(f, method, *inputs, **given))
         x, axis, *rest = (*inputs, given.pop("axis", 0)) if len(inputs) == 1 else inputs
         return strong((reduce if method == "reduce" else scan)(found, x, axis, *rest, **given))
     if method == "reduceat" and name is not None and (reduction := reduction_for(f)) is not None:

@@ -6,9 +6,9 @@ Each builds the graph that the rest of txc compiles; nothing here computes.
 from .algebra import mmul, outer_product
 from .conversion import array_to_vector, eseq, scalar_to_number, to_int, to_number
 from .creation import array, clone, filled, matrix, ones, scalar, scalar_array, zeros
+from .elementwise import arithmetic
 from .elementwise.arithmetic import *  # noqa: F403
 from .elementwise.broadcasting import broadcast, broadcast_like
-from .elementwise.makers import arithmetic
 from .elementwise.mapping import emap, emap_indexed
 from .information import (
     column_count,
