@@ -19,7 +19,7 @@ import numpy as np
 from ...runtime.file_store import sha256
 from ..call.facts import Identity, as_dense_strided, element_name, stride_fact
 from ..call.wrapper import unwrapped
-from .captured_value import CONTAINERS, MISSING, Captured, Place, cell_content, snapshot
+from .captured_value import MISSING, Captured, Place, cell_content, snapshot
 
 __all__ = ["NotHashable", "SourceDigest", "digest_function", "digest_plain", "source_unchanged"]
 
@@ -193,8 +193,7 @@ class _Walk:
     def _check(self, what: str, value: Any, find: Callable[[], Any], place: Place) -> None:
         """Modules are taken to stay what they are, as staging takes them."""
         if not isinstance(value, types.ModuleType):
-            where = None if isinstance(value, CONTAINERS) else place
-            self.checks.append(Captured(what, snapshot(value), find, where))
+            self.checks.append(Captured(what, snapshot(value), find, place))
 
     def _code(self, code: types.CodeType) -> None:
         counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags

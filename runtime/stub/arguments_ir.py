@@ -135,7 +135,8 @@ yes:
   ret i1 true
 }
 
-; Whether every captured value is the object that it was.  Attributes may run any code: this comes first in a call.
+; Whether every captured value is the object that it was, and a list or dict holds the same objects.  Attributes may run
+; any code: this comes first in a call.
 define i1 @txc_captured(ptr %record) {
 entry:
   %count.at = getelementptr i8, ptr %record, i64 $captures
@@ -144,7 +145,7 @@ entry:
   %all = load ptr, ptr %all.at
   br label %next
 next:
-  %i = phi i64 [ 0, %entry ], [ %i.next, %compare ]
+  %i = phi i64 [ 0, %entry ], [ %i.next, %compared ]
   %done = icmp eq i64 %i, %count
   br i1 %done, label %yes, label %one
 yes:
@@ -196,7 +197,46 @@ step:
   %broken = icmp eq ptr %inner, null
   br i1 %broken, label %forget, label %walk
 compare:
-  %same = icmp eq ptr %value, %expected
+  %items.at = getelementptr i8, ptr %it, i64 $captured_items
+  %items = load i64, ptr %items.at
+  %is.object = icmp slt i64 %items, 0
+  br i1 %is.object, label %object, label %contents
+object:
+  %same.object = icmp eq ptr %value, %expected
+  br label %compared
+contents:
+  %keys.at = getelementptr i8, ptr %it, i64 $captured_keys
+  %keys = load ptr, ptr %keys.at
+  %is.list = icmp eq ptr %keys, null
+  br i1 %is.list, label %list, label %dict
+list:
+  %listed = call ptr @txc_list_items(ptr %value, i64 %items)
+  %is.other = icmp eq ptr %listed, null
+  br i1 %is.other, label %compared, label %look
+dict:
+  %held.at = getelementptr i8, ptr %it, i64 $captured_held
+  %held = load ptr, ptr %held.at
+  %has.keys = call i1 @txc_dict_items(ptr %value, ptr %keys, i64 %items, ptr %held)
+  br i1 %has.keys, label %look, label %compared
+look:
+  %now = phi ptr [ %listed, %list ], [ %held, %dict ]
+  %were.at = getelementptr i8, ptr %it, i64 $captured_item_objects
+  %were = load ptr, ptr %were.at
+  br label %each
+each:
+  %k = phi i64 [ 0, %look ], [ %k.next, %pair ]
+  %all.same = icmp eq i64 %k, %items
+  br i1 %all.same, label %compared, label %pair
+pair:
+  %now.at = getelementptr ptr, ptr %now, i64 %k
+  %is = load ptr, ptr %now.at
+  %was.at = getelementptr ptr, ptr %were, i64 %k
+  %was = load ptr, ptr %was.at
+  %same.item = icmp eq ptr %is, %was
+  %k.next = add i64 %k, 1
+  br i1 %same.item, label %each, label %compared
+compared:
+  %same = phi i1 [ %same.object, %object ], [ false, %list ], [ false, %dict ], [ true, %each ], [ false, %pair ]
   call void @Py_DecRef(ptr %value)
   %i.next = add i64 %i, 1
   br i1 %same, label %next, label %no

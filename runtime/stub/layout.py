@@ -87,7 +87,10 @@ class RecordStruct(ctypes.Structure):
 
 
 class CapturedStruct(ctypes.Structure):
-    """A captured value that must be the same object still: in a cell (`name` NULL) or under a name in a dict."""
+    """A captured value that must be the same still: in a cell (`name` NULL) or under a name in a dict.
+
+    It is one object, or a list or dict of so many `items`.
+    """
 
     _fields_ = [
         ("container", ctypes.c_void_p),
@@ -96,6 +99,12 @@ class CapturedStruct(ctypes.Structure):
         ("attributes", ctypes.c_int64),
         #: Names of attributes that lead from there to the value.
         ("attribute_names", ctypes.c_void_p),
+        #: -1 for an object.
+        ("items", ctypes.c_int64),
+        ("item_objects", ctypes.c_void_p),
+        #: The keys of a dict, and where what it holds is put to be looked at; NULL for a list.
+        ("keys", ctypes.c_void_p),
+        ("held", ctypes.c_void_p),
     ]
 
 

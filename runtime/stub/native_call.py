@@ -115,7 +115,7 @@ def callable_directly(subclass: C) -> C:
 
 
 class CapturedObject(NamedTuple):
-    """A captured value that has to be the same object still.
+    """A captured value that has to be the same object still; a list or dict has to hold the same objects.
 
     It is the content of a cell, or of `name` in a dict of globals, followed by attributes.
     """
@@ -189,13 +189,22 @@ class Record:
         name = None if given.name is None else sys.intern(given.name)
         attributes = [sys.intern(a) for a in given.attributes]
         self._held += [name, attributes]
-        return CapturedStruct(
+        made = CapturedStruct(
             id(given.container),
             None if name is None else id(name),
             id(given.expected),
             len(attributes),
             self._pointers([id(a) for a in attributes]),
+            -1,
         )
+        if type(given.expected) in (list, dict):
+            is_dict = isinstance(given.expected, dict)
+            items = [*given.expected.values()] if is_dict else given.expected
+            made.items, made.item_objects = len(items), self._pointers([id(item) for item in items])
+            if is_dict:
+                made.keys = self._pointers([id(key) for key in given.expected])
+                made.held = self._pointers([0] * len(items))
+        return made
 
 
 def install(target: Any, record: Record) -> None:

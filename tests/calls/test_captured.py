@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from typing import Any
 
 import numpy as np
 import pytest
@@ -181,3 +182,56 @@ def test_another_jitted_function_that_is_called(calls, monkeypatch):
     check(calls, jitted, helped)
     monkeypatch.setitem(globals(), "HELPER", txc.jit(lambda x: x * 30))
     check(calls, jitted, helped)
+
+
+WEIGHTS = [0.5, 2.0]
+CONFIG = {"scale": 2.0, "table": np.arange(3.0), "steps": (1, (2.5, "up"))}
+BOUNDS = ((0.0, 1.0), 3)
+
+
+def of_containers(x):
+    total = x * CONFIG["scale"] + CONFIG["table"] * CONFIG["steps"][1][0] + len(CONFIG) * BOUNDS[0][1] + BOUNDS[1]
+    for weight in WEIGHTS:
+        total = total * weight + len(WEIGHTS)
+    return total
+
+
+def test_lists_and_dicts_that_hold_something_else(calls, monkeypatch):
+    """Of one a native entry compares what it holds, by identity: whatever changes is seen by the next call."""
+    weights, config = [*WEIGHTS], {**CONFIG}
+    monkeypatch.setitem(globals(), "WEIGHTS", weights)
+    monkeypatch.setitem(globals(), "CONFIG", config)
+    jitted = calls.jit(of_containers)
+    check(calls, jitted, of_containers)
+
+    def change(*changes: Any) -> None:
+        for act in changes:
+            act()
+            check(calls, jitted, of_containers)
+
+    change(
+        lambda: weights.__setitem__(1, -3.0), lambda: weights.append(7.0), lambda: weights.pop(0), weights.clear,
+        lambda: weights.extend([0.5, 2.0]), weights.reverse, lambda: weights.__setitem__(0, 5),
+        lambda: config.update(scale=4.0), lambda: config.update(table=np.ones(3)), lambda: config.update(more=None),
+        lambda: config.pop("more"), lambda: config.update(scale=config.pop("scale")),
+        lambda: config.update(steps=(1, (-2.5, "up"))),
+        lambda: monkeypatch.setitem(globals(), "BOUNDS", ((0.0, 8.0), 3)),
+        lambda: monkeypatch.setitem(globals(), "WEIGHTS", (1.5, 2.5)),
+        lambda: monkeypatch.setitem(globals(), "CONFIG", {**config, "table": np.zeros(3)}),
+    )  # fmt: skip
+
+
+def test_lists_in_lists_and_subclasses_are_compared_by_python(calls, monkeypatch):
+    class Own(dict):
+        pass
+
+    nested, own = [[1.0, 2.0], 3.0], Own(scale=2.0)
+
+    def function(x):
+        return x * nested[0][1] + own["scale"]
+
+    jitted = calls.jit(function)
+    for act in (lambda: None, lambda: nested[0].__setitem__(1, 5.0), lambda: own.update(scale=-1.0)):
+        act()
+        for _ in range(2):
+            np.testing.assert_array_equal(jitted(X), function(X))

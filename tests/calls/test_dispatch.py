@@ -9,7 +9,7 @@ import pytest
 import txc
 from txc.runtime.stub import cpython_layout
 
-FACTORS = [2.0, 3.0]
+FACTORS = [[2.0], 3.0]
 
 
 def three(x, y):
@@ -72,7 +72,7 @@ def test_a_captured_value_that_changed_is_the_reason(calls):
             {"a": np.ones(2), "b": np.ones(2)},
             "xs collects keywords, whose order counts",
         ),
-        (lambda x: x * FACTORS[0], {"x": np.ones(2)}, "FACTORS is compared by value"),
+        (lambda x: x * FACTORS[0][0], {"x": np.ones(2)}, "FACTORS is compared by value"),
         (lambda x: x + 1, {"x": ml_dtypes.bfloat16(2)}, "x is a scalar of bf16, which is no type of NumPy's own"),
     ],
 )

@@ -212,8 +212,7 @@ class Captures:
             self._know(root)
             return
         if key not in self.facts:
-            place = None if isinstance(value, CONTAINERS) else root.place
-            self.facts[key] = Captured(root.text, snapshot(value), root.find, place)
+            self.facts[key] = Captured(root.text, snapshot(value), root.find, root.place)
         self._know(root)
 
     def _know(self, root: Root) -> None:
