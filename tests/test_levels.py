@@ -31,7 +31,7 @@ from txc.compiler.pipeline import compile_graph, run_stages
 from txc.compiler.tools.bisect import differing
 
 PROGRAMS = 8
-GRAPHS = 64
+GRAPHS = 48
 SMALL = ((5, 18), (18,))
 LARGE = ((130, 67), (67,))
 DTYPES: tuple[Any, ...] = (np.float32, np.float64, np.int32, np.float16, ml_dtypes.bfloat16)

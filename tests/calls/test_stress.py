@@ -40,7 +40,7 @@ def fork(count):
             sys.exit()
     return [os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(count)]
 
-for _ in range(25):
+for _ in range(10):
     assert fork(4) == [0] * 4
 """
 
@@ -82,9 +82,9 @@ def test_sixteen_threads_call_fifty_functions() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_hundred_interpreters_exit_with_a_live_pool(tmp_path: Path) -> None:
+def test_forty_interpreters_exit_with_a_live_pool(tmp_path: Path) -> None:
     environment = {**os.environ, "TXC_CACHE_DIR": f"{tmp_path}/cache"}
     command = [sys.executable, "-c", EXIT]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "done\n" * 100
+    assert done.stdout == "done\n" * 40

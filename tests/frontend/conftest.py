@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from txc.compiler.codegen.target import llvm_backend
 from txc.compiler.frontend.trace.graph import Graph, Literal
 from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.graph import run_graph
+
+from ..quick_code import at_level_0
 
 #: The schedule that takes the least time to compile.
 SCALAR = "tx-schedule-cpu{lanes=1 unroll=1}"
@@ -24,16 +24,14 @@ def no_vectors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
     Compilation is their time.  Tracing, staging, guards, errors and results do not depend on lanes: the front end knows
     no schedule, the order of arithmetic is fixed in the graph before there is one, and `tests/test_levels.py` shows
-    that its width changes no bit.  Nor do they depend on how LLVM selects instructions and allocates registers, which
-    it does five times faster at level 0.  What vectors and the usual level do is proved by `tests/ops`,
-    `tests/codegen`, `tests/passes` and `tests/calls`, and by the whole programs of `programs` here.  Files whose
-    subject is which memory machine code touches keep the code that users have: ``pytestmark = pytest.mark.vectors``.
-    So does a run with `TXC_PASSES` of its own.
+    that its width changes no bit.  What vectors and the usual level of LLVM do is proved elsewhere (`quick_code.py`),
+    and by the whole programs of `programs` here.  Files whose subject is which memory machine code touches keep the
+    code that users have: ``pytestmark = pytest.mark.vectors``.  So does a run with `TXC_PASSES` of its own.
     """
     kept = "programs" in request.path.parts or request.node.get_closest_marker("vectors")
     if not kept and not os.environ.get("TXC_PASSES"):
         monkeypatch.setenv("TXC_PASSES", SCALAR)
-        monkeypatch.setattr(llvm_backend, "_machine", partial(llvm_backend._machine, opt=0))
+        at_level_0(monkeypatch)
 
 
 class Runner:
