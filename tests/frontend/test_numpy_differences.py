@@ -39,6 +39,13 @@ def _counts_on(x: Any) -> Any:
 
 
 SAME: dict[str, tuple[Any, ...]] = {
+    "zeros that are bounds": (
+        lambda x, t: tuple(f(y) for f in (np.signbit, np.asarray) for y in (
+            np.clip(x, 0, 1), np.clip(x, -0.0, t), x.clip(t - t, 1), np.clip(-x, -1, 0), np.clip(x[0], 0, 1),
+            np.clip(x, NAN, 1), np.clip(x, 2, 1), np.clip(x, np.zeros(x.shape), 1), np.clip(x, 0, None),
+            np.clip(x.astype(np.float32), 0, 1), np.clip(x[1:].astype(int), 0, 1.5),
+        )), np.array([NAN, -0.0, 0.0, -1.0, 0.5, 3.0]), 0.25,
+    ),
     "piecewise": (
         lambda x, b: (
             np.piecewise(x[:2], [True, False], [1, 2]), np.piecewise(x, x > 2, [1, 2]), np.piecewise(b, [b], [0, 1]),

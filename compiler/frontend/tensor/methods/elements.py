@@ -129,4 +129,7 @@ def clip(x: Tensor, min: Any = None, max: Any = None, out: Any = None, lo: Any =
         bools = all(as_tensor(t).element.kind == "bool" for t in (x, lo, hi))
         within = apply("cwise_max_propagate", x, lo) if bools else x
         result = apply("cwise_min_propagate", within, hi) if bools else apply("clip", x, lo, hi)
+        if result.element.is_float and not as_tensor(lo).ndim and not as_tensor(hi).ndim:
+            # A zero that equals a bound keeps its sign, as in NumPy and Eigen; bounds that are arrays give theirs.
+            result = apply("select", apply("equal", result, x), x, result)
     return into(out, result, f, broadcasts=True)
