@@ -35,7 +35,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
         graph = evaluate.lazy_graph([value])
         return np.asarray(run_graph(graph, {i.name: i.source for i in graph.inputs})[0])
 
-    for module in ("lazy.evaluate", "tensor.storage"):
+    for module in ("lazy.evaluate", "tensor.memory.storage"):
         monkeypatch.setattr(f"txc.compiler.frontend.{module}.evaluate_value", computed)
 
 

@@ -307,3 +307,16 @@ def test_functions_that_store_into_numpys_arrays():
         store(array, txc.asarray(at))
         store(expected, at)
         np.testing.assert_array_equal(array, expected, name)
+
+
+def test_numbers_are_keys_as_numpys_are():
+    """By their value, where a program looks them up outside a compiled function: by identity none was ever found."""
+    costs = {0: 1.0, 1: 2.0, 5: 9.0}
+
+    def f(x):
+        at = x.argmin()
+        found = costs[at], costs.get(at), costs.get(at + 4), costs.get(x.max(), -1), at in costs, at in {1, 2}
+        return [*map(float, found)], [*{x[0]: 1, x[1]: 2, x[2]: 3}.values()]
+
+    x = np.array([1.0, 0.0, 1.0])
+    assert f(txc.asarray(x)) == f(x)

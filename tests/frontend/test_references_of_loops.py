@@ -53,6 +53,23 @@ def bound_to_itself_and_stored_into(x, n):
     return z, y, w
 
 
+@case((X, 0), (X, 2), (I32, 3))
+def bound_to_a_view_of_itself_in_two_loops(x, n):
+    z = x * 1
+    other, rows, i = z, [x * 2, z], 0
+    u = w = x + 1
+    for _ in range(n):
+        for _ in range(1, n):
+            z = z[::1]
+    while i < n:
+        for _ in range(n):
+            u = u[:]
+        i += 1
+    z[1] = 7
+    w[2] = 8
+    return z, other, rows, u, w
+
+
 @case((X, 3), (Y, 2), (X * 0, 4))
 def bound_to_itself_until_it_is_left(x, n):
     d = {"a": x * 1}

@@ -120,11 +120,15 @@ class Operators:
     __slots__ = ()
 
     def __hash__(self) -> int:
-        """By identity, which what the compiler keeps by tensor needs; refused where a program that is staged asks."""
-        if current() is not None:
+        """By identity, which what the compiler keeps by tensor needs; where a program asks, of what NumPy has as a
+        number that of its value, and refused while the program is staged."""
+        traced = current() is not None
+        if traced or not (self.ndim or self.boxed):
             asking = str(sys._getframe(1).f_globals.get("__name__"))
             if asking.partition(".")[0] not in _KEEPERS or asking.endswith(_OF_PROGRAMS):
-                refuse_as_key(self)
+                if traced:
+                    refuse_as_key(self)
+                return hash(np.asarray(self)[()])
         return object.__hash__(self)
 
     __add__, __radd__, __iadd__ = _operator("add")

@@ -125,8 +125,15 @@ class LoopReferences(LoopBefore):
         )
 
     def is_shared(self, owner: Tensor) -> bool:
-        """Whether more than one variable, or place that hangs on one, held an array or a view of it before the loop."""
-        return sum(location not in self.local for location in self._holders.get(id(owner), ())) > 1
+        """Whether more than one variable, or place that hangs on one, held an array or a view of it before the loop.
+
+        What stands for an array in an iteration of a loop around this one may be that very array.
+        """
+        found, stands_for = [*self._holders.get(id(owner), ())], require().stands_for
+        while isinstance(owner, Tensor) and owner in stands_for:
+            owner = stands_for[owner]
+            found += self._holders.get(id(owner), ())
+        return sum(location not in self.local for location in found) > 1
 
     @cached_property
     def _holders(self) -> dict[int, list[Location]]:
