@@ -188,37 +188,36 @@ def test_two_threads_have_a_run_of_chunks_each(make_pool: Callable[..., Pool]) -
 # Many regions
 
 
+def run_with_workers(drive: Callable, pool: Pool, regions: int) -> None:
+    """Regions until workers ran a part: where other processes have all other CPUs, the caller may be done before."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        outcome = drive(pool, regions)
+        assert outcome.errors == 0
+        if outcome.by_workers:
+            return
+        assert time.monotonic() < deadline
+
+
 def test_many_regions(drive: Callable) -> None:
     pool = get_pool()
-    outcome = drive(pool, STRESS_REGIONS)
-    assert outcome.errors == 0
-    assert outcome.by_workers > 0
+    run_with_workers(drive, pool, STRESS_REGIONS)
     assert meet(pool, 5)
 
 
 def test_many_regions_with_threads_that_sleep_at_once(drive: Callable, make_pool: Callable[..., Pool]) -> None:
-    pool, by_workers = make_pool(spins=0), 0
-    deadline = time.monotonic() + PATIENCE
-    while not by_workers:  # where other processes have all other CPUs, the caller may be done before any worker runs
-        outcome = drive(pool, STRESS_REGIONS // 20)
-        assert outcome.errors == 0
-        assert time.monotonic() < deadline
-        by_workers = outcome.by_workers
+    run_with_workers(drive, make_pool(spins=0), STRESS_REGIONS // 20)
 
 
 def test_many_regions_without_futex(drive: Callable, make_pool: Callable[..., Pool]) -> None:
     pool = make_pool(spins=0, futex=False)
-    outcome = drive(pool, STRESS_REGIONS // 20)
-    assert outcome.errors == 0
-    assert outcome.by_workers > 0
+    run_with_workers(drive, pool, STRESS_REGIONS // 20)
     wait_until_asleep(pool)
     assert meet(pool, 3)
 
 
 def test_many_regions_in_slices(drive: Callable, make_pool: Callable[..., Pool]) -> None:
-    outcome = drive(make_pool(slice_limit=3), STRESS_REGIONS // 20)
-    assert outcome.errors == 0
-    assert outcome.by_workers > 0
+    run_with_workers(drive, make_pool(slice_limit=3), STRESS_REGIONS // 20)
 
 
 def test_epochs_wrap(drive: Callable, make_pool: Callable[..., Pool]) -> None:
