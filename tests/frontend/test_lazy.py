@@ -311,7 +311,7 @@ def test_functions_that_store_into_numpys_arrays():
 
 def test_numbers_are_keys_as_numpys_are():
     """By their value, where a program looks them up outside a compiled function: by identity none was ever found."""
-    costs = {0: 1.0, 1: 2.0, 5: 9.0}
+    costs: Any = {0: 1.0, 1: 2.0, 5: 9.0}
 
     def f(x):
         at = x.argmin()

@@ -101,10 +101,15 @@ _OF_PROGRAMS = (
 )  # fmt: skip
 
 
+def _is_number(value: Any) -> bool:
+    """Whether NumPy has a scalar where this is, which can be a key: no array, not of rank 0 either."""
+    return not (value.ndim or value.boxed)
+
+
 def refuse_as_key(value: Any) -> NoReturn:
     """What a tensor as a key of a dict, or an item of a set, is: nothing for arrays, as in NumPy, nor for what only the
     compiled function knows."""
-    if value.ndim or value.boxed:
+    if not _is_number(value):
         raise TypeError("unhashable type: 'numpy.ndarray'")
     with located():
         raise OpError(
@@ -120,10 +125,10 @@ class Operators:
     __slots__ = ()
 
     def __hash__(self) -> int:
-        """By identity, which what the compiler keeps by tensor needs; where a program asks, of what NumPy has as a
-        number that of its value, and refused while the program is staged."""
+        """By identity, which what the compiler keeps by tensor needs.  Where a program asks, a number's is that of its
+        value, and none is known while the program is staged."""
         traced = current() is not None
-        if traced or not (self.ndim or self.boxed):
+        if traced or _is_number(self):
             asking = str(sys._getframe(1).f_globals.get("__name__"))
             if asking.partition(".")[0] not in _KEEPERS or asking.endswith(_OF_PROGRAMS):
                 if traced:
