@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["CONTAINERS", "MISSING", "PLAIN", "Captured", "Place", "cell_content", "is_seen_natively", "snapshot"]
+__all__ = ["CONTAINERS", "MISSING", "PLAIN", "Captured", "Place", "cell_content", "snapshot"]
 
 #: Stands for a variable or attribute without a value.
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "<no value>"})()
@@ -36,15 +36,15 @@ def cell_content(cell: types.CellType) -> Any:
 class Captured:
     """The fact that what `find` gives is `value`: the same array or object, an equal number, text or container of such.
 
-    `place` is where a native entry can look for it; None where it cannot tell (`is_seen_natively`), or there is no such
-    place.
+    `place` is where a native entry can look for it; None where it cannot tell (`_is_seen_natively`), or there is no
+    such place.
     """
 
     __slots__ = ("find", "place", "text", "value")
 
     def __init__(self, text: str, value: Any, find: Callable[[], Any], place: Place | None = None):
         self.text, self.value, self.find = text, value, find
-        self.place = place if is_seen_natively(value) else None
+        self.place = place if _is_seen_natively(value) else None
 
     def __call__(self) -> bool:
         """Whether it holds now."""
@@ -78,7 +78,7 @@ def _is_fixed(value: Any) -> bool:
     return all(map(_is_fixed, value)) if type(value) is tuple else not isinstance(value, CONTAINERS)
 
 
-def is_seen_natively(value: Any) -> bool:
+def _is_seen_natively(value: Any) -> bool:
     """Whether identity tells that a snapshot is what it was: its own, or that of each item of a list or dict."""
     if type(value) in (list, dict):
         return all(map(_is_fixed, value.values() if isinstance(value, dict) else value))

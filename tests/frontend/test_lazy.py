@@ -320,3 +320,5 @@ def test_numbers_are_keys_as_numpys_are():
 
     x = np.array([1.0, 0.0, 1.0])
     assert f(txc.asarray(x)) == f(x)
+    nan = txc.asarray(np.array([np.nan, 1.0]))[0]
+    assert [{nan: 5}.get(nan) for _ in range(3)] == [5, 5, 5]  # the same object, as NumPy's scalar is

@@ -133,7 +133,9 @@ class Operators:
             if asking.partition(".")[0] not in _KEEPERS or asking.endswith(_OF_PROGRAMS):
                 if traced:
                     refuse_as_key(self)
-                return hash(np.asarray(self)[()])
+                number = np.asarray(self)[()]
+                if number == number:  # of NaN each object has a hash of its own
+                    return hash(number)
         return object.__hash__(self)
 
     __add__, __radd__, __iadd__ = _operator("add")

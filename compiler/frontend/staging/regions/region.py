@@ -24,16 +24,15 @@ def is_inside(owner: Tensor, block: Block) -> bool:
 
 def is_seen(t: Tensor, is_shared: Callable[[Tensor], bool] | None) -> bool:
     """Whether others see what is stored into an array: the caller, another variable, what it is a view of."""
+    if is_shared is not None and is_shared(t):  # or what it stands for, in loops around
+        return True
     trace = current()
     while trace is not None and t in trace.stands_for:
-        if is_shared is not None and is_shared(t):  # by variables of a loop around that one
-            return True
         t = trace.stands_for[t]
     if not isinstance(t, Tensor):
         return False
     plain = type(t) is Tensor and t._parent is None
-    given = trace is not None and among(t, trace.tensors.values())
-    return not plain or given or (is_shared is not None and is_shared(t))
+    return not plain or (trace is not None and among(t, trace.tensors.values()))
 
 
 def among(t: Tensor, tensors: Iterable[Tensor]) -> bool:
