@@ -416,6 +416,16 @@ class ScheduleContext:
         """The nest's combiner of older and newer accumulators, appended to the block."""
         return self._copy(nest.combiner, accumulators, {}, block, _yielded(nest.combiner))
 
+    def accumulate(
+        self, nest: kernel.GenericOp, accumulators: Sequence[SSAValue], element: Sequence[SSAValue], block: Block
+    ) -> list[SSAValue]:
+        """Accumulators with one element more, appended to the block; two factors by the order's multiply-add."""
+        if not (product := order_of(nest).product):
+            return self.combine(nest, [*accumulators, *element], block)
+        b, dtype = BodyBuilder(block, has_fma=product == "fma"), scalar_dtype(accumulators[0].type)
+        x, y, total = (b.wrap(v, dtype) for v in (*element, *accumulators))
+        return [b.fma(x, y, total).ref]
+
     def accumulators(
         self, block: Block, nest: kernel.GenericOp, dims: Sequence[Dim], strides: Sequence[Dim] = (),
         scope: str = "arena",

@@ -141,9 +141,10 @@ class ContractionRows:
         right = tuple(range(self.shared, nest.n_parallel))
         factors = MatmulOperands(factors.values, tuple(range(last)), (last,), right)
         made, column = SimtMatmulTile(self.context, nest, factors, tile), self.context.new_iv()
+        made.batch = done
         made.allocate(block)
         with for_loop(block, column, 0, made.n, step=tile.columns) as body:
-            made.write(body, done, first, column)
+            made.write(body, first, column)
             body.add_op(loop.BarrierOp())
 
     def _rows(self, nests: Sequence[kernel.GenericOp], block: Block, done: dict[Sym, Dim], first: Dim) -> None:

@@ -18,7 +18,7 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
-from ....dialects.dims.index_map import IndexMap, product
+from ....dialects.dims.index_map import IndexMap
 from ....dialects.matrix_units import MatrixUnit, StageTile
 from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.types import DTYPES
@@ -26,7 +26,8 @@ from ...tensor.tensor_cores import NarrowOperands
 from ..blocks import Range, for_loops, load_all
 from ..body import ScheduleContext, accesses, at_iterators, buffer_info, if_positive
 from ..language.axes import FusedAxis
-from ..matmul.match import MatmulOperands, along_k, point_of_contraction
+from ..matmul.contraction import Contraction
+from ..matmul.match import MatmulOperands
 from .builder import grid_loop, lanes_of, thread_loop
 from .map import WIDEST, alignment_condition
 from .matmul_simt import GridOfTiles
@@ -84,7 +85,7 @@ class _Operand:
     memory: SSAValue
 
 
-class MmaMatmul:
+class MmaMatmul(Contraction):
     """Grids for a contraction in the order of a unit, by `warpgroup` (four warps together) or warp by warp.
 
     `boxes`: there are copies of whole boxes, for warp groups.
@@ -94,12 +95,9 @@ class MmaMatmul:
         self, context: ScheduleContext, nest: kernel.GenericOp, factors: MatmulOperands, held: NarrowOperands,
         unit: MatrixUnit, warpgroup: bool, boxes: bool,
     ):  # fmt: skip
-        self.context, self.nest, self.factors, self.held, self.unit = context, nest, factors, held, unit
-        self.warpgroup = warpgroup
-        extents = nest.extents.data
-        self.m, self.n = (product([extents[i] for i in which]) for which in (factors.left, factors.right))
-        self.k = extents[-1]
-        self.along = along_k(nest, factors.left), along_k(nest, factors.right)
+        super().__init__(context, nest, factors)
+        self.values, self.unit, self.warpgroup = held.values, unit, warpgroup
+        self.along = self.lies_along_k(0), self.lies_along_k(1)
         #: Elements of an operand, and sums, that make the widest access.
         self.vector = WIDEST // unit.element.bytes
         self.finished = WIDEST // DTYPES[unit.sums].bytes
@@ -181,14 +179,14 @@ class MmaMatmul:
     ) -> None:  # fmt: skip
         """One grid; with vectors where `zeros` says what is aligned."""
         unit, number, rows, columns = self.unit, self.context.new_iv(), tile.rows, tile.columns
-        tiles = GridOfTiles(self.context, self.nest, self.factors, number, (self.m, self.n), (rows, columns))
+        tiles = GridOfTiles(self, number, (rows, columns))
         stage_tiles = [
             StageTile(unit, own, unit.transposes and not along) for own, along in zip((rows, columns), self.along)
         ]
         size = tile.stages * sum(stage_tile.bytes for stage_tile in stage_tiles)
         shared = max(size, rows * (columns + PAD) * DTYPES[unit.sums].bytes)
         with grid_loop(block, number, tiles.count, THREADS, shared=shared, aligned=zeros or ()) as body:
-            *bases, batch = tiles.place(body)
+            bases = tiles.place(body)
             start, fill, used = self.context.new_iv(), Block(), 0
             memories: list[SSAValue] = []
             for side, (stage_tile, base, extent) in enumerate(zip(stage_tiles, bases, (self.m, self.n))):
@@ -197,22 +195,20 @@ class MmaMatmul:
                 slot = start // unit.line % tile.stages
                 if boxes is None:
                     operand = _Operand(side, extent, self.along[side], stage_tile, base, memories[side])
-                    self._load_tile(fill, operand, start, slot, batch, zeros is not None)
+                    self._load_tile(fill, operand, start, slot, zeros is not None)
                 else:
                     own = (self.factors.left, self.factors.right)[side][-1]
-                    at = batch | at_iterators((own, self.nest.n_parallel), (base, start))
+                    at = self.batch | at_iterators((own, self.nest.n_parallel), (base, start))
                     boxes[side].copy(block, fill, stage_tile, memories[side], slot, at)
             fill.add_op(loop.YieldOp())
             sums = _memory(body, unit.sums, (rows, columns + PAD), 0)
             buffers, shape = (memories[0], memories[1], sums), (tile.stages, tile.of_warp, tile.warpgroup)
             body.add_op(loop.MmaOp(str(start), 0, self.k, fill, buffers, (stage_tiles[0], stage_tiles[1]), *shape))
-            self._finish(body, sums, tile, (bases[0], bases[1]), batch, 1 if zeros is None else self.finished)
+            self._finish(body, sums, tile, bases, 1 if zeros is None else self.finished)
 
     # Stage tiles of the operands
 
-    def _load_tile(
-        self, block: Block, side: _Operand, start: Dim, slot: Dim, batch: dict[Sym, Dim], aligned: bool
-    ) -> None:  # fmt: skip
+    def _load_tile(self, block: Block, side: _Operand, start: Dim, slot: Dim, aligned: bool) -> None:
         """The tile of one operand from `start` on along K, as stage `slot`, some elements a thread."""
         width = self.vector if aligned and (side.along or side.stage_tile.transposed) else 1
         source = self._source(side, width)
@@ -229,8 +225,7 @@ class MmaMatmul:
         def at(offset: Dim) -> tuple[dict[Sym, Dim], list[Dim]]:
             """The point of the nest, and the index in shared memory, of an element of the vector."""
             across, deep = (dim(0), offset) if side.along else (offset, dim(0))
-            row, column = (here + across, dim(0)) if side.number == 0 else (dim(0), here + across)
-            point = point_of_contraction(self.nest, self.factors, batch, row, column, k + deep)
+            point = self.point_of_operand(side.number, here + across, k + deep)
             panel, line, granule, element = side.stage_tile.index(beside, first)
             return point, [slot, panel, line, granule, element + offset]
 
@@ -243,7 +238,7 @@ class MmaMatmul:
                 body.add_op(loop.AsyncCopyOp(buffer, exprs, [*guards, there], side.memory, stage_index, width))
                 return
             point, stage_index = at(lane)
-            value = self.context.operand_value(self.nest, self.held.values[side.number], point, body)
+            value = self.context.operand_value(self.nest, self.values[side.number], point, body)
             dtype = DTYPES[self.unit.factors[side.number]]
             code = BodyBuilder(body)
             masked = code.select(code.index(there) >= 0, code.wrap(value, dtype), code.constant(0, dtype))
@@ -290,21 +285,19 @@ class MmaMatmul:
 
     def _operand(self, number: int) -> tuple[SSAValue, IndexMap] | None:
         """The input that a factor is, and where; None where it is computed."""
-        value, nest = self.held.values[number], self.nest
+        value, nest = self.values[number], self.nest
         if not isinstance(value, BlockArgument) or value.owner is not nest.body.block:
             return None
         return nest.ins[value.index], nest.maps_in()[value.index]
 
-    def _finish(
-        self, block: Block, sums: SSAValue, tile: _Tile, base: tuple[Dim, Dim], batch: dict[Sym, Dim],
-        width: int,
-    ) -> None:  # fmt: skip
+    def _finish(self, block: Block, sums: SSAValue, tile: _Tile, base: tuple[Dim, Dim], width: int) -> None:
+        """The results of a tile from its sums, so many a thread at once."""
         rows, columns = tile.rows, tile.columns
         number, loops = self._numbered(rows * columns // width // THREADS, IN_FLIGHT)
         lane = self.context.new_iv()
         down, across = number // (columns // width), number % (columns // width) * width
         row, column = base[0] + down, base[1] + across
-        point = point_of_contraction(self.nest, self.factors, batch, row, column + lane, dim(0))
+        point = self.point(row, column + lane, dim(0))
         with loops(block, [lanes_of(lane, vector=width)]) as body:
             self.context.store_guards = (self.m - 1 - row, self.n - 1 - column)
             self.context.epilogue(self.nest, load_all(body, [sums], [down, across + lane]), point, body)

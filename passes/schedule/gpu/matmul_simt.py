@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
+from ....dialects.dims.dims import Dim, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product
-from ....dialects.scalar.builder import BodyBuilder
 from ..blocks import Range, carried_loop, for_loops, load_all
 from ..body import ScheduleContext, at_iterators, if_positive, materialize_dim, order_of
-from ..matmul.match import MatmulOperands, along_k, point_of_contraction
+from ..matmul.contraction import Contraction
+from ..matmul.match import MatmulOperands
 from .builder import SharedMemory, grid_loop, lanes_of, thread_loop
 
 __all__ = ["GridOfTiles", "SimtMatmulTile", "Tile", "schedule_gpu_contraction"]
@@ -76,56 +75,46 @@ def schedule_gpu_contraction(
 def _write_grid(made: SimtMatmulTile, block: Block) -> None:
     """A block for each tile of results."""
     tile, shape, number = made.tile, (made.tile.rows, made.tile.columns), made.context.new_iv()
-    tiles = GridOfTiles(made.context, made.nest, made.factors, number, (made.m, made.n), shape)
+    tiles = GridOfTiles(made, number, shape)
     with grid_loop(block, number, tiles.count, tile.threads, shared=made.bytes_of(tile, made.nest)) as body:
-        row, column, batch = tiles.place(body)
+        row, column = tiles.place(body)
         made.allocate(body)
-        made.write(body, batch, row, column)
+        made.write(body, row, column)
 
 
 @dataclass(frozen=True)
 class GridOfTiles:
     """The tiles of a contraction's results, of so many rows and columns each, by their `number`."""
 
-    context: ScheduleContext
-    nest: kernel.GenericOp
-    factors: MatmulOperands
+    made: Contraction
     number: Dim
-    results: tuple[Dim, Dim]
     shape: tuple[int, int]
 
     @property
     def _down_and_across(self) -> list[Dim]:
-        return [(extent + (size - 1)) // size for extent, size in zip(self.results, self.shape)]
-
-    @property
-    def _stack(self) -> list[Dim]:
-        return [self.nest.extents.data[i] for i in self.factors.batch]
+        return [(extent + (size - 1)) // size for extent, size in zip((self.made.m, self.made.n), self.shape)]
 
     @property
     def count(self) -> Dim:
         """How many there are."""
-        return product([*self._stack, *self._down_and_across])
+        return product([*self.made.extents(self.made.factors.batch), *self._down_and_across])
 
-    def place(self, block: Block) -> tuple[Dim, Dim, dict[Sym, Dim]]:
-        """A tile's first row and column, and where the iterators of both factors stand."""
-        down, across = self._down_and_across
-        column = materialize_dim(self.context, block, self.number % across) * self.shape[1]
-        row = materialize_dim(self.context, block, self.number // across % down) * self.shape[0]
-        stacked = self.context.index_of(block, self.number // (across * down), self._stack)
-        return row, column, at_iterators(self.factors.batch, stacked)
+    def place(self, block: Block) -> tuple[Dim, Dim]:
+        """A tile's first row and column; the contraction learns which matrix of a stack it is of."""
+        (down, across), context, batch = self._down_and_across, self.made.context, self.made.factors.batch
+        column = materialize_dim(context, block, self.number % across) * self.shape[1]
+        row = materialize_dim(context, block, self.number // across % down) * self.shape[0]
+        stacked = context.index_of(block, self.number // (across * down), self.made.extents(batch))
+        self.made.batch = at_iterators(batch, stacked)
+        return row, column
 
 
-class SimtMatmulTile:
+class SimtMatmulTile(Contraction):
     """Writes what the threads of a block do for one tile of a contraction's results."""
 
     def __init__(self, context: ScheduleContext, nest: kernel.GenericOp, factors: MatmulOperands, tile: Tile):
-        self.context, self.nest, self.factors, self.tile = context, nest, factors, tile
-        extents = nest.extents.data
-        self.m, self.n = (product([extents[i] for i in which]) for which in (factors.left, factors.right))
-        self.k = extents[-1]
-        self.depth = order_of(nest).block
-        self.accumulator: Attribute = nest.combiner.block.args[0].type
+        super().__init__(context, nest, factors)
+        self.tile, self.depth = tile, order_of(nest).block
 
     @staticmethod
     def bytes_of(tile: Tile, nest: kernel.GenericOp) -> int:
@@ -139,9 +128,9 @@ class SimtMatmulTile:
         memories = [shared.allocate(block, BufferInfo(dtype, dims, packed_strides(dims))) for dims in shapes]
         self.left, self.right = memories
 
-    def write(self, block: Block, batch: dict[Sym, Dim], row: Dim, column: Dim) -> None:
-        """The tile from a row and a column on, in the places that `batch` says."""
-        self.batch, self.row, self.column, self.thread = batch, row, column, self.context.new_iv()
+    def write(self, block: Block, row: Dim, column: Dim) -> None:
+        """The tile from a row and a column on."""
+        self.row, self.column, self.thread = row, column, self.context.new_iv()
         with thread_loop(block, self.thread, 0, self.tile.threads) as body:
             self._thread(body)
 
@@ -160,7 +149,7 @@ class SimtMatmulTile:
             total = self._sums(lanes)
             row, column = self.row + self.at_row, self.column + self.at_column
             self.context.store_guards = (self.m - 1 - row, self.n - 1 - column)
-            self.context.epilogue(self.nest, total, self._point(row, column, dim(0)), lanes)
+            self.context.epilogue(self.nest, total, self.point(row, column, dim(0)), lanes)
             self.context.store_guards = ()
 
     def _first(self, block: Block) -> None:
@@ -197,27 +186,20 @@ class SimtMatmulTile:
 
     def _step(self, block: Block, total: list[SSAValue], start: Dim, k: Dim) -> list[SSAValue]:
         """One element of the tile from `start` on added to a thread's sums."""
-        half, product_of = start // K_TILE % 2, order_of(self.nest).product
+        half = start // K_TILE % 2
         (a,) = load_all(block, [self.left], [half, k, self.at_row])
         (b,) = load_all(block, [self.right], [half, k, self.at_column])
-        if product_of:
-            code, dtype = BodyBuilder(block, product_of == "fma"), scalar_dtype(self.accumulator)
-            x, y, z = (code.wrap(v, dtype) for v in (a, b, *total))
-            return [code.ssa(code.fma(x, y, z))]
-        product_ = arith.MuliOp(a, b)
-        block.add_op(product_)
-        return self.context.combine(self.nest, [*total, product_.result], block)
+        return self.context.accumulate(self.nest, total, self.element(block, a, b), block)
 
     # Tiles of the operands
 
     def _load_tile(self, block: Block, start: Dim) -> list[loop.StoreOp]:
         """Loads a thread's elements of the tiles of both operands from `start` on; what puts them there."""
         found: list[loop.StoreOp] = []
-        for value, memory, index, extent, which, size in (
-            (self.factors.values[0], self.left, self.row, self.m, self.factors.left, self.tile.rows),
-            (self.factors.values[1], self.right, self.column, self.n, self.factors.right, self.tile.columns),
-        ):
-            along, count = along_k(self.nest, which), size * K_TILE
+        left = self.left, self.row, self.m, self.tile.rows
+        right = self.right, self.column, self.n, self.tile.columns
+        for number, (memory, index, extent, size) in enumerate((left, right)):
+            along, count = self.lies_along_k(number), size * K_TILE
             for copy in range(-(-count // self.tile.threads)):
                 element, guards = self.thread + copy * self.tile.threads, list[Dim]()
                 if (copy + 1) * self.tile.threads > count:
@@ -229,14 +211,9 @@ class SimtMatmulTile:
                     beside, k = element % size, element // size
                 # At the edges what is last comes again: it is there, and nobody asks for it.
                 here, depth = minimum(index + beside, extent - 1), minimum(start + k, self.k - 1)
-                left = memory is self.left
-                point = self._point(here if left else dim(0), dim(0) if left else here, depth)
-                loaded = self.context.operand_value(self.nest, value, point, block)
+                loaded = self.factor(number, here, depth, block)
                 found.append(loop.StoreOp(loaded, memory, [start // K_TILE % 2, k, beside], guards))
         return found
-
-    def _point(self, row: Dim, column: Dim, k: Dim) -> dict[Sym, Dim]:
-        return point_of_contraction(self.nest, self.factors, self.batch, row, column, k)
 
 
 def _stage_bytes(size: int, nest: kernel.GenericOp) -> int:

@@ -21,8 +21,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, order_attr
-from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides
-from ....dialects.dims.index_map import product
+from ....dialects.dims.dims import Dim, dim, maximum, minimum, packed_strides
 from ....dialects.loop.amx import ELEMENT, TILE
 from ....dialects.matrix_units import MatrixUnit
 from ....dialects.order import CHAIN_FMA
@@ -30,12 +29,13 @@ from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ...tensor.tensor_cores import FEW, NarrowOperands
-from ..blocks import Range, for_loop, for_loops, load_all, move, parallel_loop, shared_loop, store_all
-from ..body import ScheduleContext, at_iterators, materialize_dim
+from ..blocks import Range, for_loop, for_loops, load_all, move, shared_loop, store_all
+from ..body import ScheduleContext, materialize_dim
 from ..map.schedule import VectorConfig
 from ..parallelize import split_range
+from .contraction import Contraction
 from .cpu import schedule_contraction
-from .match import MatmulOperands, along_k, point_of_contraction
+from .match import MatmulOperands
 
 __all__ = ["AmxMatmul"]
 
@@ -87,29 +87,23 @@ class _Tiles:
     words: SSAValue
 
 
-class AmxMatmul:
-    """A contraction's loops; `batch` says where the iterators of both factors stand, `alone` whether threads are at
-    work around these loops."""
+class AmxMatmul(Contraction):
+    """A contraction's loops."""
 
     def __init__(
         self, context: ScheduleContext, nest: kernel.GenericOp, factors: MatmulOperands, held: NarrowOperands,
         unit: MatrixUnit, lanes: VectorConfig,
     ):  # fmt: skip
-        self.context, self.nest, self.factors, self.held, self.unit = context, nest, factors, held, unit
-        self.lanes = lanes
-        self.batch: dict[Sym, Dim] = {}
-        self.alone = False
-        extents = nest.extents.data
-        m, n = (product([extents[i] for i in own]) for own in (factors.left, factors.right))
-        self.k = extents[-1]
+        super().__init__(context, nest, factors)
+        self.values, self.unit, self.lanes = held.values, unit, lanes
         self.steps = (self.k + (unit.depth - 1)) // unit.depth
-        down = 1 if m.const is not None and m.const <= TILE else DOWN
-        self.left = _Operand(0, m, down, along_k(nest, factors.left))
-        self.right = _Operand(1, n, ACROSS, along_k(nest, factors.right))
+        down = 1 if self.m.const is not None and self.m.const <= TILE else DOWN
+        self.left = _Operand(0, self.m, down, self.lies_along_k(0))
+        self.right = _Operand(1, self.n, ACROSS, self.lies_along_k(1))
 
     def write(self, block: Block) -> None:
         """All results: by tiles, or where there are few rows or columns, or nothing to add, by chains."""
-        enough = minimum(minimum(self.left.extent, self.right.extent) - FEW, self.k)
+        enough = minimum(minimum(self.m, self.n) - FEW, self.k)
         self.context.if_positive(block, enough, self._by_tiles, self._by_chains)
 
     def _by_chains(self, block: Block) -> None:
@@ -117,15 +111,11 @@ class AmxMatmul:
         schedule_contraction(self.context, self.nest, self.factors, block, self.lanes)
 
     def _by_tiles(self, block: Block) -> None:
-        if not self.factors.batch:
+        if self.factors.batch:
+            grain = self.context.costs.grain(self.m * self.n * maximum(1, self.k), PRODUCT)
+            self.each_matrix(block, grain, self._all)
+        else:
             self._all(block)
-            return
-        extents, number = [self.nest.extents.data[i] for i in self.factors.batch], self.context.new_iv()
-        work = self.context.costs.grain(self.left.extent * self.right.extent * maximum(1, self.k), PRODUCT)
-        with parallel_loop(block, number, 0, product(extents), grain=work) as body:
-            self.batch = at_iterators(self.factors.batch, self.context.index_of(body, number, extents))
-            self.alone = True
-            self._all(body)
 
     def _all(self, block: Block) -> None:
         """All results, one row tile after another."""
@@ -237,10 +227,7 @@ class AmxMatmul:
         b = BodyBuilder(block)
         if beyond:
             return [b.literal(0.0, HALF)] * self.unit.terms
-        row, column = (dim(0), beside) if side.number else (beside, dim(0))
-        point = point_of_contraction(self.nest, self.factors, self.batch, row, column, k)
-        value = self.context.operand_value(self.nest, self.held.values[side.number], point, block)
-        left = b.wrap(value, self.unit.element)
+        left = b.wrap(self.factor(side.number, beside, k, block), self.unit.element)
         if self.unit.terms == 1:
             return [left]
         found: list[Value] = []
@@ -303,7 +290,7 @@ class AmxMatmul:
         there = minimum(self.left.size, self.left.extent - row)
         lanes = Range(j, 0, columns, vector=TILE, unroll=ACROSS)
         with for_loops(block, Range(r, start, minimum(end, there)), lanes) as body:
-            point = point_of_contraction(self.nest, self.factors, self.batch, row + r, column + j, dim(0))
+            point = self.point(row + r, column + j, dim(0))
             self.context.epilogue(self.nest, load_all(body, [sums], [r, j]), point, body)
 
 

@@ -20,9 +20,8 @@ from xdsl.ir import Block, SSAValue
 from ....dialects import kernel, loop
 from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Dim, dim, maximum, minimum
-from ....dialects.dims.index_map import product
-from ..blocks import Range, for_loop, for_loops, load_all, move, parallel_loop
-from ..body import ScheduleContext, at_iterators, buffer_info, if_positive, materialize_dim
+from ..blocks import Range, for_loop, for_loops, load_all, move
+from ..body import ScheduleContext, buffer_info, if_positive, materialize_dim
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from ..parallelize import split_range
@@ -76,12 +75,7 @@ class CpuMatmul(FewRows):
 
     def each(self, block: Block, write: Callable[[Block], None]) -> None:
         """What `write` adds for a matrix of a stack, for all of them: threads share these."""
-        extents = [self.nest.extents.data[i] for i in self.factors.batch]
-        number, work = self.context.new_iv(), self.context.grain(self.m * self.n * maximum(1, self.k), self.nest)
-        with parallel_loop(block, number, 0, product(extents), grain=work) as body:
-            self.batch = at_iterators(self.factors.batch, self.context.index_of(body, number, extents))
-            self.alone = True
-            write(body)
+        self.each_matrix(block, self.context.grain(self.m * self.n * maximum(1, self.k), self.nest), write)
 
     def _packing(self, block: Block) -> None:
         if self._contiguous_along_k(0):
@@ -202,13 +196,13 @@ class CpuMatmul(FewRows):
         last = self.nest.epilogue.block.first_op
         out = self.nest.outs[0]
         trivial = isinstance(last, kernel.YieldOp) and len(self.nest.outs) == 1
-        if trivial and buffer_info(out).dtype is scalar_dtype(self.accumulator) and len(self.nest.maps_out()) == 1:
+        if trivial and buffer_info(out).dtype is scalar_dtype(self.accumulator):
             return out
         return self._allocate(block, (rows, self.n))
 
     def _sum_index(self, m: Dim, n: Dim, sums: SSAValue) -> list[Dim]:
         if sums is self.nest.outs[0]:
-            point = self._point(m, n, dim(0))
+            point = self.point(m, n, dim(0))
             return [e.substitute(point) for e in self.nest.maps_out()[0].exprs]
         return [m - self.origin, n]
 
@@ -270,7 +264,7 @@ class CpuMatmul(FewRows):
                         body.add_op(loop.PrefetchOp(sums, self._sum_index(row, column, sums)))
                     total = self._chain(body, left, packed, (tile, r, row), indices, number)
                     if sums is None:
-                        self.context.epilogue(self.nest, [total], self._point(row, column, dim(0)), body)
+                        self.context.epilogue(self.nest, [total], self.point(row, column, dim(0)), body)
                     else:
                         self._add(body, sums, total, self._sum_index(row, column, sums), number)
                 if sums is not None and sums is not self.nest.outs[0]:
@@ -301,8 +295,7 @@ class CpuMatmul(FewRows):
 
         def factors(body: Block) -> list[SSAValue]:
             if left is None:
-                point = self._point(i, dim(0), number * self.depth + kk)
-                a = [self.context.operand_value(self.nest, self.factors.values[0], point, body)]
+                a = [self.factor(0, i, number * self.depth + kk, body)]
             else:
                 a = load_all(body, [left.memory], left.index(tile, r, kk))
             return a + load_all(body, [packed], [column[0], column[1], kk, column[2]])
@@ -334,11 +327,11 @@ class CpuMatmul(FewRows):
         last, finished = Range(once, self._blocks - 1, number + 1), Range(r, 0, rows[1], outline=True)
         with for_loops(block, last, finished, Range(j, 0, columns, vector=self.width, unroll=self.copies)) as body:
             total = load_all(body, [sums], self._sum_index(row, column, sums))
-            self.context.epilogue(self.nest, total, self._point(row, column, dim(0)), body)
+            self.context.epilogue(self.nest, total, self.point(row, column, dim(0)), body)
 
     def _finish_if_empty(self, block: Block, first: Dim, last: Dim) -> None:
         """Where K is 0 there is no last block: finish the identity for ``k`` iterations below one."""
         i, j, once = (self.context.new_iv() for _ in range(3))
         with for_loops(block, Range(once, self.k, 1), Range(i, first, last), Range(j, 0, self.n)) as body:
             identity = self.context.identity(self.nest, body)
-            self.context.epilogue(self.nest, identity, self._point(i, j, dim(0)), body)
+            self.context.epilogue(self.nest, identity, self.point(i, j, dim(0)), body)

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
 from xdsl.ir import Block, SSAValue
 
 from ....dialects.attributes import scalar_dtype
@@ -71,7 +70,7 @@ class FewRows(PackedOperands):
         """Register tiles of so many rows and vectors, whose factors are read where they are, along all of K."""
         panel = self.width * vectors
         start, tile, r, j, kk = (self.context.new_iv() for _ in range(5))
-        point = self._point(tile * tile_rows + r, j, kk)
+        point = self.point(tile * tile_rows + r, j, kk)
         rows, tiles = minimum(self.m - tile * tile_rows, tile_rows), (self.m + (tile_rows - 1)) // tile_rows
         columns, short = minimum(self.n, start + panel), bool(self.factors.batch)
         lanes = Range(j, start, columns, vector=self.width, unroll=vectors, short=short)
@@ -80,22 +79,14 @@ class FewRows(PackedOperands):
             with for_loops(panels, Range(tile, 0, tiles), Range(r, 0, rows, unroll=tile_rows), lanes) as body:
                 total = self._sum_products(
                     body, kk, self.k,
-                    lambda step: [self.context.operand_value(self.nest, v, point, step) for v in self.factors.values],
+                    lambda step: [self.context.operand_value(self.nest, v, point, step) for v in self.values],
                 )  # fmt: skip
                 self.context.epilogue(self.nest, [total], point, body)
 
     def _sum_products(self, block: Block, kk: Dim, upper: Dim, factors: Callable[[Block], list[SSAValue]]) -> SSAValue:
         """The reduction of products of factors in the nest's order."""
-
-        def element(body: Block) -> list[SSAValue]:
-            left, right = factors(body)
-            if order_of(self.nest).product:
-                return [left, right]
-            product_ = arith.MuliOp(left, right)
-            body.add_op(product_)
-            return [product_.result]
-
-        return self.context.reduce(self.nest, block, Range(kk, 0, upper), element)[0]
+        steps = Range(kk, 0, upper)
+        return self.context.reduce(self.nest, block, steps, lambda body: self.element(body, *factors(body)))[0]
 
     def _by_rows_of_right(self, block: Block) -> None:
         """Rows of the right operand, some beside each other, along pieces of them that threads share.
@@ -127,7 +118,7 @@ class FewRows(PackedOperands):
                     c.store(c.load(sums, place) + c.load(chains, place), sums, place)
             with self._each(body, piece) as (c, (r, j), place):
                 total = c.load(sums, place).ref
-                self.context.epilogue(self.nest, [total], self._point(r, piece.first + j, dim(0)), c.block)
+                self.context.epilogue(self.nest, [total], self.point(r, piece.first + j, dim(0)), c.block)
 
     @contextmanager
     def _each(self, code: LoopBuilder, piece: _Piece) -> Iterator[tuple[LoopBuilder, tuple[Dim, Dim], list[Dim]]]:
@@ -143,14 +134,11 @@ class FewRows(PackedOperands):
     def _add_products(self, code: LoopBuilder, piece: _Piece, k: Dim, steps: int) -> None:
         """All chains go on by so many products from `k` on."""
         fused, dtype = order_of(self.nest).product == "fma", scalar_dtype(self.accumulator)
-        left, right = self.factors.values
         with code.for_(0, self.m) as (c, r):
             for step in range(steps):
-                a = self.context.operand_value(self.nest, left, self._point(r, dim(0), k + step), c.block)
-                c.store(c.b.wrap(a, dtype), piece.left, [r, dim(step)])
+                c.store(c.b.wrap(self.factor(0, r, k + step, c.block), dtype), piece.left, [r, dim(step)])
         with code.for_(0, piece.columns, self.width, VECTORS) as (columns, j):
-            points = [self._point(dim(0), piece.first + j, k + step) for step in range(steps)]
-            values = [self.context.operand_value(self.nest, right, point, columns.block) for point in points]
+            values = [self.factor(1, piece.first + j, k + step, columns.block) for step in range(steps)]
             factors = [columns.b.wrap(value, dtype) for value in values]
             with columns.for_(0, self.m) as (c, r):
                 total = c.load(piece.chains, [r, j])

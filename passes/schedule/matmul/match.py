@@ -5,7 +5,6 @@ Found by what iterators the factors of a body depend on, not by the op a nest wa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -14,10 +13,8 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects import kernel, loop
 from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Dim, Sym
-from ....dialects.dims.index_map import unravel
-from ..body import accesses, at_iterators
 
-__all__ = ["MatmulOperands", "along_k", "match_matmul", "match_product", "point_of_contraction"]
+__all__ = ["MatmulOperands", "match_matmul", "match_product"]
 
 
 @dataclass(frozen=True)
@@ -89,21 +86,3 @@ def _iterators(nest: kernel.GenericOp, value: SSAValue) -> set[int]:
             for e in exprs:
                 found |= {names[s] for s in e.symbols() if s in names}
     return found
-
-
-def along_k(nest: kernel.GenericOp, which: Sequence[int]) -> bool:
-    """Whether the operand with these iterators is contiguous along K rather than along its own last iterator."""
-    k, own = Sym(f"d{nest.n_parallel}"), Sym(f"d{which[-1]}")
-    access_list = accesses(nest)[: len(nest.ins) - nest.n_epilogue_inputs]
-    mine = [w for w in access_list if (step := w.step(own)) is not None and step.terms]
-    return any(w.is_contiguous(k) for w in mine)
-
-
-def point_of_contraction(
-    nest: kernel.GenericOp, factors: MatmulOperands, batch: Mapping[Sym, Dim], row: Dim, column: Dim, k: Dim
-) -> dict[Sym, Dim]:
-    """Where the iterators of a contraction stand at a row and a column of its results and an element along K."""
-    point = {**batch, Sym(f"d{nest.n_parallel}"): k}
-    for iterators, linear in ((factors.left, row), (factors.right, column)):
-        point |= at_iterators(iterators, unravel(linear, [nest.extents.data[i] for i in iterators]))
-    return point

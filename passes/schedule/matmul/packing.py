@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.analysis import divisors, expand_mods, linear_in, simplify
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
-from ....dialects.dims.index_map import product
 from ..blocks import Range, for_loop, for_loops, move, shared_loop
 from ..body import ScheduleContext, accesses, backward_slice, buffer_info, materialize_dim, order_of
 from ..map.schedule import VectorConfig
-from .match import MatmulOperands, point_of_contraction
+from .contraction import Contraction
+from .match import MatmulOperands
 from .packed_lhs import PackedLhs
 from .register_tile import register_tile
 
@@ -53,23 +53,13 @@ def _lanes(bits: int, columns: Dim, lanes: VectorConfig) -> int:
     return min(width, 1 << max(0, columns.const - 1).bit_length())
 
 
-class PackedOperands:
-    """Both operands; `rows` and `row_tiles` are those of a register tile and of a block of the second cache.
-
-    `batch` says where the iterators of both factors stand, `alone` whether threads are at work around these loops.
-    """
+class PackedOperands(Contraction):
+    """Both operands; `rows` and `row_tiles` are those of a register tile and of a block of the second cache."""
 
     def __init__(self, context: ScheduleContext, nest: kernel.GenericOp, factors: MatmulOperands, lanes: VectorConfig):
-        self.context, self.nest, self.factors = context, nest, factors
-        self.batch: dict[Sym, Dim] = {}
-        self.alone = False
+        super().__init__(context, nest, factors)
         self.origin = dim(0)  # the row that memory for sums begins with
-        extents = nest.extents.data
-        self.m = product([extents[i] for i in factors.left])
-        self.n = product([extents[i] for i in factors.right])
-        self.k = extents[-1]
         self.depth = order_of(nest).block or DEPTH
-        self.accumulator: Attribute = nest.combiner.block.args[0].type
         self.width = _lanes(scalar_dtype(self.accumulator).bits, self.n, lanes)
         tile = register_tile(self.m, self.n, self.width, int(context.costs.machine.vector_registers))
         self.rows, self.copies = tile.rows, tile.vectors
@@ -120,9 +110,6 @@ class PackedOperands:
         """Memory of the worker's own."""
         return self.context.accumulators(block, self.nest, dims, scope="thread")[0]
 
-    def _point(self, m: Dim, n: Dim, k: Dim) -> dict[Sym, Dim]:
-        return point_of_contraction(self.nest, self.factors, self.batch, m, n, k)
-
     def _pack(self, block: Block, packed: SSAValue, first: Dim, last: Dim) -> None:
         """``packed[b - first, p, kk, j] = right[p * panel + j, b * depth + kk]`` for the blocks `first` to `last`.
 
@@ -157,8 +144,7 @@ class PackedOperands:
         """
         panel, kk, j = (self.context.new_iv() for _ in range(3))
         body, (at, origin) = Block(), offset
-        point = self._point(dim(0), panel * self.panel + j, number * self.depth + kk)
-        value = self.context.operand_value(self.nest, self.factors.values[1], point, body)
+        value = self.factor(1, panel * self.panel + j, number * self.depth + kk, body)
         body.add_op(loop.StoreOp(value, packed, [at, panel - origin, kk, j]))
         columns = minimum(self.n - panel * self.panel, self.panel)
         depth = minimum(self.k - number * self.depth, self.depth)
@@ -269,8 +255,7 @@ class PackedOperands:
         lanes = Range(offset, low, high, vector=self.width, unroll=copies)
         with for_loops(block, Range(row, 0, height), Range(run, below, above), lanes) as body:
             self.context.extents = _extents({offset: extent})
-            point = self._point(start + row, dim(0), run * extent + offset)
-            value = self.context.operand_value(self.nest, self.factors.values[0], point, body)
+            value = self.factor(0, start + row, run * extent + offset, body)
             self.context.extents = {}
             at = packed.index(row // self.rows, row % self.rows, run * extent + offset - first)
             body.add_op(loop.StoreOp(value, packed.memory, at))
@@ -317,8 +302,7 @@ class PackedOperands:
         self, body: Block, packed: PackedLhs, start: Dim, number: Dim, tile: Dim, kk: Dim, r: Dim
     ) -> None:
         """Pack one element."""
-        point = self._point(start + tile * self.rows + r, dim(0), number * self.depth + kk)
-        value = self.context.operand_value(self.nest, self.factors.values[0], point, body)
+        value = self.factor(0, start + tile * self.rows + r, number * self.depth + kk, body)
         body.add_op(loop.StoreOp(value, packed.memory, packed.index(tile, r, kk)))
 
 

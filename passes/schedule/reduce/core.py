@@ -15,7 +15,6 @@ from ....dialects import kernel
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ....dialects.order import Order
-from ....dialects.scalar.builder import BodyBuilder
 from ..blocks import Range, for_loop, load_all, store_all
 from ..body import Access, Point, ScheduleContext, accumulator_types, body_cost, order_of
 from ..map.schedule import VectorConfig
@@ -88,16 +87,9 @@ def unrolled_reduce(
     accumulators: list[SSAValue],
 ) -> list[SSAValue]:  # fmt: skip
     """`accumulators` with `count` elements from the `first` on combined, without a loop."""
-    product = order_of(nest).product
-    b = BodyBuilder(block, has_fma=product == "fma")
     for number in range(count):
         element = context.body(nest, {**point, Sym(f"d{nest.n_parallel}"): first + number}, block)
-        if product:
-            dtype = scalar_dtype(accumulators[0].type)
-            x, y, total = (b.wrap(v, dtype) for v in (*element, *accumulators))
-            accumulators = [b.fma(x, y, total).ref]
-        else:
-            accumulators = context.combine(nest, [*accumulators, *element], block)
+        accumulators = context.accumulate(nest, accumulators, element, block)
     return accumulators
 
 
