@@ -27,7 +27,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from .dims.dims import Dim, dim, parse_dim
+from .dims.dims import Dim, dim, packed_strides, parse_dim
 from .dims.index_map import IndexMap
 from .order import Order, parse_order
 from .scalar.program import ScalarProgram, parse_program
@@ -224,6 +224,11 @@ class BufferInfo:
     dtype: DType
     dims: tuple[Dim, ...]
     strides: tuple[Dim, ...]
+
+    @classmethod
+    def packed(cls, dtype: DType, dims: Sequence[Dim]) -> BufferInfo:
+        """Elements one behind the other, the last dim's first."""
+        return cls(dtype, (*dims,), packed_strides(dims))
 
     @property
     def rank(self) -> int:

@@ -316,7 +316,7 @@ class _Fused(Text):
             filled = f"linalg.fill ins({value} : {argument.type}) outs({start} : {kind}) -> {kind}"
             states.append(self.define(filled))
             state_types.append(kind)
-        count = len(op.ins) - op.n_epilogue_inputs
+        count = op.n_element_inputs
         ins, in_maps = list(op.ins), list(op.maps_in())
         folded = self.nest(
             op, op.body.block, ins[:count], in_maps[:count], states, state_types, [everywhere] * len(states), [], True

@@ -243,7 +243,7 @@ class _Kernels:
         assert op.order is not None
         identity, element, combine = self.reduction_parts(frame, op)
         accumulators = reduce_in_order(op.order.data, count, element, combine, identity, frame.batch, frame.scalars.fma)
-        more = self.inputs(frame, op, len(op.ins) - op.n_epilogue_inputs, len(op.ins))
+        more = self.inputs(frame, op, op.n_element_inputs, len(op.ins))
         return frame.run_body(op.epilogue.block, [*accumulators, *more])
 
     def scan(self, frame: Frame, op: GenericOp, count: int) -> tuple[Frame, tuple[Array, ...]]:
@@ -252,8 +252,8 @@ class _Kernels:
         identity, element, combine = self.reduction_parts(frame, op)
         exclusive = op.scan.data == "exclusive"
         accumulators, _ = scan(op.order.data, count, element, combine, identity, identity, frame.batch, exclusive)
-        inner = frame.bind_axis(Sym(f"d{op.n_parallel}"), np.arange(count))
-        posts = self.inputs(inner, op, len(op.ins) - op.n_epilogue_inputs, len(op.ins))
+        inner = frame.bind_axis(op.reduced, np.arange(count))
+        posts = self.inputs(inner, op, op.n_element_inputs, len(op.ins))
         return inner, inner.run_body(op.epilogue.block, [*accumulators, *posts])
 
     def reduction_parts(
@@ -261,7 +261,7 @@ class _Kernels:
     ) -> tuple[list[Any], Callable[[Array], Accumulators], Callable[[Accumulators, Accumulators], Accumulators]]:
         """The identity, the elements and the combiner of a reduction, in a frame of its parallel iterators."""
         assert op.identity is not None
-        reduced, posted = Sym(f"d{op.n_parallel}"), len(op.ins) - op.n_epilogue_inputs
+        reduced, posted = op.reduced, op.n_element_inputs
 
         def element(ks: Array) -> Accumulators:
             inner = frame.fork(batch=(len(ks), *frame.batch))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import islice
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr
@@ -47,7 +48,7 @@ from ..attributes import (
     scalar_type,
     string_attr,
 )
-from ..dims.dims import Dim
+from ..dims.dims import Dim, Sym
 from ..dims.index_map import IndexMap
 from ..order import Order
 from .access import (
@@ -154,6 +155,21 @@ class GenericOp(IRDLOperation):
         return self.epilogue_inputs.value.data
 
     @property
+    def n_element_inputs(self) -> int:
+        """How many inputs, from the first on, the body reads for each element."""
+        return len(self.ins) - self.n_epilogue_inputs
+
+    @property
+    def reduced(self) -> Sym:
+        """The iterator along which a nest is a reduction or a scan."""
+        return Sym(f"d{self.n_parallel}")
+
+    @property
+    def bounds(self) -> dict[Sym, Dim]:
+        """Each iterator's extent, as `simplify` takes it."""
+        return {Sym(f"d{i}"): extent for i, extent in enumerate(self.extents.data)}
+
+    @property
     def is_reduction(self) -> bool:
         return self.order is not None
 
@@ -176,6 +192,10 @@ class GenericOp(IRDLOperation):
     def maps_out(self) -> tuple[IndexMap, ...]:
         return tuple(m.data for m in self.out_maps.data if isinstance(m, MapAttr))
 
+    def element_inputs(self) -> Iterator[tuple[SSAValue, IndexMap]]:
+        """The inputs that the body reads for each element, with their maps."""
+        return islice(zip(self.ins, self.maps_in()), self.n_element_inputs)
+
     def redirect(self, change: Callable[[SSAValue, IndexMap], tuple[SSAValue, IndexMap]]) -> None:
         """Give each operand the memory and the map that `change` makes of its own."""
         ins = [change(*operand) for operand in zip(self.ins, self.maps_in(), strict=True)]
@@ -193,7 +213,7 @@ class GenericOp(IRDLOperation):
         if not self._has_a_text():
             printer.print_op_with_default_format(self)
             return
-        entering = len(self.ins) - self.n_epilogue_inputs
+        entering = self.n_element_inputs
         arguments, maps = (*self.body.block.args,), self.maps_in()
         printer.print_string(f" over {iterators_text(self.extents.data[: self.n_parallel])}")
         if self.order is not None and self.identity is not None:
@@ -284,7 +304,7 @@ class GenericOp(IRDLOperation):
                 raise VerifyException(f"the index map {index} is not over the nest's iterators")
             if len(index.exprs) != len(shape_of(value_type)[1]):
                 raise VerifyException(f"the index map {index} does not fit {value_type}")
-        for index in self.maps_out() + self.maps_in()[len(self.ins) - self.n_epilogue_inputs :]:
+        for index in self.maps_out() + self.maps_in()[self.n_element_inputs :]:
             if any(i >= self.n_outer for i in index.used()):
                 raise VerifyException("outputs and epilogue inputs are indexed by parallel iterators only")
         if self.scan is not None and (self.scan.data not in ("inclusive", "exclusive") or not self.is_reduction):

@@ -18,8 +18,9 @@ from ...dialects.attributes import BufferInfo, BufferType
 from ...dialects.dims.dims import Dim, Sym
 from ...dialects.dims.index_map import IndexMap
 from ...dialects.loop import AllocOp, LoadOp
+from .remarks import enabled, remark
 
-__all__ = ["KernelStats", "float_bits", "kernel_label", "kernel_stats"]
+__all__ = ["KernelStats", "float_bits", "kernel_label", "kernel_stats", "remark_kernel"]
 
 Env = Mapping[Sym, int]
 
@@ -225,6 +226,12 @@ def kernel_label(op: Operation) -> str:
     inner = [kernel_label(o) for block in _blocks(op) for o in block.ops if o.regions or isinstance(o, kernel.CustomOp)]
     text = "; ".join(inner)
     return text if isinstance(op, kernel.RowGroupOp) else f"{op.name.removeprefix('kernel.')} ({text})"
+
+
+def remark_kernel(kind: str, op: Operation, chosen: str, why: str, choices: Mapping[str, float] | None = None) -> None:
+    """Say what was decided on a kernel (`remark`), by its label."""
+    if enabled():
+        remark(kind, kernel_label(op), chosen, why, choices, op)
 
 
 def _nest_label(nest: kernel.GenericOp) -> str:

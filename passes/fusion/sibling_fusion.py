@@ -229,7 +229,7 @@ def _identity(nest: GenericOp) -> list[Attribute]:
 
 def _operands(nest: GenericOp) -> tuple[_Operands, _Operands]:
     """The inputs of a nest's body, then those of its `epilogue`, each with their maps."""
-    ins, maps, entering = list(nest.ins), nest.maps_in(), len(nest.ins) - nest.n_epilogue_inputs
+    ins, maps, entering = list(nest.ins), nest.maps_in(), nest.n_element_inputs
     return (ins[:entering], maps[:entering]), (ins[entering:], maps[entering:])
 
 

@@ -343,7 +343,7 @@ class _Rewriter:
         (store,) = op.maps_out()
         assert isinstance(buffer.type, BufferType)
         dims = op.extents.data
-        info = BufferInfo(buffer.type.data.dtype, dims, packed_strides(dims))
+        info = BufferInfo.packed(buffer.type.data.dtype, dims)
         staging = self._allocate(info, op)
         nest = self._emit_nest(op, [staging])
         index = identity_map(dims)
@@ -381,7 +381,7 @@ class _Rewriter:
                 tensor, shared = tensor_of(value.type), set(iterators(op.n_shared))
                 own = [i for i, e in enumerate(written.exprs) if e not in shared]
                 row = tuple(tensor.dims[i] for i in own)
-                info = BufferInfo(tensor.dtype, row, packed_strides(row))
+                info = BufferInfo.packed(tensor.dtype, row)
                 made = loop.AllocOp(info, offset, "thread")
                 self.block.add_op(made)
                 offset = offset + aligned_bytes(info, self.ranges)

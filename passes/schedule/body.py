@@ -20,9 +20,9 @@ from ...dialects.dims.index_map import IndexMap, unravel
 from ...dialects.order import Order
 from ...dialects.scalar.builder import BodyBuilder
 from ...dialects.scalar.hints import NEWTON
-from ..cost.kernel_stats import kernel_label
+from ..cost.kernel_stats import remark_kernel
 from ..cost.model import CostModel
-from ..cost.remarks import enabled, remark
+from ..cost.remarks import enabled
 from ..cost.work import bytes_of, operations_and_chain, point_time
 from ..locations import copy_loc
 from ..memory.arena import IvRange, aligned_bytes, most
@@ -39,6 +39,7 @@ __all__ = [
     "body_cost",
     "buffer_info",
     "if_positive",
+    "is_thread_memory",
     "materialize_dim",
     "order_of",
 ]  # fmt: skip
@@ -85,10 +86,14 @@ def buffer_info(value: SSAValue) -> BufferInfo:
     return value.type.data
 
 
+def is_thread_memory(value: SSAValue) -> bool:
+    """Whether a buffer is memory of each thread's own."""
+    return isinstance(value.owner, loop.AllocOp) and value.owner.scope.data == "thread"
+
+
 def accesses(nest: kernel.GenericOp) -> list[Access]:
     """The accesses of the inputs, then of the outputs."""
-    extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
-    found: list[Access] = []
+    extents, found = nest.bounds, list[Access]()
     operands = [*zip(nest.ins, nest.maps_in()), *zip(nest.outs, nest.maps_out())]
     for n, (value, index) in enumerate(operands):
         info = buffer_info(value)
@@ -302,9 +307,8 @@ class ScheduleContext:
             (value,) = values = self.body(made, point, block)
             self.store(made, values, point, block)
             have[list(nest.ins).index(made.outs[0])] = value
-        count = len(nest.ins) - nest.n_epilogue_inputs
-        operands = list(zip(nest.ins, nest.maps_in()))[:count]
-        given = [have[i] if i in have else self._load(v, m, point, block) for i, (v, m) in enumerate(operands)]
+        operands = enumerate(nest.element_inputs())
+        given = [have[i] if i in have else self._load(v, m, point, block) for i, (v, m) in operands]
         return self._copy(nest.body, given, dict(point), block, _yielded(nest.body))
 
     def operand(self, nest: kernel.GenericOp, number: int, point: Point, block: Block) -> SSAValue:
@@ -321,7 +325,7 @@ class ScheduleContext:
 
     def epilogue(self, nest: kernel.GenericOp, accumulators: Sequence[SSAValue], point: Point, block: Block) -> None:
         """The nest's epilogue and its stores."""
-        posts = list(zip(nest.ins, nest.maps_in()))[len(nest.ins) - nest.n_epilogue_inputs :]
+        posts = list(zip(nest.ins, nest.maps_in()))[nest.n_element_inputs :]
         loaded = [self._load(v, m, point, block) for v, m in posts]
         results = self._copy(nest.epilogue, [*accumulators, *loaded], dict(point), block, _yielded(nest.epilogue))
         self.store(nest, results, point, block)
@@ -340,7 +344,7 @@ class ScheduleContext:
                 self._remark_nontemporal(nest, out)
             if out in self.scalar_buffers:
                 self.scalar_values[out] = value
-                if isinstance(out.owner, loop.AllocOp) and out.owner.scope.data == "thread":
+                if is_thread_memory(out):
                     continue
             buffer, first = self.subviews.get(out, (out, ()))
             element = [*first, *(e.substitute(point) for e in index.exprs)]
@@ -363,7 +367,7 @@ class ScheduleContext:
         chosen = f"non-temporal stores above {self.costs.nontemporal_threshold >> 20} MiB"
         why = "no read for ownership, but later readers miss the cache"
         choices = {name: self.costs.transfer_ns(moved, in_l2=False) for name, moved in ways.items()}
-        remark("nontemporal", kernel_label(nest), chosen, why, choices, nest)
+        remark_kernel("nontemporal", nest, chosen, why, choices)
 
     def only_written(self, buffer: SSAValue, nest: kernel.GenericOp) -> bool:
         """Whether a nest, with the others of its rows, uses a buffer no more than to write it once.

@@ -58,9 +58,9 @@ def match_segments(nest: kernel.GenericOp, symbol: Sym, least: int) -> Segments 
 
     None where they are linear anyway, or in no runs.
     """
-    extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
+    extents = nest.bounds
     found: list[Dim] = []
-    for value, index in list(zip(nest.ins, nest.maps_in()))[: len(nest.ins) - nest.n_epilogue_inputs]:
+    for value, index in nest.element_inputs():
         address = simplify(expand_mods(buffer_info(value).address(index.exprs)), extents)
         if index.guards:
             return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation
 
 from ....dialects import loop
+from ..body import is_thread_memory
 
 __all__ = ["hoist_invariant_loads"]
 
@@ -39,6 +40,4 @@ def _lift_from(around: loop.ForOp | loop.ReduceOp) -> None:
 
 def _is_invariant(op: loop.LoadOp) -> bool:
     """Whether a load takes the same element of a thread's own memory in each round of a loop, which is always there."""
-    owner = op.buffer.owner
-    own = isinstance(owner, loop.AllocOp) and owner.scope.data == "thread"
-    return own and op.guards is None and not any(e.symbols() for e in op.index.data)
+    return is_thread_memory(op.buffer) and op.guards is None and not any(e.symbols() for e in op.index.data)

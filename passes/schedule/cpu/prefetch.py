@@ -15,11 +15,11 @@ from typing import TypeGuard
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects import loop
-from ....dialects.attributes import BufferInfo, BufferType
 from ....dialects.dims.analysis import expand_mods, linear_in
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import product
 from ...cost.model import CostModel, assumed_number
+from ..body import buffer_info, is_thread_memory
 
 __all__ = ["insert_prefetches"]
 
@@ -59,7 +59,7 @@ def _prefetch_loop(op: Loop, costs: CostModel) -> None:
     if asks.const == 0:
         return
     for access in streams:
-        info, where = _info(access), None
+        info, where = buffer_info(access.buffer), None
         if reads_only and isinstance(access, loop.StoreOp):
             continue
         if row is None:
@@ -79,7 +79,7 @@ def _prefetch_enabled(streams: Sequence[Access], costs: CostModel) -> Dim:
     """1 where a loop asks a processor that foresees most of what it comes to, else 0."""
     stores = [access for access in streams if isinstance(access, loop.StoreOp)]
     total = dim(0)
-    for info in map(_info, streams):
+    for info in (buffer_info(access.buffer) for access in streams):
         total = total + product(info.dims) * info.dtype.bytes
     if not stores:
         return costs.prefetch_reads(total)
@@ -105,7 +105,7 @@ def _prefetch_address(op: Loop, access: Access, ahead: int, asks: Dim, costs: Co
     Where it does not it asks for what it is at, which costs less than a branch.  Behind the end of a row memory may
     have what the loop does not come to: a short row asks for the next one then.
     """
-    symbol, info, around, row = op.symbol, _info(access), op.parent_op(), op.upper.data
+    symbol, info, around, row = op.symbol, buffer_info(access.buffer), op.parent_op(), op.upper.data
     here = sym(symbol.name)
     if not isinstance(around, loop.ForOp | loop.ParallelOp) or around.symbol in row.symbols():
         return {symbol: here + ahead * asks}
@@ -133,7 +133,7 @@ def _leading_accesses(op: Operation, symbol: Sym, costs: CostModel) -> list[Acce
             continue
         if any(e.symbols() & found_inside for e in access.index.data):
             continue
-        address = expand_mods(_info(access).address(access.index.data))
+        address = expand_mods(buffer_info(access.buffer).address(access.index.data))
         parts = linear_in(address, [symbol])
         if parts is None or parts[0].get(symbol, dim(0)).const != 1:
             continue
@@ -143,14 +143,9 @@ def _leading_accesses(op: Operation, symbol: Sym, costs: CostModel) -> list[Acce
     return [access for _, access in front.values()]
 
 
-def _info(access: Access) -> BufferInfo:
-    assert isinstance(access.buffer.type, BufferType)
-    return access.buffer.type.data
-
-
 def _fits_l1(access: Access, costs: CostModel) -> bool:
     """Whether the first cache holds a buffer: a thread's own, or one that is known to be small."""
-    owner, info = access.buffer.owner, _info(access)
+    info = buffer_info(access.buffer)
     size = product(info.dims).const
     is_small = size is not None and size * info.dtype.bytes <= costs.machine.l1_bytes
-    return is_small or (isinstance(owner, loop.AllocOp) and owner.scope.data == "thread")
+    return is_small or is_thread_memory(access.buffer)

@@ -18,9 +18,9 @@ from xdsl.utils.exceptions import PassFailedException
 from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym
 from ....dialects.order import Order
-from ...cost.kernel_stats import kernel_label
+from ...cost.kernel_stats import remark_kernel
 from ...cost.model import CostModel
-from ...cost.remarks import enabled, remark
+from ...cost.remarks import enabled
 from ...cost.work import point_time, point_work
 from ...fusion.unit_dims import drop_unit_dims
 from ...locations import copy_loc
@@ -144,14 +144,14 @@ class CpuSchedule(Scheduler):
 
     def _remark(self, op: kernel.GenericOp | kernel.RowGroupOp) -> None:
         """The size of a parallel task."""
-        costs, label = self.context.costs, kernel_label(op)
+        costs = self.context.costs
         nests = op.nests if isinstance(op, kernel.RowGroupOp) else [op]
         point = sum(point_time(nest, costs) for nest in nests)
         even = costs.chunk(point)
         chunk = self.context.chunk(op) if isinstance(op, kernel.GenericOp) else even
         why = "a task takes as long as dispatching it" if chunk == even else "dependent places run on one thread"
         choices = {"per point": point, "dispatch": costs.machine.dispatch_ns}
-        remark("threads", label, f"tasks of {chunk} points", why, choices, op)
+        remark_kernel("threads", op, f"tasks of {chunk} points", why, choices)
 
     def _by_unit(self, nest: kernel.GenericOp, order: Order, block: Block) -> None:
         """A contraction by the matrix unit whose order it has."""
@@ -222,7 +222,7 @@ class CpuSchedule(Scheduler):
                 "arithmetic of half-line vectors": by_half_lines,
                 "divisions": costs.div_ns(work), "caches": costs.transfer_ns(work.bytes),
             }  # fmt: skip
-            remark("vector-width", kernel_label(nest), f"{bits} bits", why, choices, nest)
+            remark_kernel("vector-width", nest, f"{bits} bits", why, choices)
         return self.lanes.at_most(bits)
 
 

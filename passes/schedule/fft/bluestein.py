@@ -19,7 +19,7 @@ from typing import TypeAlias
 from xdsl.ir import Block, SSAValue
 
 from ....dialects.attributes import BufferInfo
-from ....dialects.dims.dims import Dim, dim, packed_strides
+from ....dialects.dims.dims import Dim, dim
 from ....dialects.scalar.dft_butterflies import Pair, butterfly
 from ....dialects.scalar.language import Value
 from ..builder import LoopBuilder
@@ -50,11 +50,11 @@ class Bluestein(Rader):
         if self.powers.const != 1:
             self._make_chirps(code, block, longest)
         shape = (dim(1 if self.powers.const == 1 else 2), *data)
-        self.filters = self.context.allocate(block, BufferInfo(self.part, shape, packed_strides(shape)), "thread")
+        self.filters = self.context.allocate(block, BufferInfo.packed(self.part, shape), "thread")
 
     def _make_chirps(self, code: LoopBuilder, block: Block, longest: Dim) -> None:
         shape = (dim(3), dim(2), longest)
-        self.chirps = self.context.allocate(block, BufferInfo(self.part, shape, packed_strides(shape)))
+        self.chirps = self.context.allocate(block, BufferInfo.packed(self.part, shape))
         with self._angles(code, (self.flag - self.powers) * self.length) as (c, j):
             chirp, (re, im) = angle(c.b, j * j % (self.n * 2), self.n * 2), angle(c.b, j, self.length * 2)
             for kind, z in (

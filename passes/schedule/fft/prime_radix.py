@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from ....dialects.attributes import BufferInfo
-from ....dialects.dims.dims import Dim, dim, minimum, packed_strides
+from ....dialects.dims.dims import Dim, dim, minimum
 from ....dialects.scalar.dft_butterflies import RADICES, Pair
 from ....dialects.scalar.language import Value
 from ..builder import LoopBuilder
@@ -55,7 +55,7 @@ class PrimeRadix(StockhamPasses):
         else:
             size = _squares(minimum(self.n, LARGEST) // 2)
         shape = (dim(2), size)
-        self.roots_of_primes = self.context.allocate(code.block, BufferInfo(self.part, shape, packed_strides(shape)))
+        self.roots_of_primes = self.context.allocate(code.block, BufferInfo.packed(self.part, shape))
         if self.length.const is not None:
             for p in self.primes:
                 self._fill(code, p)

@@ -114,7 +114,7 @@ class _Fft(Bluestein):
         # Side by side, the parts of a place share a cache line, so that places a power of two apart evict nothing.
         data = (dim(2), longest) if self.v == 1 else (longest, dim(2), dim(self.v))
         halves = (dim(self.most), dim(2 if self.flag.const == 0 else 3), *data)
-        self.scratch = self.context.allocate(block, BufferInfo(self.part, halves, packed_strides(halves)), "thread")
+        self.scratch = self.context.allocate(block, BufferInfo.packed(self.part, halves), "thread")
         if self.flag.const != 0:
             self._make_filters(code, block, longest, data)
         self.cells = self.context.allocate(block, BufferInfo(I64, (dim(4),), (dim(1),)), "thread")

@@ -17,7 +17,7 @@ from ....dialects.dims.dims import Dim, dim, minimum
 from ....dialects.kernel.access import is_bound
 from ...locations import copy_loc
 from ...memory.arena import IvRange
-from ..body import ScheduleContext, buffer_info
+from ..body import ScheduleContext, buffer_info, is_thread_memory
 from .builder import runs_on_host
 
 __all__ = ["WITH_MEMORY", "map_cpu_loops_to_threads"]
@@ -122,7 +122,7 @@ class _Threads:
         body = op.regions[0].detach_block(0)
         op.detach()
         number, name = self.context.new_iv(), op.iv.data
-        private = any(_is_private(v) for inner in body.walk() for v in inner.operands)
+        private = any(is_thread_memory(v) for inner in body.walk() for v in inner.operands)
         slots = self._slots(trips, upper - lower) if private else trips
         self._serial(body)
         self._privatise(body, block, number, slots)
@@ -143,7 +143,7 @@ class _Threads:
                 op.detach()
         made: dict[SSAValue, SSAValue] = {}
         for op in body.walk():
-            if isinstance(op, loop.LoadOp | loop.StoreOp) and _is_private(op.buffer):
+            if isinstance(op, loop.LoadOp | loop.StoreOp) and is_thread_memory(op.buffer):
                 old = op.buffer
                 if old not in made:
                     info = buffer_info(old)
@@ -172,10 +172,6 @@ def _is_for_host(op: Operation) -> bool:
         return True
     holds = any(isinstance(inner, loop.ParallelOp) or _in_lanes(inner) for inner in op.walk())
     return isinstance(op, loop.ForOp | loop.IfOp | loop.WhileOp) and holds and not op.results
-
-
-def _is_private(value: SSAValue) -> bool:
-    return isinstance(value.owner, loop.AllocOp) and value.owner.scope.data == "thread"
 
 
 def _in_lanes(op: Operation) -> bool:

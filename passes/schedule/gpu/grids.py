@@ -13,8 +13,8 @@ from xdsl.ir import Block, Operation
 
 from ....dialects import kernel, loop
 from ....dialects.dims.dims import dim
-from ...cost.kernel_stats import kernel_label
-from ...cost.remarks import collect, remark
+from ...cost.kernel_stats import remark_kernel
+from ...cost.remarks import collect
 from ...locations import copy_loc
 from ...tensor.tensor_cores import narrow_operands
 from ..base import Scheduler
@@ -50,7 +50,7 @@ class GpuSchedule(Scheduler):
 
     def kernel(self, op: Operation, block: Block) -> None:
         name, why, write = self._schedule_of(op)
-        remark("grid", kernel_label(op), name, why, op=op)
+        remark_kernel("grid", op, name, why)
         write(block)
 
     def _schedule_of(self, op: Operation) -> tuple[str, str, Callable[[Block], None]]:

@@ -15,7 +15,7 @@ from xdsl.ir import Block
 from ....dialects import kernel
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.analysis import expand_mods, linear_in, simplify
-from ....dialects.dims.dims import Dim, Sym, dim
+from ....dialects.dims.dims import Dim, dim
 from ....dialects.dims.index_map import product, unravel
 from ...cost.work import operations_and_chain
 from ..blocks import for_loops
@@ -161,7 +161,7 @@ def vector_width(nest: kernel.GenericOp, group: FusedAxis) -> int:
 
 def alignment_condition(nest: kernel.GenericOp, group: FusedAxis, width: int) -> tuple[Dim, ...] | None:
     """What must be 0 for vectors along a group's iterators to be aligned; None where none of them ever is."""
-    extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
+    extents = nest.bounds
     aligned: dict[Dim, None] = {}
     some = False
     for info, index in zip(_infos(nest), (*nest.maps_in(), *nest.maps_out())):

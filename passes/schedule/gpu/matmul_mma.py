@@ -17,7 +17,7 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
-from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
+from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ....dialects.dims.index_map import IndexMap
 from ....dialects.matrix_units import MatrixUnit, StageTile
 from ....dialects.scalar.builder import BodyBuilder
@@ -162,7 +162,7 @@ class MmaMatmul(Contraction):
         if len(self.factors.right) != 1 or (len(self.factors.left) != 1 and not self.along[0]):
             return None
         zeros: dict[Dim, None] = {self.n % self.finished: None}
-        k = FusedAxis((Sym(f"d{self.nest.n_parallel}"),), (self.k,))
+        k = FusedAxis((self.nest.reduced,), (self.k,))
         access_list = accesses(self.nest)
         for own, extent, along in zip((self.factors.left, self.factors.right), (self.m, self.n), self.along):
             if not along and not self.unit.transposes:
@@ -305,7 +305,6 @@ class MmaMatmul(Contraction):
 
 
 def _memory(block: Block, dtype: str, shape: tuple[int, ...], offset: int) -> SSAValue:
-    dims = tuple(dim(s) for s in shape)
-    made = loop.AllocOp(BufferInfo(DTYPES[dtype], dims, packed_strides(dims)), offset, "shared")
+    made = loop.AllocOp(BufferInfo.packed(DTYPES[dtype], [dim(s) for s in shape]), offset, "shared")
     block.add_op(made)
     return made.result

@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, dim, minimum, packed_strides
+from ....dialects.dims.dims import Dim, dim, minimum
 from ....dialects.dims.index_map import product
 from ..blocks import Range, carried_loop, for_loops, load_all
 from ..body import ScheduleContext, at_iterators, if_positive, materialize_dim, order_of
@@ -86,26 +86,27 @@ def _write_grid(made: SimtMatmulTile, block: Block) -> None:
 class GridOfTiles:
     """The tiles of a contraction's results, of so many rows and columns each, by their `number`."""
 
-    made: Contraction
+    contraction: Contraction
     number: Dim
     shape: tuple[int, int]
 
     @property
-    def _down_and_across(self) -> list[Dim]:
-        return [(extent + (size - 1)) // size for extent, size in zip((self.made.m, self.made.n), self.shape)]
+    def _down_and_across(self) -> tuple[Dim, Dim]:
+        (rows, columns), made = self.shape, self.contraction
+        return (made.m + (rows - 1)) // rows, (made.n + (columns - 1)) // columns
 
     @property
     def count(self) -> Dim:
         """How many there are."""
-        return product([*self.made.extents(self.made.factors.batch), *self._down_and_across])
+        return product([*self.contraction.stack, *self._down_and_across])
 
     def place(self, block: Block) -> tuple[Dim, Dim]:
         """A tile's first row and column; the contraction learns which matrix of a stack it is of."""
-        (down, across), context, batch = self._down_and_across, self.made.context, self.made.factors.batch
-        column = materialize_dim(context, block, self.number % across) * self.shape[1]
-        row = materialize_dim(context, block, self.number // across % down) * self.shape[0]
-        stacked = context.index_of(block, self.number // (across * down), self.made.extents(batch))
-        self.made.batch = at_iterators(batch, stacked)
+        (down, across), made = self._down_and_across, self.contraction
+        column = materialize_dim(made.context, block, self.number % across) * self.shape[1]
+        row = materialize_dim(made.context, block, self.number // across % down) * self.shape[0]
+        stacked = made.context.index_of(block, self.number // (across * down), made.stack)
+        made.batch = at_iterators(made.factors.batch, stacked)
         return row, column
 
 
@@ -125,7 +126,7 @@ class SimtMatmulTile(Contraction):
         """Take the first `bytes_of` the block's shared memory for operand tiles."""
         shared, dtype = SharedMemory(), scalar_dtype(self.accumulator)
         shapes = [(dim(2), dim(K_TILE), dim(size + PAD)) for size in (self.tile.rows, self.tile.columns)]
-        memories = [shared.allocate(block, BufferInfo(dtype, dims, packed_strides(dims))) for dims in shapes]
+        memories = [shared.allocate(block, BufferInfo.packed(dtype, dims)) for dims in shapes]
         self.left, self.right = memories
 
     def write(self, block: Block, row: Dim, column: Dim) -> None:

@@ -50,8 +50,8 @@ class _Reduction:
         self.groups: list[FusedAxis] = collapse_axes(nest, access_list, 0, nest.n_parallel)
         self.extents = [g.extent for g in self.groups]
         self.results, self.length = product(self.extents), nest.extents.data[-1]
-        k = Sym(f"d{nest.n_parallel}")
-        self.across = bool(self.groups) and self._runs_across(access_list[: len(nest.ins) - nest.n_epilogue_inputs], k)
+        k = nest.reduced
+        self.across = bool(self.groups) and self._runs_across(access_list[: nest.n_element_inputs], k)
 
     def write(self, block: Block) -> None:
         chunk, few = (COLUMN_CHUNK, FEW_COLUMNS) if self.across else (CHUNK, FEW_RESULTS)

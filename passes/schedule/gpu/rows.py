@@ -18,7 +18,7 @@ from ....dialects.dims.index_map import product, unravel
 from ..blocks import for_loop, for_loops, parallel_loop
 from ..body import ScheduleContext, at_iterators, buffer_info, if_positive
 from ..reduce.core import reduce_loop
-from ..rows.staging import in_place_rows, stage_shared_rows
+from ..rows.staging import in_place_rows, is_row_buffer, stage_shared_rows
 from .builder import SharedMemory, grid_loop, lanes_of, thread_loop
 from .map import LaunchShape
 from .reduce import supports
@@ -61,7 +61,7 @@ class _Rows:
         for nest in self.nests:
             self.length = maximum(self.length, product(nest.extents.data[self.shared :]))
         self.in_registers = {v for nest in self.nests for v in nest.outs if is_number(v, nest, self.nests, shared)}
-        self.rows = [v for v in dict.fromkeys(v for n in self.nests for v in n.outs) if _is_private(v)]
+        self.rows = [v for v in dict.fromkeys(v for n in self.nests for v in n.outs) if is_row_buffer(v)]
         self.rows = [v for v in self.rows if v not in self.in_registers]
         #: Rows that replace others.
         self.instead = in_place_rows(self.nests, self.rows)
@@ -214,10 +214,6 @@ class RowKernel:
 
         with for_loop(block, start, 0, extent, step=run) as body:
             if_positive(body, extent - start - (run - 1), whole, rest)
-
-
-def _is_private(value: SSAValue) -> bool:
-    return isinstance(value.owner, loop.AllocOp) and value.owner.scope.data == "thread"
 
 
 def _several(info: BufferInfo, count: Dim) -> BufferInfo:

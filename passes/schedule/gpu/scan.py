@@ -169,7 +169,7 @@ class _RowBlock:
             self.body.add_op(loop.BarrierOp())
 
     def _point(self, index: Dim) -> dict[Sym, Dim]:
-        along = Sym(f"d{self.scan_.nest.n_parallel}")
+        along = self.scan_.nest.reduced
         return {**point_of(self.scan_.groups, self.indices), along: index}
 
     def _elements(self) -> None:

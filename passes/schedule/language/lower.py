@@ -8,10 +8,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects import loop
 from ....dialects.attributes import BufferInfo
-from ....dialects.dims.dims import dim, packed_strides
+from ....dialects.dims.dims import dim
 from ....dialects.dims.index_map import product
-from ...cost.kernel_stats import kernel_label
-from ...cost.remarks import enabled, remark
+from ...cost.kernel_stats import remark_kernel
+from ...cost.remarks import enabled
 from ...cost.work import point_time
 from ..blocks import move, parallel_loop
 from ..body import buffer_info, if_positive
@@ -31,7 +31,7 @@ def write_scheduled(nest: Nest, schedule: Schedule, block: Block) -> None:
     lower(nest, block)
     if enabled() and head:
         program = "\n".join([head, *nest.record.text()])
-        remark("schedule", kernel_label(nest.op), program, f"{over}, for a row" if nest.serial else over, op=nest.op)
+        remark_kernel("schedule", nest.op, program, f"{over}, for a row" if nest.serial else over)
 
 
 def lower(nest: Nest, block: Block) -> None:
@@ -116,7 +116,7 @@ class _Lowering:
     def _tile(self, stage: Stage) -> Block:
         """An iteration of a staged loop: a tile of results, computed, and copied row by row."""
         made, sides = Block(), [dim(level.split_from.step) for level in stage.tile if level.split_from is not None]
-        info = BufferInfo(buffer_info(self.nest.op.outs[0]).dtype, tuple(sides), packed_strides(sides))
+        info = BufferInfo.packed(buffer_info(self.nest.op.outs[0]).dtype, sides)
         tile = self.context.allocate(made, info, "thread")
         index = [level.at - level.lower for level in stage.tile]
 

@@ -21,13 +21,13 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, order_attr
-from ....dialects.dims.dims import Dim, dim, maximum, minimum, packed_strides
+from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.loop.amx import ELEMENT, TILE
 from ....dialects.matrix_units import MatrixUnit
 from ....dialects.order import CHAIN_FMA
 from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.scalar.language import Value
-from ....dialects.types import DTYPES, DType
+from ....dialects.types import DTYPES
 from ...tensor.tensor_cores import FEW, NarrowOperands
 from ..blocks import Range, for_loop, for_loops, load_all, move, shared_loop, store_all
 from ..body import ScheduleContext, materialize_dim
@@ -145,9 +145,9 @@ class AmxMatmul(Contraction):
 
     def _memory(self, block: Block, dims: tuple[Dim, ...], scope: str) -> _Tiles:
         shapes = (*dims, dim(TILE), dim(self.unit.depth)), (*dims, dim(TILE), dim(TILE))
-        elements = self.context.allocate(block, _info(HALF, shapes[0]), scope)
+        elements = self.context.allocate(block, BufferInfo.packed(HALF, shapes[0]), scope)
         assert isinstance(elements.owner, loop.AllocOp)
-        again = loop.AllocOp(_info(WORD, shapes[1]), elements.owner.offset.data, scope)
+        again = loop.AllocOp(BufferInfo.packed(WORD, shapes[1]), elements.owner.offset.data, scope)
         block.add_op(again)
         return _Tiles(elements, again.result)
 
@@ -246,7 +246,7 @@ class AmxMatmul(Contraction):
         upper, lower = split_range(self.context, body, rows, task // groups, blocks)
         before, behind = split_range(self.context, body, panels, task % groups, groups)
         shape = (dim(self.left.size), dim(self.right.size))
-        sums = self.context.allocate(body, _info(DTYPES[self.unit.sums], shape), "thread")
+        sums = self.context.allocate(body, BufferInfo.packed(DTYPES[self.unit.sums], shape), "thread")
         down = materialize_dim(self.context, body, lower - upper)
         each = materialize_dim(self.context, body, (self.steps + (self.left.size - 1)) // self.steps)
 
@@ -299,7 +299,3 @@ def _word(even: Value, odd: Value) -> Value:
     b, half, word = even.b, DTYPES["u16"], DTYPES["u32"]
     low, high = (b.cast(b.bitcast(x, half), word) for x in (even, odd))
     return b.bitcast(low | high << 16, WORD)
-
-
-def _info(dtype: DType, dims: tuple[Dim, ...]) -> BufferInfo:
-    return BufferInfo(dtype, dims, packed_strides(dims))

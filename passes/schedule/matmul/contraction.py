@@ -37,9 +37,14 @@ class Contraction:
         """Those of iterators of the nest, by their numbers."""
         return [self.nest.extents.data[i] for i in iterators]
 
+    @property
+    def stack(self) -> list[Dim]:
+        """How many matrices there are, along each iterator of both operands."""
+        return self.extents(self.factors.batch)
+
     def point(self, row: Dim, column: Dim, k: Dim) -> dict[Sym, Dim]:
         """Where the nest's iterators stand at a row and a column of the results and an element along K."""
-        found = {**self.batch, Sym(f"d{self.nest.n_parallel}"): k}
+        found = {**self.batch, self.nest.reduced: k}
         for iterators, linear in ((self.factors.left, row), (self.factors.right, column)):
             found |= at_iterators(iterators, unravel(linear, self.extents(iterators)))
         return found
@@ -55,8 +60,8 @@ class Contraction:
 
     def lies_along_k(self, operand: int) -> bool:
         """Whether the left (0) or right (1) operand is contiguous along K rather than along its own last iterator."""
-        k, own = Sym(f"d{self.nest.n_parallel}"), Sym(f"d{(self.factors.left, self.factors.right)[operand][-1]}")
-        access_list = accesses(self.nest)[: len(self.nest.ins) - self.nest.n_epilogue_inputs]
+        k, own = self.nest.reduced, Sym(f"d{(self.factors.left, self.factors.right)[operand][-1]}")
+        access_list = accesses(self.nest)[: self.nest.n_element_inputs]
         mine = [w for w in access_list if (step := w.step(own)) is not None and step.terms]
         return any(w.is_contiguous(k) for w in mine)
 
@@ -70,8 +75,8 @@ class Contraction:
 
     def each_matrix(self, block: Block, grain: Dim, write: Callable[[Block], None]) -> None:
         """What `write` adds for a matrix of a stack, for all of them: threads share these, `grain` of them a task."""
-        extents, number = self.extents(self.factors.batch), self.context.new_iv()
-        with parallel_loop(block, number, 0, product(extents), grain=grain) as body:
-            self.batch = at_iterators(self.factors.batch, self.context.index_of(body, number, extents))
+        number = self.context.new_iv()
+        with parallel_loop(block, number, 0, product(self.stack), grain=grain) as body:
+            self.batch = at_iterators(self.factors.batch, self.context.index_of(body, number, self.stack))
             self.alone = True
             write(body)

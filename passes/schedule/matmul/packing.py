@@ -190,7 +190,7 @@ class PackedOperands(Contraction):
         """
         if self._computed_along(self.nest.n_parallel):
             return self.k
-        k, number, offset = Sym(f"d{self.nest.n_parallel}"), self.context.new_iv(), self.context.new_iv()
+        k, number, offset = self.nest.reduced, self.context.new_iv(), self.context.new_iv()
         for argument, value, index in zip(self.nest.body.block.args, self.nest.ins, self.nest.maps_in()):
             if argument is not self.factors.values[0]:
                 continue

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel
-from ....dialects.dims.dims import Dim, Sym, dim
+from ....dialects.dims.dims import Dim, dim
 from ....dialects.order import SERIAL, Order
 from ..blocks import Range, for_loop, load_all, store_all
 from ..body import Point, ScheduleContext, order_of
@@ -88,7 +88,7 @@ class ColumnTile:
     def _lane(self, block: Block, first: Dim, last: Dim, stride: int) -> list[SSAValue]:
         """The elements of one lane, one after another."""
         step, order = self.context.new_iv(), order_of(self.nest)
-        here = {**self.point, Sym(f"d{self.nest.n_parallel}"): first + step * stride}
+        here = {**self.point, self.nest.reduced: first + step * stride}
         return self.context.reduce(
             self.nest, block, Range(step, 0, (last - first + (stride - 1)) // stride),
             lambda body: self.context.body(self.nest, here, body),

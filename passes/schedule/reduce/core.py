@@ -13,7 +13,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel
 from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, Sym, dim, minimum
+from ....dialects.dims.dims import Dim, dim, minimum
 from ....dialects.order import Order
 from ..blocks import Range, for_loop, load_all, store_all
 from ..body import Access, Point, ScheduleContext, accumulator_types, body_cost, order_of
@@ -48,7 +48,7 @@ BLOCK = 1024
 
 def element_accesses(nest: kernel.GenericOp, access_list: list[Access]) -> list[Access]:
     """The accesses of each element, without epilogue inputs; all accesses where there are none."""
-    return access_list[: len(nest.ins) - nest.n_epilogue_inputs] or access_list
+    return access_list[: nest.n_element_inputs] or access_list
 
 
 def can_vectorize_results(order: Order) -> bool:
@@ -69,7 +69,7 @@ def reduce_loop(
 ) -> list[SSAValue]:  # fmt: skip
     """One `loop.reduce` of the nest's body over part of its reduced iterator; its accumulators."""
     iterator = context.new_iv()
-    here = {**point, Sym(f"d{nest.n_parallel}"): iterator}
+    here = {**point, nest.reduced: iterator}
     return context.reduce(
         nest, block, Range(iterator, lower, upper), lambda body: context.body(nest, here, body),
         vector=_lanes(nest, width), cooperative=cooperative,
@@ -88,7 +88,7 @@ def unrolled_reduce(
 ) -> list[SSAValue]:  # fmt: skip
     """`accumulators` with `count` elements from the `first` on combined, without a loop."""
     for number in range(count):
-        element = context.body(nest, {**point, Sym(f"d{nest.n_parallel}"): first + number}, block)
+        element = context.body(nest, {**point, nest.reduced: first + number}, block)
         accumulators = context.accumulate(nest, accumulators, element, block)
     return accumulators
 
@@ -144,7 +144,7 @@ def combine_partials(
 
 def segments_of(nest: kernel.GenericOp, lanes: VectorConfig) -> Segments | None:
     """The segments of a reduction whose elements are copied, segment by segment, to contiguous memory."""
-    k = Sym(f"d{nest.n_parallel}")
+    k = nest.reduced
     widest = min((t.bits for t in map(scalar_dtype, accumulator_types(nest))), default=32)
     return match_segments(nest, k, 2 * lanes.width(widest)) if order_of(nest).kind in ("tree", "free") else None
 

@@ -13,8 +13,7 @@ from xdsl.ir import Block
 
 from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
-from ...cost.kernel_stats import kernel_label
-from ...cost.remarks import remark
+from ...cost.kernel_stats import remark_kernel
 from ..blocks import for_loop, move, parallel_loop
 from ..body import Access, ScheduleContext, accumulator_types, body_cost, materialize_dim, order_of
 from ..language.axes import FusedAxis
@@ -132,7 +131,7 @@ def side_by_side(
 
     What is contiguous along the reduction is loaded as tiles, each of which needs all registers.
     """
-    k, inner = Sym(f"d{nest.n_parallel}"), group.symbols[-1]
+    k, inner = nest.reduced, group.symbols[-1]
     operands = element_accesses(nest, access_list)
     if any(w.is_contiguous(k) and w.strides(inner) for w in operands):
         return context.costs.transposed_tiles
@@ -158,13 +157,13 @@ def _unroll_and_jam(
     )
     if not groups or order.kind != "tree" or body_cost(nest) > registers // 8:
         return 1
-    k, row = Sym(f"d{nest.n_parallel}"), groups[-1].symbols[-1]
+    k, row = nest.reduced, groups[-1].symbols[-1]
     if not any(w.varies(k) and not w.varies(row) for w in operands):
         return 1
     sums = len(accumulator_types(nest)) * max(1, order.lanes // width)
     jam = max(1, min(MAX_JAM, registers * 3 // 4 // sums))
     if jam > 1:
-        remark("unroll", kernel_label(nest), f"unroll-and-jam of {jam} rows", "they share an operand", op=nest)
+        remark_kernel("unroll", nest, f"unroll-and-jam of {jam} rows", "they share an operand")
     return jam
 
 

@@ -16,8 +16,7 @@ from xdsl.ir import Block
 
 from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, minimum
-from ...cost.kernel_stats import kernel_label
-from ...cost.remarks import remark
+from ...cost.kernel_stats import remark_kernel
 from ...cost.work import operations_and_chain
 from ..blocks import for_loop, parallel_loop, store_all
 from ..body import Access, ScheduleContext, accesses, accumulator_types, order_of
@@ -54,7 +53,7 @@ def schedule_reduction(
     if not done and not serial and (short := short_axes(nest, access_list, groups)):
         reduce_short_rows(context, nest, block, lanes, short)
         return
-    k = Sym(f"d{nest.n_parallel}")
+    k = nest.reduced
     across = bool(groups) and (few_elements(nest) > 0 or _across(nest, access_list, k, groups[-1].symbols[-1]))
     reduction = RegisterReduction(context, nest, lanes, access_list, groups, done, across, serial)
     if across and not serial and not done and profits_from_tiling(context, nest):
@@ -82,7 +81,7 @@ def _transposed_operands(nest: kernel.GenericOp, access_list: list[Access], inne
 
     0 where the order does not allow that, or where an operand would come element by element.
     """
-    k, operands = Sym(f"d{nest.n_parallel}"), element_accesses(nest, access_list)
+    k, operands = nest.reduced, element_accesses(nest, access_list)
     transposed = [w for w in operands if w.is_contiguous(k) and w.strides(inner)]
     beside = [w for w in operands if w.is_contiguous(inner) or not w.varies(inner)]
     reads = any(isinstance(op, kernel.ReadOp) for op in nest.body.block.ops)
@@ -111,7 +110,7 @@ def _transposed_short_rows(reduction: RegisterReduction) -> RegisterReduction | 
     if not longest:
         return None
     why = f"combining two lanes at the end of a row takes {merge:.0f} operations"
-    remark("transpose", kernel_label(nest), f"rows of up to {longest} elements in tiles of {rows} rows", why, op=nest)
+    remark_kernel("transpose", nest, f"rows of up to {longest} elements in tiles of {rows} rows", why)
     return replace(tiles, most=longest)
 
 

@@ -15,8 +15,7 @@ from itertools import accumulate
 
 from ....dialects import kernel
 from ....dialects.dims.dims import Sym, dim, sym
-from ...cost.kernel_stats import kernel_label
-from ...cost.remarks import remark
+from ...cost.kernel_stats import remark_kernel
 from ..body import buffer_info
 from ..matmul.register_tile import FMA_RECIPROCAL_THROUGHPUT, LATENCY
 
@@ -72,7 +71,7 @@ def choose_window_reuse(
     A reduction of so many `steps` has `accumulators` registers for each vector of results.  At most `most` of these are
     computed together, and `widest` of one row.
     """
-    if not any({row, _reduced_iterator(nest)} <= e.symbols() for index in nest.maps_in() for e in index.exprs):
+    if not any({row, nest.reduced} <= e.symbols() for index in nest.maps_in() for e in index.exprs):
         return None
     reads: dict[WindowReuse, float] = {}
     seen = _reads(nest, steps, row, column, min(ROWS[-1], most))
@@ -92,19 +91,10 @@ def choose_window_reuse(
     chosen = min(reads, key=cycles, default=None)
     if chosen is None or chosen.rows == 1:
         return None
-    why = f"{_number(min(reads[o] for o in reads if o.rows == 1))} loads a vector become {_number(reads[chosen])}"
-    remark(
-        "unroll", kernel_label(nest), f"unroll-and-jam of {chosen.rows} rows by {chosen.vectors} vectors", why, op=nest
-    )
+    row_by_row = min(reads[way] for way in reads if way.rows == 1)
+    why = f"{row_by_row:.3g} loads a vector become {reads[chosen]:.3g}"
+    remark_kernel("unroll", nest, f"unroll-and-jam of {chosen.rows} rows by {chosen.vectors} vectors", why)
     return chosen
-
-
-def _number(reads: float) -> str:
-    return f"{reads:.3g}"
-
-
-def _reduced_iterator(nest: kernel.GenericOp) -> Sym:
-    return Sym(f"d{nest.n_parallel}")
 
 
 def _peak_registers(elements: Sequence[_Element], vectors: int) -> int:
@@ -128,12 +118,11 @@ def _elements(reads: Sequence[_Read]) -> list[_Element]:
 def _reads(nest: kernel.GenericOp, steps: int, row: Sym, column: Sym, rows: int) -> list[_Read]:
     """What the steps of so many rows read."""
     found: list[_Read] = []
-    element_accesses = len(nest.ins) - nest.n_epilogue_inputs
-    for value, index in zip(nest.ins[:element_accesses], nest.maps_in()):
+    for value, index in nest.element_inputs():
         exprs = (buffer_info(value).address(index.exprs), *index.guards)
         varies = any(column in e.symbols() for e in exprs)
         for step in range(steps):
-            here = [e.substitute({_reduced_iterator(nest): dim(step)}) for e in exprs]
+            here = [e.substitute({nest.reduced: dim(step)}) for e in exprs]
             for number in range(rows):
                 element = (value, *(e.substitute({row: sym(row.name) + number}) for e in here))
                 found.append(_Read(number, step, varies, element))

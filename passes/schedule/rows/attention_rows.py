@@ -13,7 +13,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel
 from ....dialects.attributes import BufferInfo
-from ....dialects.dims.dims import Dim, dim, iterator, minimum, packed_strides
+from ....dialects.dims.dims import Dim, dim, iterator, minimum
 from ...locations import copy_loc
 from ..blocks import for_loop
 from ..body import ScheduleContext, at_iterators, buffer_info, materialize_dim
@@ -124,6 +124,6 @@ class _RowTiles:
                 made[value] = made[instead[value]]
                 continue
             info = buffer_info(value)
-            dims = (dim(self._height), *info.dims)
-            made[value] = self.context.allocate(block, BufferInfo(info.dtype, dims, packed_strides(dims)), "thread")
+            panel = BufferInfo.packed(info.dtype, (dim(self._height), *info.dims))
+            made[value] = self.context.allocate(block, panel, "thread")
         return made

@@ -12,7 +12,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, map_attr, scalar_type
 from ....dialects.dims.dims import Dim, Sym, iterators, packed_strides, sym
 from ....dialects.dims.index_map import IndexMap
-from ..body import buffer_info
+from ..body import buffer_info, is_thread_memory
 from ..matmul.match import MatmulOperands, match_matmul, match_product
 
 __all__ = [
@@ -68,14 +68,12 @@ def uses_of_rows(nests: Sequence[kernel.GenericOp], shared: int, value: SSAValue
     """The inputs of the nests that are elements of a row of a value."""
     found: list[RowAccess] = []
     for at, nest in enumerate(nests):
-        operands = list(zip(nest.ins, nest.maps_in()))[: len(nest.ins) - nest.n_epilogue_inputs]
-        for number, (used, index) in enumerate(operands):
+        for number, (used, index) in enumerate(nest.element_inputs()):
             symbols = [e.symbol for e in index.exprs]
             if used is not value or index.guards or None in symbols or len(set(symbols)) < len(symbols):
                 continue
-            extents = {Sym(f"d{i}"): e for i, e in enumerate(nest.extents.data)}
-            own = tuple((s, extents[s]) for s in symbols if s in extents and int(s.name[1:]) >= shared)
-            if own and all(s in extents for s in symbols):
+            own = tuple((s, nest.bounds[s]) for s in symbols if s in nest.bounds and int(s.name[1:]) >= shared)
+            if own and all(s in nest.bounds for s in symbols):
                 found.append(RowAccess(at, number, index.exprs, own))
     return found
 
@@ -86,7 +84,7 @@ def _load(outer: tuple[Dim, ...], value: SSAValue, use: RowAccess) -> kernel.Gen
     renamed = {s: sym(f"d{len(outer) + i}") for i, (s, _) in enumerate(use.extents)}
     extents = (*outer, *dims)
     info = buffer_info(value)
-    row = loop.AllocOp(BufferInfo(info.dtype, dims, packed_strides(dims)), 0, "thread")
+    row = loop.AllocOp(BufferInfo.packed(info.dtype, dims), 0, "thread")
     body = Block(arg_types=[scalar_type(info.dtype)])
     body.add_op(kernel.YieldOp(body.args[0]))
     source = IndexMap(extents, tuple(e.substitute(renamed) for e in use.exprs))
@@ -151,7 +149,7 @@ def row_matmul_operands(nest: kernel.GenericOp, shared: int) -> MatmulOperands |
 
 def is_row_buffer(value: SSAValue) -> bool:
     """Whether a value has memory for one row only."""
-    return isinstance(value.owner, loop.AllocOp) and value.owner.scope.data == "thread"
+    return is_thread_memory(value)
 
 
 def in_place_rows(nests: Sequence[kernel.GenericOp], rows: Sequence[SSAValue]) -> dict[SSAValue, SSAValue]:

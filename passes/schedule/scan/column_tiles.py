@@ -156,7 +156,7 @@ class _ColumnTile:
 
     def _at(self, index: Dim) -> dict[Sym, Dim]:
         """The nest's iterators at a place of the axis."""
-        return {**self.point, Sym(f"d{self.nest.n_parallel}"): index}
+        return {**self.point, self.nest.reduced: index}
 
     def _accumulators(self, block: Block) -> list[SSAValue]:
         return self.context.accumulators(block, self.nest, (dim(self.results[2]),), scope="thread")

@@ -62,7 +62,7 @@ def _lies_across(nest: kernel.GenericOp, access_list: Sequence[Access], group: F
 
 def _lies_along(nest: kernel.GenericOp, access_list: Sequence[Access]) -> bool:
     """Whether all that a scan uses is contiguous along its axis."""
-    return all(w.is_contiguous(Sym(f"d{nest.n_parallel}")) for w in access_list)
+    return all(w.is_contiguous(nest.reduced) for w in access_list)
 
 
 def _interleave(
@@ -88,7 +88,7 @@ def _scan(
 ) -> list[SSAValue]:  # fmt: skip
     """One `loop.scan` over a part of the axis; without `stores` only for the accumulators at its end."""
     iterator = context.new_iv()
-    here = {**point, Sym(f"d{nest.n_parallel}"): iterator}
+    here = {**point, nest.reduced: iterator}
     body, finish = Block(), Block(arg_types=accumulator_types(nest))
     body.add_op(loop.YieldOp(*context.body(nest, here, body)))
     if stores:
@@ -141,7 +141,7 @@ def _blocked(context: ScheduleContext, nest: kernel.GenericOp, block: Block) -> 
 def _chain(context: ScheduleContext, nest: kernel.GenericOp, block: Block, point: Point) -> None:
     """The whole scan at one place of the other iterators, as a loop that carries the accumulators."""
     k = context.new_iv()
-    here = {**point, Sym(f"d{nest.n_parallel}"): k}
+    here = {**point, nest.reduced: k}
 
     def step(body: Block, older: list[SSAValue]) -> list[SSAValue]:
         newer = context.combine(nest, [*older, *context.body(nest, here, body)], body)

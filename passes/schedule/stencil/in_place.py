@@ -21,8 +21,8 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides, sym
 from ....dialects.dims.index_map import IndexMap, product
-from ...cost.kernel_stats import kernel_label
-from ...cost.remarks import enabled, remark
+from ...cost.kernel_stats import remark_kernel
+from ...cost.remarks import enabled
 from ...cost.work import bytes_of
 from ..blocks import for_loop, parallel_loop
 from ..body import ScheduleContext, buffer_info, materialize_dim
@@ -135,8 +135,7 @@ class _RingBuffer:
             for way, n in (("in place", 1), ("through a temporary", 2))
         }
         why = f"the stencil reads rows at distance {self.reach} at most"
-        compute, what = self.update.compute, "in place, one pass with a ring buffer"
-        remark("stencil", kernel_label(compute), what, why, choices, compute)
+        remark_kernel("stencil", self.update.compute, "in place, one pass with a ring buffer", why, choices)
 
     def _single_pass(self, block: Block) -> None:
         context, rows = self.context, self.rows
@@ -159,7 +158,7 @@ class _RingBuffer:
     def _temporary(self, block: Block, chunks: Dim) -> SSAValue:
         """Rows of all chunks, in the memory that there is for all of them."""
         dims = (chunks, dim(self.held), *self.info.dims[1:])
-        made = loop.AllocOp(BufferInfo(self.info.dtype, dims, packed_strides(dims)), self.update.temporary.offset.data)
+        made = loop.AllocOp(BufferInfo.packed(self.info.dtype, dims), self.update.temporary.offset.data)
         block.add_op(made)
         return made.result
 
