@@ -24,6 +24,7 @@ __all__ = [
     "Dim",
     "DimLike",
     "Sym",
+    "ceil_div",
     "dim",
     "iterator",
     "iterators",
@@ -368,6 +369,11 @@ def maximum(a: DimLike, b: DimLike) -> Dim:
     if (a - b).nonneg or _is_one_of("min", b, a) or _is_one_of("max", a, b):
         return a
     return of_atom(Call("max", *sorted((a, b), key=str)))
+
+
+def ceil_div(a: Dim, b: Dim | int) -> Dim:
+    """How many parts of `b`, the last of which may be shorter, make up `a`."""
+    return (a + (b - 1)) // b
 
 
 def _is_one_of(fn: str, expr: Dim, part: Dim) -> bool:

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.attributes import BufferInfo
 from ...dialects.dims.analysis import bounds_over, linear_in
-from ...dialects.dims.dims import Dim, Sym, dim, maximum
+from ...dialects.dims.dims import Dim, Sym, ceil_div, dim, maximum
 from ...dialects.dims.index_map import product
 
 __all__ = ["ALIGNMENT", "Arena", "IvRange", "Slot", "aligned_bytes", "most"]
@@ -31,7 +31,7 @@ def aligned_bytes(info: BufferInfo, ranges: list[IvRange]) -> Dim:
 
     Raises ValueError for a size of which no bound over such an iterator is known.
     """
-    return (most(product(info.dims), ranges) * info.dtype.bytes + (ALIGNMENT - 1)) // ALIGNMENT * ALIGNMENT
+    return ceil_div(most(product(info.dims), ranges) * info.dtype.bytes, ALIGNMENT) * ALIGNMENT
 
 
 def most(elements: Dim, ranges: list[IvRange]) -> Dim:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block
 
-from ...dialects.dims.dims import Dim, dim, maximum, minimum
+from ...dialects.dims.dims import Dim, ceil_div, dim, maximum, minimum
 from ...dialects.dims.index_map import product, unravel
 from .blocks import Range, for_loops, move, parallel_loop
 from .body import ScheduleContext, materialize_dim
@@ -39,7 +39,7 @@ class LoopSpec:
     def trips(self) -> Dim:
         """How many iterations there are; one at least where the step is known only later."""
         if isinstance(self.step, int):
-            return (self.extent + (self.step - 1)) // self.step
+            return ceil_div(self.extent, self.step)
         return maximum(0, self.extent - 1) // self.step + 1
 
     def part(self, lower: Dim, upper: Dim) -> Range:
@@ -115,7 +115,7 @@ def _split_tasks(
         before = tasks[-1] if tasks else dim(1)
         wanted = materialize_dim(context, block, wanted // maximum(1, before) + 1)
         size = trips // wanted + 1
-        sizes.append(materialize_dim(context, block, (size + (level.jam - 1)) // level.jam * level.jam))
+        sizes.append(materialize_dim(context, block, ceil_div(size, level.jam) * level.jam))
         tasks.append(materialize_dim(context, block, maximum(0, trips - 1) // maximum(1, sizes[-1]) + 1))
     return sizes, tasks
 

@@ -14,7 +14,7 @@ from xdsl.ir import Block
 
 from ...dialects import kernel
 from ...dialects.dims.analysis import expand_mods, linear_in, quotients, simplify
-from ...dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
+from ...dialects.dims.dims import Dim, Sym, ceil_div, dim, maximum, minimum, sym
 from .blocks import for_loop
 from .body import Point, ScheduleContext, buffer_info
 
@@ -33,7 +33,7 @@ class Segments:
         """Of a range: where segment `number` starts, the numbers of its segments, and what of this one is in it."""
         offset, extent = self.offset.substitute(point), maximum(1, self.extent)
         start = number * self.extent - offset
-        numbers = (lower + offset) // extent, (upper + offset + (extent - 1)) // extent
+        numbers = (lower + offset) // extent, ceil_div(upper + offset, extent)
         return start, numbers, (maximum(0, lower - start), minimum(self.extent, upper - start))
 
     def loops(

@@ -12,7 +12,7 @@ from itertools import count
 from xdsl.ir import SSAValue
 
 from ....dialects.attributes import BufferInfo
-from ....dialects.dims.dims import Dim, dim, maximum
+from ....dialects.dims.dims import Dim, ceil_div, dim, maximum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
 from ..builder import LoopBuilder
@@ -98,7 +98,7 @@ class LengthPlan(PrimeRadix):
         rest, found = [dim(0)], [dim(1)]
         self.flag = code.bind(1 - code.b.cast(self._ask_passes(code, self.n, cells), I64))
         self.powers = self._ask_powers(code, cells)
-        units = code.b.index((self.n + (self.unit - 1)) // self.unit)
+        units = code.b.index(ceil_div(self.n, self.unit))
         code.store(units, cells, found)
         searches = code.b.index(self.flag - self.powers).differs(0)
         code.store(code.b.select(searches, units, code.b.constant(1, I64)), cells, rest)

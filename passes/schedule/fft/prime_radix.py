@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from ....dialects.attributes import BufferInfo
-from ....dialects.dims.dims import Dim, dim, minimum
+from ....dialects.dims.dims import Dim, ceil_div, dim, minimum
 from ....dialects.scalar.dft_butterflies import RADICES, Pair
 from ....dialects.scalar.language import Value
 from ..builder import LoopBuilder
@@ -98,7 +98,7 @@ class PrimeRadix(StockhamPasses):
             first = given(c, dim(0))
             total = c.carried_loops(1, radix, first, lambda c, j, z: [x + y for x, y in zip(z, given(c, j))])
             self._put(c, target, q + s * p * radix, lane, (total[0], total[1]))
-            with c.for_(0, (half + (TRANSFORMS_IN_FLIGHT - 1)) // TRANSFORMS_IN_FLIGHT) as (each, number):
+            with c.for_(0, ceil_div(half, TRANSFORMS_IN_FLIGHT)) as (each, number):
                 ks = [
                     each.materialize_dim(minimum(number * TRANSFORMS_IN_FLIGHT, half - TRANSFORMS_IN_FLIGHT) + k)
                     for k in range(1, TRANSFORMS_IN_FLIGHT + 1)

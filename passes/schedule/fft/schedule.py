@@ -19,7 +19,7 @@ from xdsl.ir import Block
 
 from ....dialects import kernel
 from ....dialects.attributes import BufferInfo
-from ....dialects.dims.dims import Dim, dim, maximum, minimum, packed_strides
+from ....dialects.dims.dims import Dim, ceil_div, dim, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product
 from ....dialects.scalar.dft_butterflies import RADICES
 from ....dialects.types import DType
@@ -97,7 +97,7 @@ class _Fft(Bluestein):
         )
         self.most = 1 if self.transforms_in_flight.const == 1 else TRANSFORMS_IN_FLIGHT
         self.side = self.transforms_in_flight * self.v
-        self.groups = (self.inner + (self.side - 1)) // self.side
+        self.groups = ceil_div(self.inner, self.side)
         table = BufferInfo(self.part, (dim(2), longest), packed_strides((dim(2), longest)))
         self.table = self.context.allocate(block, table)
         with self._angles(code, self.length) as (c, k):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from xdsl.ir import SSAValue
 
 from ....dialects import loop
-from ....dialects.dims.dims import Dim, dim, minimum
+from ....dialects.dims.dims import Dim, ceil_div, dim, minimum
 from ....dialects.dims.index_map import unravel
 from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.scalar.dft_butterflies import RADICES, Pair, butterfly, root_of_unity
@@ -142,7 +142,7 @@ class StockhamPasses:
         if self.transforms_in_flight.const == 1:
             return dim(1)
         left = self.inner - row % self.groups * self.side
-        return minimum(self.transforms_in_flight, (left + (self.v - 1)) // self.v)
+        return minimum(self.transforms_in_flight, ceil_div(left, self.v))
 
     def _for_each_element(
         self, code: LoopBuilder, row: Dim, transforms_in_flight: int,
@@ -325,7 +325,7 @@ class StockhamPasses:
 
     def _whole_vectors(self, m: Dim) -> Dim:
         """The elements of as many vectors as m elements need."""
-        return (m + (self.wide - 1)) // self.wide * self.wide
+        return ceil_div(m, self.wide) * self.wide
 
     @contextmanager
     def _whole(
@@ -336,7 +336,7 @@ class StockhamPasses:
         A pass reads and writes different memory, so computing some elements twice changes nothing.  With `copies` the
         elements are copies of scalar code, around vectors that cross them.
         """
-        with code.for_(0, (count + (width - 1)) // width) as (middle, number):
+        with code.for_(0, ceil_div(count, width)) as (middle, number):
             start = middle.bind(middle.b.index(minimum(number * width, count - width)))
             vector, unroll = (1, width) if copies else (width, 1)
             with middle.for_(0, width, vector, unroll) as (inner, lane):
@@ -428,7 +428,7 @@ class StockhamPasses:
 
     def _fetch_results(self, code: LoopBuilder, row: Dim) -> None:
         """Ask for the lines of a row's results, so that they come while passes go on in scratch memory."""
-        with code.for_(0, (self.n + (self._line - 1)) // self._line) as (c, line):
+        with code.for_(0, ceil_div(self.n, self._line)) as (c, line):
             c.block.add_op(loop.PrefetchOp(self.y, self._index(row, line * self._line, dim(0))))
 
     def _last_directly(self, code: LoopBuilder, row: Dim, otherwise: Callable[[LoopBuilder], None]) -> None:

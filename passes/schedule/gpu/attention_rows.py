@@ -15,7 +15,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, Sym, dim, iterator, minimum, packed_strides
+from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, iterator, minimum, packed_strides
 from ....dialects.dims.index_map import product
 from ..blocks import for_loop, parallel_loop
 from ..body import ScheduleContext, at_iterators, buffer_info, materialize_dim
@@ -102,7 +102,7 @@ class ContractionRows:
     def write(self, block: Block) -> None:
         """The grid."""
         context, number = self.context, self.context.new_iv()
-        tiles = (self.extents[-1] + (ROWS - 1)) // ROWS
+        tiles = ceil_div(self.extents[-1], ROWS)
         grids = product(self.extents[:-1]) * tiles
         with grid_loop(block, number, grids, WIDE.threads, shared=self._bytes) as body:
             first = materialize_dim(context, body, number % tiles * ROWS)
@@ -160,4 +160,4 @@ def _line(info: BufferInfo) -> Dim:
     """The bytes from a row's line to the next one; numbers stand side by side."""
     if not info.dims:
         return dim(info.dtype.bytes)
-    return (product(info.dims) * info.dtype.bytes + (PAD - 1)) // PAD * PAD + PAD
+    return ceil_div(product(info.dims) * info.dtype.bytes, PAD) * PAD + PAD

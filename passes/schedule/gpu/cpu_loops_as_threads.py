@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects import loop
 from ....dialects.attributes import BufferInfo, dims_attr, integer_attr, scalar_dtype
-from ....dialects.dims.dims import Dim, dim, minimum
+from ....dialects.dims.dims import Dim, ceil_div, dim, minimum
 from ....dialects.kernel.access import is_bound
 from ...locations import copy_loc
 from ...memory.arena import IvRange
@@ -118,7 +118,7 @@ class _Threads:
         """The iterations of a parallel loop, or of one in lanes, as threads."""
         assert isinstance(op, loop.ParallelOp | loop.ForOp)
         lower, upper, step = op.lower.data, op.upper.data, op.step.data
-        trips = (upper - lower + (step - 1)) // step
+        trips = ceil_div(upper - lower, step)
         body = op.regions[0].detach_block(0)
         op.detach()
         number, name = self.context.new_iv(), op.iv.data

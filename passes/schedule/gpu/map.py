@@ -15,7 +15,7 @@ from xdsl.ir import Block
 from ....dialects import kernel
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.analysis import expand_mods, linear_in, simplify
-from ....dialects.dims.dims import Dim, dim
+from ....dialects.dims.dims import Dim, ceil_div, dim
 from ....dialects.dims.index_map import product, unravel
 from ...cost.work import operations_and_chain
 from ..blocks import for_loops
@@ -103,7 +103,7 @@ class _Map:
             with grid_loop(block, number, extent, threads, step=run, aligned=aligned) as body:
                 self._run(body, number, extent, width, [])
             return
-        runs = (extent + (run - 1)) // run
+        runs = ceil_div(extent, run)
         with grid_loop(block, number, product(extents) * runs, threads, aligned=aligned) as body:
             row, start = (materialize_dim(self.context, body, e) for e in (number // runs, number % runs))
             self._run(body, start * run, extent, width, self.context.index_of(body, row, extents))

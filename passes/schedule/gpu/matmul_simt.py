@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, dim, minimum
+from ....dialects.dims.dims import Dim, ceil_div, dim, minimum
 from ....dialects.dims.index_map import product
 from ..blocks import Range, carried_loop, for_loops, load_all
 from ..body import ScheduleContext, at_iterators, if_positive, materialize_dim, order_of
@@ -93,7 +93,7 @@ class GridOfTiles:
     @property
     def _down_and_across(self) -> tuple[Dim, Dim]:
         (rows, columns), made = self.shape, self.contraction
-        return (made.m + (rows - 1)) // rows, (made.n + (columns - 1)) // columns
+        return ceil_div(made.m, rows), ceil_div(made.n, columns)
 
     @property
     def count(self) -> Dim:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Block
 
 from ....dialects import kernel
-from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
+from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product
 from ..blocks import parallel_loop, store_all
 from ..body import Access, ScheduleContext, accesses, if_positive, materialize_dim, order_of
@@ -114,7 +114,7 @@ class _Reduction:
 
     def _two_stage(self, block: Block, chunk: int) -> None:
         """Chunks of every reduction first, then their values."""
-        chunks = (self.length + (chunk - 1)) // chunk
+        chunks = ceil_div(self.length, chunk)
         dims = (self.results, chunks)
         # What neighbouring threads leave and take is side by side.
         strides = (dim(1), self.results) if self.across else packed_strides(dims)

@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, Sym, dim, minimum
+from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, minimum
 from ....dialects.dims.index_map import product
 from ..blocks import Range, carried_loop, for_loop, load_all, move, store_all
 from ..body import ScheduleContext, accesses, accumulator_types, if_positive, materialize_dim, order_of
@@ -69,7 +69,7 @@ class _Scan:
             row_block.finish(self.context.identity(self.nest, body))
 
     def _in_blocks(self, block: Block) -> None:
-        context, blocks = self.context, (self.length + (self.size - 1)) // self.size
+        context, blocks = self.context, ceil_div(self.length, self.size)
         starts = context.accumulators(block, self.nest, (self.results, blocks))
 
         def grid(write: Callable[[_RowBlock, Sequence[Dim]], None]) -> None:
@@ -157,7 +157,7 @@ class _RowBlock:
         self.indices = scan.context.index_of(body, result, scan.extents)
         self.first = number * scan.size
         self.count = minimum(scan.size, scan.length - self.first)
-        self.n_runs = (self.count + (scan.lanes - 1)) // scan.lanes
+        self.n_runs = ceil_div(self.count, scan.lanes)
         runs = scan.size // scan.lanes
         self.runs = scan.shared(body, memory, runs, scan.lanes)
         self.before = scan.shared(body, memory, runs)

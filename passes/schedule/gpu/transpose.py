@@ -15,7 +15,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
-from ....dialects.dims.dims import Dim, Sym, dim, minimum, packed_strides
+from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product
 from ..blocks import for_loops, load_all
 from ..body import ScheduleContext, accesses, buffer_info, if_positive, materialize_dim
@@ -67,7 +67,7 @@ def schedule_gpu_tiles(
     across = outer[transposed.across]
     others = [g for i, g in enumerate(outer) if i != transposed.across]
     number, shared = context.new_iv(), SharedMemory()
-    along_tiles, across_tiles = ((g.extent + (TILE - 1)) // TILE for g in (inner, across))
+    along_tiles, across_tiles = (ceil_div(g.extent, TILE) for g in (inner, across))
     extents = [g.extent for g in others]
     count = product(extents) * along_tiles * across_tiles
     with grid_loop(block, number, count, TILE * ROWS, shared=shared) as body:

@@ -21,7 +21,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, order_attr
-from ....dialects.dims.dims import Dim, dim, maximum, minimum
+from ....dialects.dims.dims import Dim, ceil_div, dim, maximum, minimum
 from ....dialects.loop.amx import ELEMENT, TILE
 from ....dialects.matrix_units import MatrixUnit
 from ....dialects.order import CHAIN_FMA
@@ -71,7 +71,7 @@ class _Operand:
 
     @property
     def blocks(self) -> Dim:
-        return (self.extent + (self.size - 1)) // self.size
+        return ceil_div(self.extent, self.size)
 
     @property
     def transposed(self) -> bool:
@@ -96,7 +96,7 @@ class AmxMatmul(Contraction):
     ):  # fmt: skip
         super().__init__(context, nest, factors)
         self.values, self.unit, self.lanes = held.values, unit, lanes
-        self.steps = (self.k + (unit.depth - 1)) // unit.depth
+        self.steps = ceil_div(self.k, unit.depth)
         down = 1 if self.m.const is not None and self.m.const <= TILE else DOWN
         self.left = _Operand(0, self.m, down, self.lies_along_k(0))
         self.right = _Operand(1, self.n, ACROSS, self.lies_along_k(1))
@@ -125,7 +125,7 @@ class AmxMatmul(Contraction):
         held = minimum(maximum(1, rows), self._rows_in(self.context.costs.machine.l3_bytes))
         left = self._packed(block, self.left, held)
         row_tile = self.context.new_iv()
-        with for_loop(block, row_tile, 0, (rows + (held - 1)) // held) as body:
+        with for_loop(block, row_tile, 0, ceil_div(rows, held)) as body:
             first = materialize_dim(self.context, body, row_tile * held)
             last = materialize_dim(self.context, body, minimum(rows, row_tile * held + held))
             self._pack(body, self.left, left, first, last, 1)
@@ -248,7 +248,7 @@ class AmxMatmul(Contraction):
         shape = (dim(self.left.size), dim(self.right.size))
         sums = self.context.allocate(body, BufferInfo.packed(DTYPES[self.unit.sums], shape), "thread")
         down = materialize_dim(self.context, body, lower - upper)
-        each = materialize_dim(self.context, body, (self.steps + (self.left.size - 1)) // self.steps)
+        each = materialize_dim(self.context, body, ceil_div(dim(self.left.size), self.steps))
 
         reduction, step, beside = self.context.new_iv(), self.context.new_iv(), Block()
         with for_loop(body, reduction, 0, down * (behind - before)) as inner:
@@ -275,11 +275,11 @@ class AmxMatmul(Contraction):
         holds."""
         wanted = 1 if self.alone else TASKS
         held = materialize_dim(self.context, block, self._rows_in(CACHE))
-        blocks = materialize_dim(self.context, block, maximum(1, (rows + (held - 1)) // held))
+        blocks = materialize_dim(self.context, block, maximum(1, ceil_div(rows, held)))
         groups = materialize_dim(
-            self.context, block, maximum(1, minimum(self.right.blocks, (dim(wanted) + (blocks - 1)) // blocks))
+            self.context, block, maximum(1, minimum(self.right.blocks, ceil_div(dim(wanted), blocks)))
         )
-        enough = (dim(wanted) + (groups - 1)) // groups
+        enough = ceil_div(dim(wanted), groups)
         return materialize_dim(self.context, block, maximum(1, minimum(rows, maximum(blocks, enough)))), groups
 
     def _finish(self, block: Block, sums: SSAValue, index: tuple[Dim, Dim], first: Dim, start: Dim, end: Dim) -> None:

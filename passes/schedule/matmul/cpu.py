@@ -19,7 +19,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import scalar_dtype
-from ....dialects.dims.dims import Dim, dim, maximum, minimum
+from ....dialects.dims.dims import Dim, ceil_div, dim, maximum, minimum
 from ..blocks import Range, for_loop, for_loops, load_all, move
 from ..body import ScheduleContext, buffer_info, if_positive, materialize_dim
 from ..builder import LoopBuilder
@@ -122,23 +122,23 @@ class CpuMatmul(FewRows):
         take longer from another core than panels take to be packed twice.  What is known to be worth no second thread
         asks for none.
         """
-        fewest = (self.panels + (self.panels_held - 1)) // self.panels_held
+        fewest = ceil_div(self.panels, self.panels_held)
         grain = self.context.grain(self.m * self.n * maximum(1, self.k), self.nest).const
         if self.alone or (grain is not None and grain > 1):
             return materialize_dim(self.context, block, fewest), dim(1)
         threads = materialize_dim(self.context, block, maximum(1, self.context.threads(block)))
         # Rows that threads must share where there are fewer panels, and threads beside each other then.
         least = materialize_dim(self.context, block, (threads + (self.panels - 1)) // maximum(1, self.panels))
-        across = materialize_dim(self.context, block, (threads + (least - 1)) // least)
+        across = materialize_dim(self.context, block, ceil_div(threads, least))
         # What all threads together take, in elements, with those that wait for the last one.
-        most_columns = materialize_dim(self.context, block, (self.panels + (across - 1)) // across * self.panel)
+        most_columns = materialize_dim(self.context, block, ceil_div(self.panels, across) * self.panel)
         by_columns = most_columns * across * (self.m + PACKED_ROWS * least)
         by_rows = self.n * (self.m + PACKED_ROWS * threads)
         rows = minimum(1, maximum(0, by_columns - by_rows)) if self._contiguous_along_k(0) else dim(1)
         rows = materialize_dim(self.context, block, rows)
         parts = materialize_dim(self.context, block, maximum(1, minimum(tiles, least + rows * (threads - least))))
         even = materialize_dim(self.context, block, across + rows * (1 - across))
-        groups = (fewest + (even - 1)) // even * even
+        groups = ceil_div(fewest, even) * even
         return materialize_dim(self.context, block, maximum(1, minimum(groups, self.panels))), parts
 
     def _a_stationary(self, block: Block) -> None:
@@ -164,7 +164,7 @@ class CpuMatmul(FewRows):
         """What `write` adds for some blocks of K, from a first to a last one, for so many after another."""
         at_once = materialize_dim(self.context, block, at_once)
         group = self.context.new_iv()
-        with for_loop(block, group, 0, (self._blocks + (at_once - 1)) // at_once) as body:
+        with for_loop(block, group, 0, ceil_div(self._blocks, at_once)) as body:
             write(body, (group * at_once, minimum(group * at_once + at_once, self._blocks)))
 
     def pack(self, block: Block) -> SSAValue:
@@ -246,7 +246,7 @@ class CpuMatmul(FewRows):
         start, height = rows[0], rows[1] - rows[0]
         column, row = panel * self.panel + j, start + tile * self.rows + r
         columns, here = minimum(self.n - panel * self.panel, self.panel), minimum(height - tile * self.rows, self.rows)
-        loops = [Range(panel, *panels), Range(tile, 0, (height + (self.rows - 1)) // self.rows)]
+        loops = [Range(panel, *panels), Range(tile, 0, ceil_div(height, self.rows))]
         lanes = Range(j, 0, columns, vector=self.width, unroll=self.copies)
         with for_loop(block, number, *blocks) as deep:
             left, indices = None, (number - blocks[0], panel, j)
@@ -277,13 +277,13 @@ class CpuMatmul(FewRows):
         where that makes too few tasks, and then fewer rows.  Their number is one that few threads share evenly.
         """
         wanted, even = (materialize_dim(self.context, block, maximum(1, are_shared * n)) for n in (TASKS, EVEN_TASKS))
-        blocks = materialize_dim(self.context, block, maximum(1, (tiles + (self.row_tiles - 1)) // self.row_tiles))
+        blocks = materialize_dim(self.context, block, maximum(1, ceil_div(tiles, self.row_tiles)))
         fewest = 1 if self._contiguous_along_k(0) else PANELS_A_PACKING
         most = maximum(1, self.panels // fewest)
-        groups = materialize_dim(self.context, block, minimum(most, (wanted + (blocks - 1)) // blocks))
-        blocks = maximum(blocks, (wanted + (groups - 1)) // groups)
-        multiple = materialize_dim(self.context, block, (even + (groups - 1)) // groups)
-        blocks = (blocks + (multiple - 1)) // multiple * multiple
+        groups = materialize_dim(self.context, block, minimum(most, ceil_div(wanted, blocks)))
+        blocks = maximum(blocks, ceil_div(wanted, groups))
+        multiple = materialize_dim(self.context, block, ceil_div(even, groups))
+        blocks = ceil_div(blocks, multiple) * multiple
         return materialize_dim(self.context, block, maximum(1, minimum(blocks, tiles))), groups
 
     def _chain(

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, SSAValue
 
 from ....dialects.attributes import scalar_dtype
-from ....dialects.dims.dims import Dim, dim, maximum, minimum
+from ....dialects.dims.dims import Dim, ceil_div, dim, maximum, minimum
 from ..blocks import Range, for_loops, store_all
 from ..body import materialize_dim, order_of
 from ..builder import LoopBuilder
@@ -71,7 +71,7 @@ class FewRows(PackedOperands):
         panel = self.width * vectors
         start, tile, r, j, kk = (self.context.new_iv() for _ in range(5))
         point = self.point(tile * tile_rows + r, j, kk)
-        rows, tiles = minimum(self.m - tile * tile_rows, tile_rows), (self.m + (tile_rows - 1)) // tile_rows
+        rows, tiles = minimum(self.m - tile * tile_rows, tile_rows), ceil_div(self.m, tile_rows)
         columns, short = minimum(self.n, start + panel), bool(self.factors.batch)
         lanes = Range(j, start, columns, vector=self.width, unroll=vectors, short=short)
         work = self.context.grain(self.m * panel * maximum(1, self.k), self.nest)
@@ -96,7 +96,7 @@ class FewRows(PackedOperands):
         threads = (
             dim(1) if self.alone else materialize_dim(self.context, block, maximum(1, self.context.threads(block)))
         )
-        shares = maximum(SHORTEST_PIECE, (self.n + (threads - 1)) // threads)
+        shares = maximum(SHORTEST_PIECE, ceil_div(self.n, threads))
         most = LONGEST_PIECE // scalar_dtype(self.accumulator).bytes
         longest = materialize_dim(self.context, block, minimum(shares, most))
         first, columns = self.context.new_iv(), minimum(self.n, most) + GAP

@@ -18,7 +18,7 @@ from xdsl.ir import Block, SSAValue
 from ....dialects import kernel, loop
 from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.analysis import divisors, expand_mods, linear_in, simplify
-from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
+from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, maximum, minimum
 from ..blocks import Range, for_loop, for_loops, move, shared_loop
 from ..body import ScheduleContext, accesses, backward_slice, buffer_info, materialize_dim, order_of
 from ..map.schedule import VectorConfig
@@ -65,7 +65,7 @@ class PackedOperands(Contraction):
         self.rows, self.copies = tile.rows, tile.vectors
         self.panel = self.width * self.copies
         self.row_tiles = self._tiles_held(context.costs.machine.l2_bytes, self.depth)
-        self.panels = (self.n + (self.panel - 1)) // self.panel
+        self.panels = ceil_div(self.n, self.panel)
         panel = self.depth * self.panel * scalar_dtype(self.accumulator).bits // 8
         self.panels_held = max(1, int(context.costs.machine.l2_bytes * L2_SHARE) // panel)
         self.run = self._run()
@@ -96,7 +96,7 @@ class PackedOperands(Contraction):
     @property
     def _blocks(self) -> Dim:
         """The blocks of K."""
-        return dim(1) if self._in_one_block else (self.k + (self.depth - 1)) // self.depth
+        return dim(1) if self._in_one_block else ceil_div(self.k, self.depth)
 
     def _packed(self, block: Block, blocks: Dim) -> SSAValue:
         """Memory for blocks of the right operand in panels no longer than K, so that they lie side by side."""
@@ -116,7 +116,7 @@ class PackedOperands(Contraction):
         Threads share the blocks, and in them groups of panels.
         """
         task, beside = self.context.new_iv(), minimum(PANELS_PACKED, maximum(1, (self.panels + 3) // 4))
-        groups = materialize_dim(self.context, block, (self.panels + (beside - 1)) // beside)
+        groups = materialize_dim(self.context, block, ceil_div(self.panels, beside))
         elements = minimum(self.k, self.depth) * self.panel * beside
         grain = self.context.costs.grain(elements, PACK_COST * self.context.costs.work_unit_ns)
         with self.shared(block, task, (last - first) * groups, grain=grain) as outer:
@@ -217,7 +217,7 @@ class PackedOperands(Contraction):
     @property
     def tiles(self) -> Dim:
         """Register tiles of all rows."""
-        return (self.m + (self.rows - 1)) // self.rows
+        return ceil_div(self.m, self.rows)
 
     def _rows_at_once(self) -> Dim:
         """Blocks of K of which all rows are packed at a time: as many as half the second cache holds, or one."""
@@ -234,7 +234,7 @@ class PackedOperands(Contraction):
         """All rows of the blocks of K from a first to a last one, which threads share by groups of tiles."""
         task = self.context.new_iv()
         beside = minimum(TILES_PACKED, maximum(TILES_PACKED // 2, (self.tiles + 3) // 4))
-        groups = materialize_dim(self.context, block, (self.tiles + (beside - 1)) // beside)
+        groups = materialize_dim(self.context, block, ceil_div(self.tiles, beside))
         elements = minimum(self.k, self.depth) * (TILES_PACKED * self.rows)
         grain = self.context.costs.grain(elements, self.context.costs.work_unit_ns)
         with self.shared(block, task, (blocks[1] - blocks[0]) * groups, grain=grain) as outer:
@@ -268,7 +268,7 @@ class PackedOperands(Contraction):
         K would make a tile too large for the first cache.  Where it is just an element of memory, places of K of whole
         tiles are copied side by side.
         """
-        run, tiles = self.context.new_iv(), (height + (self.rows - 1)) // self.rows
+        run, tiles = self.context.new_iv(), ceil_div(height, self.rows)
         depth = minimum(self.k - number * self.depth, self.depth)
         offsets = run, minimum(depth, run + L1_WAYS)
         with for_loop(block, run, 0, depth, step=L1_WAYS) as inner:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel
-from ....dialects.dims.dims import Dim, dim
+from ....dialects.dims.dims import Dim, ceil_div, dim
 from ....dialects.order import SERIAL, Order
 from ..blocks import Range, for_loop, load_all, store_all
 from ..body import Point, ScheduleContext, order_of
@@ -90,7 +90,7 @@ class ColumnTile:
         step, order = self.context.new_iv(), order_of(self.nest)
         here = {**self.point, self.nest.reduced: first + step * stride}
         return self.context.reduce(
-            self.nest, block, Range(step, 0, (last - first + (stride - 1)) // stride),
+            self.nest, block, Range(step, 0, ceil_div(last - first, stride)),
             lambda body: self.context.body(self.nest, here, body),
             order=Order("chain", order.block, 1, order.product) if order.product else SERIAL,
         )  # fmt: skip

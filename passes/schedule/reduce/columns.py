@@ -13,7 +13,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel
 from ....dialects.attributes import scalar_dtype
-from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides
+from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product
 from ...cost.work import point_time, point_work
 from ..blocks import store_all
@@ -63,7 +63,7 @@ class ColumnReduction:
         lane_bytes = order.lanes * sum(scalar_dtype(t).bytes for t in accumulator_types(nest))
         most = context.costs.l2_column_tile(lane_bytes) if per_accumulator_lane else context.costs.column_tile
         size = (order.block or most) if per_accumulator_lane else self._block
-        blocks, outer, columns = (extent + (size - 1)) // size, self.outer, self.columns
+        blocks, outer, columns = ceil_div(extent, size), self.outer, self.columns
         iterators, number, start = [context.new_iv() for _ in self.groups], context.new_iv(), context.new_iv()
         point, others = point_of(self.groups, iterators), product((*outer, blocks))
         side = balanced_tile(

@@ -13,7 +13,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel
 from ....dialects.attributes import BufferInfo, scalar_dtype
-from ....dialects.dims.dims import Dim, dim, minimum
+from ....dialects.dims.dims import Dim, ceil_div, dim, minimum
 from ....dialects.order import Order
 from ..blocks import Range, for_loop, load_all, store_all
 from ..body import Access, Point, ScheduleContext, accumulator_types, body_cost, order_of
@@ -156,7 +156,7 @@ def reduce_segments(
     extent, size = nest.extents.data[-1], order_of(nest).block or BLOCK
     if extent.const is not None and extent.const <= size:
         return reduce_segment_block(context, nest, block, point, (dim(0), extent), runs, lanes)
-    blocks, number = (extent + (size - 1)) // size, context.new_iv()
+    blocks, number = ceil_div(extent, size), context.new_iv()
     partials = context.accumulators(block, nest, (blocks,), scope="thread")
     with for_loop(block, number, 0, blocks) as body:
         part = number * size, minimum(extent, number * size + size)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block
 
 from ....dialects import kernel
-from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
+from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, maximum, minimum, sym
 from ...cost.kernel_stats import remark_kernel
 from ..blocks import for_loop, move, parallel_loop
 from ..body import Access, ScheduleContext, accumulator_types, body_cost, materialize_dim, order_of
@@ -195,11 +195,11 @@ def _vector_chunks(
     """
     most, line = max(width * unroll, context.costs.results_in_flight), context.costs.elements_per_line
     threads = materialize_dim(context, block, maximum(1, context.threads(block)))
-    chunks = (extent + (most - 1)) // most
-    even = materialize_dim(context, block, maximum(1, (chunks + (threads - 1)) // threads * threads))
-    share = (extent + (even * line - 1)) // (even * line) * line
+    chunks = ceil_div(extent, most)
+    even = materialize_dim(context, block, maximum(1, ceil_div(chunks, threads) * threads))
+    share = ceil_div(extent, even * line) * line
     several = minimum(1, threads - 1)
-    least = (least + (line - 1)) // line * line
+    least = ceil_div(least, line) * line
     chunk = materialize_dim(
         context, block, maximum(least, minimum(most, maximum(line, most + several * (share - most))))
     )

@@ -15,7 +15,7 @@ from dataclasses import replace
 from xdsl.ir import Block
 
 from ....dialects import kernel
-from ....dialects.dims.dims import Dim, Sym, minimum
+from ....dialects.dims.dims import Dim, Sym, ceil_div, minimum
 from ...cost.kernel_stats import remark_kernel
 from ...cost.work import operations_and_chain
 from ..blocks import for_loop, parallel_loop, store_all
@@ -143,7 +143,7 @@ def _two_stage(
     extent, runs, panels = nest.extents.data[-1], segments_of(nest, lanes), match_transposed(context, nest)
     by_runs = runs is not None and panels is None
     size = BLOCK if by_runs and order_of(nest).kind == "free" else _block_of(context, nest)
-    blocks = (extent + (size - 1)) // size
+    blocks = ceil_div(extent, size)
     partials, number = context.accumulators(block, nest, (blocks,)), context.new_iv()
     width = choose_lanes(lanes, element_accesses(nest, access_list), 1)[0]
 
@@ -157,7 +157,7 @@ def _two_stage(
 
     def in_panels(panels: TransposedOperand, block: Block) -> None:
         task, each = context.new_iv(), panels.blocks(size)
-        with parallel_loop(block, task, 0, (blocks + (each - 1)) // each) as outer:
+        with parallel_loop(block, task, 0, ceil_div(blocks, each)) as outer:
             first, last = task * each, minimum(blocks, task * each + each)
             panels.copy(outer, first * size, minimum(extent, last * size), each * size, lanes)
             with for_loop(outer, number, first, last) as inner:

@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, map_attr
-from ....dialects.dims.dims import Dim, dim, iterator, maximum, minimum, sym
+from ....dialects.dims.dims import Dim, ceil_div, dim, iterator, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap
 from ..body import ScheduleContext, accumulator_types, buffer_info, materialize_dim, order_of
 from ..map.copy import copy_transposed
@@ -76,7 +76,7 @@ class TransposedOperand:
     def copy(self, block: Block, first: Dim, last: Dim, most: Dim, lanes: VectorConfig) -> None:
         """Copy the rows of elements `first` to `last` (at most `most`); from then on the nest reads the copies."""
         at = materialize_dim(self.context, block, first // self.columns)
-        stop = (last + (self.columns - 1)) // self.columns
+        stop = ceil_div(last, self.columns)
         operands, maps = list(self.nest.operands), list(self.nest.maps_in())
         for number in self.numbers:
             source, info = operands[number], buffer_info(operands[number])

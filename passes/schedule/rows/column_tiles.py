@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel
 from ....dialects.attributes import BufferInfo
-from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
+from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import product
 from ...cost.work import point_time
 from ...locations import copy_loc
@@ -86,9 +86,9 @@ def work_of_row(context: ScheduleContext, nests: Sequence[kernel.GenericOp], sha
 def _share(context: ScheduleContext, block: Block, extents: Sequence[Dim]) -> Dim:
     """Adjacent rows that are a parallel task: whole lines, as many tasks for one thread as for others."""
     line, threads = context.costs.elements_per_line, maximum(1, context.threads(block))
-    lines = (extents[-1] + (line - 1)) // line
+    lines = ceil_div(extents[-1], line)
     own = materialize_dim(context, block, maximum(0, lines * product(extents[:-1]) - 1) // threads + 1)
-    chunks = materialize_dim(context, block, (own + (_MOST_LINES - 1)) // _MOST_LINES)
+    chunks = materialize_dim(context, block, ceil_div(own, _MOST_LINES))
     return materialize_dim(context, block, (maximum(0, own - 1) // chunks + 1) * line)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from xdsl.ir import Block, SSAValue
 
 from ....dialects import kernel, loop
-from ....dialects.dims.dims import Dim, Sym, dim, minimum
+from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, minimum
 from ...cost.work import operations_and_chain, point_time
 from ..blocks import Range, carried_loop, for_loop, load_all, move, parallel_loop, store_all
 from ..body import Access, Point, ScheduleContext, accesses, accumulator_types, order_of
@@ -110,7 +110,7 @@ def _blocked(context: ScheduleContext, nest: kernel.GenericOp, block: Block) -> 
     """
     size, extent, scan_chunk = order_of(nest).block, nest.extents.data[-1], context.costs.scan_chunk
     begin, number, position = (context.new_iv() for _ in range(3))
-    blocks = minimum((extent - begin + (size - 1)) // size, scan_chunk // size)
+    blocks = minimum(ceil_div(extent - begin, size), scan_chunk // size)
     # The last element has what the chunk starts from.
     last = [dim(scan_chunk // size)]
     starts = context.accumulators(block, nest, (last[0] + 1,))
