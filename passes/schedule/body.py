@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
@@ -182,6 +183,16 @@ class ScheduleContext:
     #: 1 in calls that use the temporaries which are allocated now, 0 in others.
     workspace_scale: Dim = field(default_factory=lambda: dim(1))
 
+    @contextmanager
+    def temporarily(self, **fields: Any) -> Iterator[None]:
+        """Other values of some fields, for what is written meanwhile."""
+        before = {name: getattr(self, name) for name in fields}
+        vars(self).update(fields)
+        try:
+            yield
+        finally:
+            vars(self).update(before)
+
     def new_iv(self) -> Dim:
         """A new iterator."""
         return sym(f"i{next(self.counter)}")
@@ -229,14 +240,12 @@ class ScheduleContext:
 
         They do where the expression has symbols that are known only later in a call.
         """
-        before, given = self.workspace_scale, self.function.attributes["tx.symbols"]
+        scale, given = self.workspace_scale, self.function.attributes["tx.symbols"]
         assert isinstance(given, DimsAttr)
         if excess.symbols() <= {d.symbol for d in given.data}:
-            self.workspace_scale = before * minimum(1, maximum(0, excess))
-        try:
+            scale = scale * minimum(1, maximum(0, excess))
+        with self.temporarily(workspace_scale=scale):
             yield
-        finally:
-            self.workspace_scale = before
 
     def if_positive(
         self, block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]

@@ -47,10 +47,9 @@ class Segments:
         """
         number, index = context.new_iv(), context.new_iv()
         start, numbers, within = self.ranges(number, point, lower, upper)
-        before, context.extents = context.extents, {symbol: self.extent for symbol in index.symbols()}
-        with for_loop(block, number, *numbers) as inner:
+        within_segment = {symbol: self.extent for symbol in index.symbols()}
+        with for_loop(block, number, *numbers) as inner, context.temporarily(extents=within_segment):
             write(inner, index, start + index, *within)
-        context.extents = before
 
 
 def match_segments(nest: kernel.GenericOp, symbol: Sym, least: int) -> Segments | None:

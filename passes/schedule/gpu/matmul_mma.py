@@ -297,11 +297,9 @@ class MmaMatmul(Contraction):
         lane = self.context.new_iv()
         down, across = number // (columns // width), number % (columns // width) * width
         row, column = base[0] + down, base[1] + across
-        point = self.point(row, column + lane, dim(0))
-        with loops(block, [lanes_of(lane, vector=width)]) as body:
-            self.context.store_guards = (self.m - 1 - row, self.n - 1 - column)
+        point, within = self.point(row, column + lane, dim(0)), (self.m - 1 - row, self.n - 1 - column)
+        with loops(block, [lanes_of(lane, vector=width)]) as body, self.context.temporarily(store_guards=within):
             self.context.epilogue(self.nest, load_all(body, [sums], [down, across + lane]), point, body)
-            self.context.store_guards = ()
 
 
 def _memory(block: Block, dtype: str, shape: tuple[int, ...], offset: int) -> SSAValue:

@@ -149,9 +149,8 @@ class SimtMatmulTile(Contraction):
         with for_loops(body, *parts) as lanes:
             total = self._sums(lanes)
             row, column = self.row + self.at_row, self.column + self.at_column
-            self.context.store_guards = (self.m - 1 - row, self.n - 1 - column)
-            self.context.epilogue(self.nest, total, self.point(row, column, dim(0)), lanes)
-            self.context.store_guards = ()
+            with self.context.temporarily(store_guards=(self.m - 1 - row, self.n - 1 - column)):
+                self.context.epilogue(self.nest, total, self.point(row, column, dim(0)), lanes)
 
     def _first(self, block: Block) -> None:
         """The first step of K."""

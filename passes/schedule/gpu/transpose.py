@@ -119,11 +119,10 @@ class _Tile:
         with self._phase(block) as (body, high, low):
             loaded = load_all(body, [*self.tiles.values()], [low, high])
             along, beside = self.column + low, self.row + high
-            if not whole:
-                context.store_guards = (self.inner.extent - 1 - along, self.across.extent - 1 - beside)
+            within = self.inner.extent - 1 - along, self.across.extent - 1 - beside
             there = self._point(along, beside)
-            context.store(nest, context.body(nest, there, body, dict(zip(self.tiles, loaded))), there, body)
-            context.store_guards = ()
+            with context.temporarily(store_guards=() if whole else within):
+                context.store(nest, context.body(nest, there, body, dict(zip(self.tiles, loaded))), there, body)
 
     @contextmanager
     def _phase(self, block: Block) -> Iterator[tuple[Block, Dim, Dim]]:

@@ -87,10 +87,9 @@ class _Lowering:
         """A loop around others; none over an innermost range that is empty."""
         if not inside and part.upper is part.lower and not part.is_edge:
             return []
-        before, self.context.proven_guards = self.context.proven_guards, part.proven
         stage = self.nest.staged
-        body = self._tile(stage) if stage is not None and stage.at is part else self.block(inside, element)
-        self.context.proven_guards = before
+        with self.context.temporarily(proven_guards=part.proven):
+            body = self._tile(stage) if stage is not None and stage.at is part else self.block(inside, element)
         body.add_op(loop.YieldOp())
         name, lanes, unroll = str(part.at), part.lanes, part.unroll
         return [loop.ForOp(name, part.lower, part.upper, body, step=part.step, vector=lanes, unroll=unroll)]
@@ -103,10 +102,8 @@ class _Lowering:
         self.context.store(self.nest.op, self._values(block), self.point, block, in_order=self._is_in_order())
 
     def _values(self, block: Block) -> list[SSAValue]:
-        before, self.context.extents = self.context.extents, self.nest.extents or self.context.extents
-        values = self.context.body(self.nest.op, self.point, block)
-        self.context.extents = before
-        return values
+        with self.context.temporarily(extents=self.nest.extents or self.context.extents):
+            return self.context.body(self.nest.op, self.point, block)
 
     def _is_in_order(self) -> bool:
         """Whether adjacent elements are stored one after another: no loop stands between those of the last axis."""

@@ -254,9 +254,8 @@ class PackedOperands(Contraction):
         copies = self.context.costs.unroll_factor(1, 1)
         lanes = Range(offset, low, high, vector=self.width, unroll=copies)
         with for_loops(block, Range(row, 0, height), Range(run, below, above), lanes) as body:
-            self.context.extents = _extents({offset: extent})
-            value = self.factor(0, start + row, run * extent + offset, body)
-            self.context.extents = {}
+            with self.context.temporarily(extents=_extents({offset: extent})):
+                value = self.factor(0, start + row, run * extent + offset, body)
             at = packed.index(row // self.rows, row % self.rows, run * extent + offset - first)
             body.add_op(loop.StoreOp(value, packed.memory, at))
 

@@ -101,31 +101,38 @@ def _write_tile(
     last = Sym(f"d{shared - 1}")
     start = done[last]
     private = _expand_row_buffers(context, nests, block, tile)
-    context.fused_maps = fusable_maps(nests, shared, context.costs) if context.fuse_maps else {}
-    fused_into_reductions = {*context.fused_maps.values()}
+    fused = fusable_maps(context, nests, shared)
     for nest in nests:
         _index_in_tile(nest, private, last, start)
-    for nest in nests:
-        if nest in fused_into_reductions:
-            continue
-        access_list = accesses(nest)
-        copies = context.unroll_factor(context.fused_maps.get(nest, nest), {last})
-        width, unroll = choose_lanes(lanes, access_list, copies)
-        if nest.is_reduction and nest not in context.fused_maps:
-            unroll = lanes.unroll or max(1, min(8, tile // width))
-        groups = collapse_axes(nest, access_list, shared, nest.n_parallel)
-        iterators, row = [context.new_iv() for _ in groups], context.new_iv()
-        point = {**done, last: row, **point_of(groups, iterators)}
-        before = block.last_op
-        around = [Range(i, 0, group.extent) for i, group in zip(iterators, groups)]
-        with for_loops(block, *around, Range(row, start, stop, vector=width, unroll=unroll)) as body:
-            if nest.is_reduction:
-                sums = reduce_loop(context, nest, body, point, dim(0), nest.extents.data[-1], 1)
-                context.epilogue(nest, sums, point, body)
-            else:
-                context.store(nest, context.body(nest, point, body), point, body)
-        copy_loc(nest, block, before)
-    context.fused_maps = {}
+    with context.temporarily(fused_maps=fused):
+        for nest in nests:
+            if nest not in fused.values():
+                before = block.last_op
+                _write_nest(context, nest, block, lanes, done, stop, tile)
+                copy_loc(nest, block, before)
+
+
+def _write_nest(
+    context: ScheduleContext, nest: kernel.GenericOp, block: Block, lanes: VectorConfig, done: dict[Sym, Dim],
+    stop: Dim, tile: int,
+) -> None:  # fmt: skip
+    """One nest for the rows of a column tile, in vectors across them."""
+    shared = len(done)
+    last, access_list = Sym(f"d{shared - 1}"), accesses(nest)
+    copies = context.unroll_factor(context.fused_maps.get(nest, nest), {last})
+    width, unroll = choose_lanes(lanes, access_list, copies)
+    if nest.is_reduction and nest not in context.fused_maps:
+        unroll = lanes.unroll or max(1, min(8, tile // width))
+    groups = collapse_axes(nest, access_list, shared, nest.n_parallel)
+    iterators, row = [context.new_iv() for _ in groups], context.new_iv()
+    point = {**done, last: row, **point_of(groups, iterators)}
+    around = [Range(i, 0, group.extent) for i, group in zip(iterators, groups)]
+    with for_loops(block, *around, Range(row, done[last], stop, vector=width, unroll=unroll)) as body:
+        if nest.is_reduction:
+            sums = reduce_loop(context, nest, body, point, dim(0), nest.extents.data[-1], 1)
+            context.epilogue(nest, sums, point, body)
+        else:
+            context.store(nest, context.body(nest, point, body), point, body)
 
 
 def _expand_row_buffers(

@@ -12,17 +12,19 @@ from itertools import pairwise
 from ....dialects import kernel
 from ...cost.model import CostModel
 from ...cost.work import point_work
-from ..body import buffer_info, order_of
+from ..body import ScheduleContext, buffer_info, order_of
 from .staging import is_row_buffer
 
 __all__ = ["fusable_maps"]
 
 
 def fusable_maps(
-    nests: Sequence[kernel.GenericOp], shared: int, costs: CostModel
+    context: ScheduleContext, nests: Sequence[kernel.GenericOp], shared: int
 ) -> Mapping[kernel.GenericOp, kernel.GenericOp]:
-    """The reductions of a row that read the result of the map in front of them, and these maps."""
-    return {reduction: made for made, reduction in pairwise(nests) if can_fuse(made, reduction, shared, costs)}
+    """The reductions of a row that read the result of the map in front of them, and these maps; none if unwanted."""
+    if not context.fuse_maps:
+        return {}
+    return {reduction: made for made, reduction in pairwise(nests) if can_fuse(made, reduction, shared, context.costs)}
 
 
 def can_fuse(made: kernel.GenericOp, reduction: kernel.GenericOp, shared: int, costs: CostModel) -> bool:

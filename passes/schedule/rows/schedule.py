@@ -84,12 +84,11 @@ def _write_row(
     write_nest: NestScheduler,
 ) -> None:  # fmt: skip
     """The nests of one row, one after another; reductions evaluate the map in front of them."""
-    context.fused_maps = fusable_maps(nests, len(done), context.costs) if context.fuse_maps else {}
-    made = {*context.fused_maps.values()}
-    for nest in nests:
-        if nest not in made:
-            write_nest(nest, block, dict(done))
-    context.fused_maps = {}
+    fused = fusable_maps(context, nests, len(done))
+    with context.temporarily(fused_maps=fused):
+        for nest in nests:
+            if nest not in fused.values():
+                write_nest(nest, block, dict(done))
 
 
 def _transposed_inputs(nests: list[kernel.GenericOp], shared: int) -> dict[SSAValue, RowAccess]:

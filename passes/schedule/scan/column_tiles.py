@@ -5,7 +5,6 @@ So what is contiguous across results is read and written in long segments.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -135,21 +134,21 @@ class _ColumnTile:
         context, nest, (chain, _, latest) = self.context, self.nest, memory
         indices = [first + number for number in range(order_of(nest).lanes)]
 
-        def at(index: Dim, write: Callable[[Point], None]) -> None:
-            context.store_guards = () if last is None else (last - 1 - index,)
-            write(self._at(index))
-            context.store_guards = ()
+        def guarded(index: Dim) -> AbstractContextManager[None]:
+            return context.temporarily(store_guards=() if last is None else (last - 1 - index,))
 
         elements: list[list[SSAValue]] = []
         for index in indices:
-            at(index, lambda here: elements.append(context.body(nest, here, body)))
+            with guarded(index):
+                elements.append(context.body(nest, self._at(index), body))
         elements = doubled(context, nest, body, context.identity(nest, body), elements)
         runs, accumulators, shown = (load_all(body, buffers, self._index) for buffers in memory)
         for index, local in zip(indices, elements):
             inside = context.combine(nest, [*runs, *local], body)
             newer = context.combine(nest, [*accumulators, *inside], body)
             values, shown = shown if is_exclusive(nest) else newer, newer
-            at(index, lambda here, values=values: context.epilogue(nest, values, here, body))
+            with guarded(index):
+                context.epilogue(nest, values, self._at(index), body)
         if last is None:
             store_all(body, context.combine(nest, [*runs, *elements[-1]], body), chain, self._index)
             store_all(body, shown, latest, self._index)

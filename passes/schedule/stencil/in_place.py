@@ -143,17 +143,16 @@ class _RingBuffer:
         most = rows // maximum(LEAST * self.reach, grain)
         chunks = materialize_dim(context, block, maximum(1, minimum(context.threads(block), most)))
         held = self._temporary(block, chunks)
-        nontemporal, context.nontemporal = context.nontemporal, False
-        chunk = context.new_iv()
-        with parallel_loop(block, chunk, 0, chunks) as body:
-            self._chunk(body, held, chunk, *split_range(context, body, rows, chunk, chunks))
-        chunk = context.new_iv()
-        with for_loop(block, chunk, 0, chunks) as body:
-            first, end = split_range(context, body, rows, chunk, chunks)
-            count = materialize_dim(context, body, end - first)
-            for lower, upper in ((dim(0), dim(self.reach)), (count - self.reach, count)):
-                self._copy_back(body, held, chunk, first, lower, upper)
-        context.nontemporal = nontemporal
+        with context.temporarily(nontemporal=False):
+            chunk = context.new_iv()
+            with parallel_loop(block, chunk, 0, chunks) as body:
+                self._chunk(body, held, chunk, *split_range(context, body, rows, chunk, chunks))
+            chunk = context.new_iv()
+            with for_loop(block, chunk, 0, chunks) as body:
+                first, end = split_range(context, body, rows, chunk, chunks)
+                count = materialize_dim(context, body, end - first)
+                for lower, upper in ((dim(0), dim(self.reach)), (count - self.reach, count)):
+                    self._copy_back(body, held, chunk, first, lower, upper)
 
     def _temporary(self, block: Block, chunks: Dim) -> SSAValue:
         """Rows of all chunks, in the memory that there is for all of them."""
