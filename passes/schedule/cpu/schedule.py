@@ -31,7 +31,7 @@ from ..custom import loop_generator
 from ..language.lower import write_scheduled
 from ..language.nest import Nest, Schedule
 from ..language.user import NoNest, users_schedule
-from ..map.schedule import VectorConfig, choose_lanes, is_transposition, map_schedule
+from ..map.schedule import VectorConfig, is_transposition, map_schedule
 from ..matmul.match import match_matmul
 from ..rows.staging import is_attention
 from ..stencil.in_place import match_stencil, schedule_ring_buffer
@@ -193,7 +193,7 @@ class CpuSchedule(Scheduler):
         made = Nest(self.context, nest, done, serial, lambda inner: map_schedule(inner, config))
         schedule = None if done or serial else self.schedule
         if schedule is not None:
-            made.lanes = choose_lanes(config, made.access_list, 1)[0]
+            made.lanes = config.width_of(made.access_list)
             self.scheduled += 1
         write_scheduled(made, schedule or made.own, block)
 

@@ -20,7 +20,14 @@ from ....dialects.dims.index_map import product
 from ..blocks import for_loop, parallel_loop
 from ..body import ScheduleContext, at_iterators, buffer_info, materialize_dim
 from ..matmul.match import MatmulOperands, match_matmul
-from ..rows.staging import crossing_values, in_place_rows, is_row_buffer, redirect_operands, row_matmul_operands
+from ..rows.staging import (
+    crossing_values,
+    in_place_rows,
+    is_row_buffer,
+    redirect_operands,
+    row_matmul_operands,
+    row_memory,
+)
 from .builder import grid_loop
 from .map import LaunchShape
 from .matmul_simt import SimtMatmulTile, Tile
@@ -121,18 +128,17 @@ class ContractionRows:
 
     def _memory(self, block: Block) -> dict[SSAValue, SSAValue]:
         """Shared memory for what nests pass on, a line for each row, behind the stages."""
-        offset, made = dim(self._stage_bytes), dict[SSAValue, SSAValue]()
-        for value in self.values:
-            if value in self.instead:
-                made[value] = made[self.instead[value]]
-                continue
-            info = buffer_info(value)
+        offset = dim(self._stage_bytes)
+
+        def panel(info: BufferInfo) -> SSAValue:
+            nonlocal offset
             strides = (_line(info) // info.dtype.bytes, *packed_strides(info.dims))
             memory = loop.AllocOp(BufferInfo(info.dtype, (dim(ROWS), *info.dims), strides), offset, "shared")
             block.add_op(memory)
-            made[value] = memory.result
             offset = offset + _line(info) * ROWS
-        return made
+            return memory.result
+
+        return row_memory(self.values, self.instead, panel)
 
     def _products(self, nest: kernel.GenericOp, tile: Tile, block: Block, done: dict[Sym, Dim], first: Dim) -> None:
         """A contraction's results for the rows from `first` on, a tile after another."""

@@ -11,10 +11,20 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....dialects import loop
 from ....dialects.attributes import BufferInfo, dim_attr
-from ....dialects.dims.dims import Dim, dim
+from ....dialects.dims.dims import Dim, dim, minimum
 from ..blocks import Range, parallel_loop
+from ..body import ScheduleContext
 
-__all__ = ["COMPARISONS", "HOST_OPS", "SharedMemory", "grid_loop", "lanes_of", "runs_on_host", "thread_loop"]
+__all__ = [
+    "COMPARISONS",
+    "HOST_OPS",
+    "SharedMemory",
+    "grid_loop",
+    "lanes_of",
+    "runs_on_host",
+    "thread_grid",
+    "thread_loop",
+]
 
 #: Ops on whole numbers that the host computes itself, by the names that launch plans give them.
 HOST_OPS = {
@@ -54,6 +64,15 @@ def grid_loop(
     if (total := used + scratch) is not dim(0):
         made.attributes["shared"] = dim_attr(total)
     block.add_op(made)
+
+
+@contextmanager
+def thread_grid(context: ScheduleContext, block: Block, count: Dim, threads: int) -> Iterator[tuple[Block, Dim]]:
+    """A grid with a thread for each of `count` numbers: its body, and its number."""
+    first, number = context.new_iv(), context.new_iv()
+    with grid_loop(block, first, count, threads, step=threads) as around:
+        with thread_loop(around, number, first, minimum(count, first + threads)) as body:
+            yield body, number
 
 
 def thread_loop(block: Block, iterator: Dim, lower: Dim | int, upper: Dim | int) -> AbstractContextManager[Block]:

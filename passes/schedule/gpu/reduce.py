@@ -19,7 +19,7 @@ from ..blocks import parallel_loop, store_all
 from ..body import Access, ScheduleContext, accesses, if_positive, materialize_dim, order_of
 from ..language.axes import FusedAxis, collapse_axes, point_of
 from ..reduce.core import can_vectorize_results, combine_partials, reduce_loop
-from .builder import grid_loop, thread_loop
+from .builder import grid_loop, thread_grid
 from .map import LaunchShape
 
 __all__ = ["schedule_gpu_reduction", "supports"]
@@ -77,9 +77,9 @@ class _Reduction:
         else:
             self._rows_of_blocks(block)
 
-    def _row(self, body: Block, result: Dim, length: Dim) -> None:
+    def _row(self, body: Block, result: Dim, length: Dim, cooperative: bool = True) -> None:
         point = self._point(body, result)
-        accumulators = reduce_loop(self.context, self.nest, body, point, dim(0), length, 1, cooperative=True)
+        accumulators = reduce_loop(self.context, self.nest, body, point, dim(0), length, 1, cooperative)
         self.context.epilogue(self.nest, accumulators, point, body)
 
     def _rows_of_blocks(self, block: Block) -> None:
@@ -97,18 +97,8 @@ class _Reduction:
     # A result for a thread
 
     def _columns(self, block: Block) -> None:
-        def one(body: Block, result: Dim) -> None:
-            point = self._point(body, result)
-            accumulators = reduce_loop(self.context, self.nest, body, point, dim(0), self.length, 1)
-            self.context.epilogue(self.nest, accumulators, point, body)
-
-        self._thread_per_result(block, self.results, one)
-
-    def _thread_per_result(self, block: Block, count: Dim, write: Callable[[Block, Dim], None]) -> None:
-        first, number, threads = self.context.new_iv(), self.context.new_iv(), self.grid.threads
-        with grid_loop(block, first, count, threads, step=threads) as around:
-            with thread_loop(around, number, first, minimum(count, first + threads)) as body:
-                write(body, number)
+        with thread_grid(self.context, block, self.results, self.grid.threads) as (body, result):
+            self._row(body, result, self.length, cooperative=False)
 
     # Long reductions
 
@@ -134,9 +124,10 @@ class _Reduction:
 
         if self.across:
             # Neighbouring threads have neighbouring results.
-            count = self.results * chunks
-            self._thread_per_result(block, count, lambda body, n: one(body, n % self.results, n // self.results))
-            self._thread_per_result(block, self.results, lambda body, result: last(body, result, False))
+            with thread_grid(self.context, block, self.results * chunks, self.grid.threads) as (body, number):
+                one(body, number % self.results, number // self.results)
+            with thread_grid(self.context, block, self.results, self.grid.threads) as (body, result):
+                last(body, result, False)
             return
         number = self.context.new_iv()
         with grid_loop(block, number, self.results * chunks, self.grid.threads) as body:

@@ -23,7 +23,7 @@ from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from ..sort.base import SortBase
 from ..sort.keys import keys_of
-from .builder import SharedMemory, grid_loop, thread_loop
+from .builder import SharedMemory, grid_loop, thread_grid, thread_loop
 
 __all__ = ["SHORT_ROW", "schedule_gpu_sort"]
 
@@ -75,12 +75,10 @@ class _Sort(SortBase):
 
     def _grid(self, code: LoopBuilder, write: Callable[[LoopBuilder, Dim, Dim], None]) -> None:
         """A thread for each element of each row."""
-        first, number, count = self.context.new_iv(), self.context.new_iv(), self.rows * self.n
-        with grid_loop(code.block, first, count, THREADS, step=THREADS) as block:
-            with thread_loop(block, number, first, minimum(count, first + THREADS)) as thread:
-                inner = code.inner(thread)
-                row, i = (inner.bind(inner.b.index(e)) for e in (number // self.n, number % self.n))
-                write(inner, row, i)
+        with thread_grid(self.context, code.block, self.rows * self.n, THREADS) as (thread, number):
+            inner = code.inner(thread)
+            row, i = (inner.bind(inner.b.index(e)) for e in (number // self.n, number % self.n))
+            write(inner, row, i)
 
     # Tiles
 

@@ -43,12 +43,17 @@ class VectorConfig:
         return replace(self, vector_bits=min(self.vector_bits, vector_bits))
 
     def width(self, bits: int) -> int:
+        """The lanes of a register of such elements."""
         return self.lanes or max(1, self.vector_bits // max(8, bits))
+
+    def width_of(self, access_list: Sequence[Access]) -> int:
+        """The lanes of a register of the widest elements."""
+        return self.width(max((w.bits for w in access_list), default=32))
 
 
 def choose_lanes(lanes: VectorConfig, access_list: Sequence[Access], copies: int) -> tuple[int, int]:
     """Vector width and unroll: full registers of the widest element, and `copies` where none are forced."""
-    return lanes.width(max((w.bits for w in access_list), default=32)), lanes.unroll or copies
+    return lanes.width_of(access_list), lanes.unroll or copies
 
 
 @dataclass(frozen=True)
@@ -181,7 +186,7 @@ def choose_vectors(nest: Nest, along: Loop, config: VectorConfig) -> Vectors:
     symbols = along.axis.symbols
     moving = [w for w in nest.access_list if any((s := w.step(d)) is None or s.terms for d in symbols)]
     apart = [w for w in moving if (s := w.step(symbols[-1])) is not None and s.const not in (0, 1, -1)]
-    gathered = len(apart) * config.width(max((w.bits for w in moving), default=32))
+    gathered = len(apart) * config.width_of(moving)
     copies = nest.context.unroll_factor(nest.op, {*symbols}, gathered)
     width, unroll = choose_lanes(config, moving or nest.access_list, copies)
     if config.unroll:

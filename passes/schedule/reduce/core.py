@@ -34,6 +34,7 @@ __all__ = [
     "segments_of",
     "unroll_length",
     "unrolled_reduce",
+    "unrolled_steps",
 ]  # fmt: skip
 
 #: Scalar ops of a reduction that is fully unrolled.
@@ -101,6 +102,11 @@ def few_elements(nest: kernel.GenericOp) -> int:
         return 0
     is_short = extent * body_cost(nest) <= LONGEST_STEPS
     return extent if is_short and all(isinstance(op, NEUTRAL) for op in combining) else 0
+
+
+def unrolled_steps(nest: kernel.GenericOp) -> int:
+    """The elements of a reduction that `reduce_unrolled` writes; 0 of others."""
+    return unroll_length(nest) or few_elements(nest)
 
 
 def reduce_few(

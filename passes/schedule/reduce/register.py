@@ -19,16 +19,16 @@ from ..body import Access, ScheduleContext, accumulator_types, body_cost, materi
 from ..language.axes import FusedAxis
 from ..language.lower import write_scheduled
 from ..language.nest import Nest
-from ..map.schedule import VectorConfig, choose_lanes
+from ..map.schedule import VectorConfig
 from .core import (
     LONGEST_STEPS,
     element_accesses,
-    few_elements,
     reduce_loop,
     reduce_segments,
     reduce_unrolled,
     segments_of,
     unroll_length,
+    unrolled_steps,
 )
 from .window_reuse import WindowReuse, choose_window_reuse
 
@@ -58,8 +58,8 @@ class RegisterReduction:
     def write(self, block: Block) -> None:
         """Each result's reduction in registers, from its first element to its last."""
         nest, context = self.nest, self.context
-        width = 1 if self.across else choose_lanes(self.lanes, element_accesses(nest, self.access_list), 1)[0]
-        unrolled = self.across and not self.most and (unroll_length(nest) or few_elements(nest))
+        width = 1 if self.across else self.lanes.width_of(element_accesses(nest, self.access_list))
+        unrolled = self.across and not self.most and unrolled_steps(nest) > 0
         runs = None if self.across or not (self.groups or self.done) else segments_of(nest, self.lanes)
         extent = minimum(nest.extents.data[-1], self.most) if self.most else nest.extents.data[-1]
 
@@ -115,7 +115,7 @@ class RegisterReduction:
 
     def _vectors(self, most: int) -> tuple[int, int, int]:
         """The lanes of a vector of results, the vectors side by side, and the rows that are jammed."""
-        width, unroll = choose_lanes(self.lanes, self.access_list, body_cost(self.nest))[0], self.lanes.unroll or most
+        width, unroll = self.lanes.width_of(self.access_list), self.lanes.unroll or most
         if unroll:
             return width, unroll, 1
         overlap = None if self.most else _overlap(self.context, self.nest, self.groups, width)

@@ -21,7 +21,7 @@ from ...cost.work import operations_and_chain
 from ..blocks import for_loop, parallel_loop, store_all
 from ..body import Access, ScheduleContext, accesses, accumulator_types, order_of
 from ..language.axes import collapse_axes
-from ..map.schedule import VectorConfig, choose_lanes
+from ..map.schedule import VectorConfig
 from .columns import ColumnReduction, prefers_tiling, profits_from_tiling, reduce_columns
 from .core import (
     BLOCK,
@@ -104,7 +104,7 @@ def _transposed_short_rows(reduction: RegisterReduction) -> RegisterReduction | 
         across=True,
         lanes=reduction.lanes.at_most(costs.elements_per_line * max(w.bits for w in access_list)),
     )
-    along, rows = choose_lanes(reduction.lanes, element_accesses(nest, access_list), 1)[0], _rows_of_tile(tiles)
+    along, rows = reduction.lanes.width_of(element_accesses(nest, access_list)), _rows_of_tile(tiles)
     merge = operations_and_chain(nest.combiner.block.ops)[0]
     longest = costs.max_transposed_row(merge, len(accumulator_types(nest)), transposed, along, rows)
     if not longest:
@@ -120,7 +120,7 @@ def _transposed_rows_fit(tiles: RegisterReduction) -> Dim:
 
 
 def _rows_of_tile(tiles: RegisterReduction) -> int:
-    return choose_lanes(tiles.lanes, tiles.access_list, 1)[0]
+    return tiles.lanes.width_of(tiles.access_list)
 
 
 def _is_long(context: ScheduleContext, nest: kernel.GenericOp) -> bool:
@@ -145,7 +145,7 @@ def _two_stage(
     size = BLOCK if by_runs and order_of(nest).kind == "free" else _block_of(context, nest)
     blocks = ceil_div(extent, size)
     partials, number = context.accumulators(block, nest, (blocks,)), context.new_iv()
-    width = choose_lanes(lanes, element_accesses(nest, access_list), 1)[0]
+    width = lanes.width_of(element_accesses(nest, access_list))
 
     def one_block(inner: Block) -> None:
         part = number * size, minimum(extent, number * size + size)

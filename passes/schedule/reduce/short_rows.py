@@ -18,8 +18,8 @@ from ..body import Access, ScheduleContext, accesses, body_cost
 from ..language.axes import FusedAxis, collapse_axes
 from ..language.lower import write_scheduled
 from ..language.nest import Nest
-from ..map.schedule import TASKS_PER_CHUNK, VectorConfig, choose_lanes
-from .core import LONGEST_STEPS, element_accesses, few_elements, reduce_unrolled, unroll_length
+from ..map.schedule import TASKS_PER_CHUNK, VectorConfig
+from .core import LONGEST_STEPS, element_accesses, reduce_unrolled, unrolled_steps
 
 __all__ = ["has_short_rows", "reduce_short_rows", "short_axes"]
 
@@ -40,7 +40,7 @@ def short_axes(nest: kernel.GenericOp, access_list: list[Access], axes: Sequence
 
     They are inside of the rows' axis, the last one that is long, or share an operand outside of it.
     """
-    steps = unroll_length(nest) or few_elements(nest)
+    steps = unrolled_steps(nest)
     rows = max((i for i, axis in enumerate(axes) if not _is_short(axis)), default=-1)
     if not steps or rows < 0 or (axes[rows].extent.const or FEWEST_ROWS) < FEWEST_ROWS:
         return []
@@ -67,7 +67,7 @@ def reduce_short_rows(
     short: Sequence[FusedAxis],
 ) -> None:
     """All results of a nest that has `short_axes`."""
-    steps = unroll_length(nest) or few_elements(nest)
+    steps = unrolled_steps(nest)
 
     def element(body: Block, point: dict[Sym, Dim]) -> None:
         context.epilogue(nest, reduce_unrolled(context, nest, body, point), point, body)
@@ -85,7 +85,7 @@ def across_rows(nest: Nest, short: Sequence[FusedAxis], lanes: VectorConfig, ste
     whole = nest.context.costs.results_in_flight
     chunks, rows = nest.split(rows, -(-nest.context.chunk(nest.op) // (points * TASKS_PER_CHUNK * whole)) * whole)
     nest.reorder(*outer, chunks, *results, rows)
-    nest.vectorize(rows, choose_lanes(lanes, nest.access_list, 1)[0])
+    nest.vectorize(rows, lanes.width_of(nest.access_list))
     for loop in reversed(results):
         nest.unroll_and_jam(loop, loop.extent.const or 1)
     nest.parallel(*outer, chunks)

@@ -16,12 +16,12 @@ from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, dim, iterator, minimum
 from ...locations import copy_loc
 from ..blocks import for_loop
-from ..body import ScheduleContext, at_iterators, buffer_info, materialize_dim
+from ..body import ScheduleContext, at_iterators, materialize_dim
 from ..map.schedule import VectorConfig
 from ..matmul.cpu import CpuMatmul
 from ..matmul.match import MatmulOperands, match_matmul, match_product
 from .schedule import NestScheduler, schedule_rows
-from .staging import crossing_values, fission, in_place_rows, redirect_operands, row_matmul_operands
+from .staging import crossing_values, fission, in_place_rows, redirect_operands, row_matmul_operands, row_memory
 
 __all__ = ["schedule_attention"]
 
@@ -95,7 +95,7 @@ class _RowTiles:
         around = kernel.RowGroupOp(self.shared, Block([*nests, kernel.YieldOp()]), [])
         row, left = self.context.new_iv(), self.first.factors.left
         with for_loop(block, row, start, stop) as body:
-            done = self.first.batch | at_iterators(left, self.context.index_of(body, row, self._extents(left)))
+            done = self.first.batch | at_iterators(left, self.context.index_of(body, row, self.first.extents(left)))
             for nest in around.nests:
                 self.write_nest(nest, body, dict(done))
 
@@ -108,22 +108,16 @@ class _RowTiles:
     def _row(self) -> Dim:
         """The number of a row, by the iterators of the nests."""
         left, number = self.first.factors.left, dim(0)
-        for i, extent in zip(left, self._extents(left)):
+        for i, extent in zip(left, self.first.extents(left)):
             number = number * extent + iterator(i)
         return number
-
-    def _extents(self, numbers: Sequence[int]) -> list[Dim]:
-        return [self.nests[0].extents.data[i] for i in numbers]
 
     def _memory(self, block: Block) -> dict[SSAValue, SSAValue]:
         """Memory of the worker's own for what runs of the nests hand on, a place for each row of a panel."""
         values = crossing_values(self.runs)
-        instead, made = in_place_rows(self.nests, values), dict[SSAValue, SSAValue]()
-        for value in values:
-            if value in instead:
-                made[value] = made[instead[value]]
-                continue
-            info = buffer_info(value)
-            panel = BufferInfo.packed(info.dtype, (dim(self._height), *info.dims))
-            made[value] = self.context.allocate(block, panel, "thread")
-        return made
+
+        def panel(info: BufferInfo) -> SSAValue:
+            rows = BufferInfo.packed(info.dtype, (dim(self._height), *info.dims))
+            return self.context.allocate(block, rows, "thread")
+
+        return row_memory(values, in_place_rows(self.nests, values), panel)

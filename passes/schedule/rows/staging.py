@@ -25,6 +25,7 @@ __all__ = [
     "is_row_buffer",
     "redirect_operands",
     "row_matmul_operands",
+    "row_memory",
     "stage_shared_rows",
     "uses_of_rows",
 ]  # fmt: skip
@@ -167,6 +168,16 @@ def in_place_rows(nests: Sequence[kernel.GenericOp], rows: Sequence[SSAValue]) -
                     found[out] = value
                     break
     return found
+
+
+def row_memory(
+    values: Sequence[SSAValue], instead: Mapping[SSAValue, SSAValue], allocate: Callable[[BufferInfo], SSAValue]
+) -> dict[SSAValue, SSAValue]:
+    """Memory for values of rows, in order; that of another one for what is stored in its place (`in_place_rows`)."""
+    made: dict[SSAValue, SSAValue] = {}
+    for value in values:
+        made[value] = made[instead[value]] if value in instead else allocate(buffer_info(value))
+    return made
 
 
 def _read(nests: Sequence[kernel.GenericOp]) -> set[SSAValue]:
