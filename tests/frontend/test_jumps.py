@@ -22,8 +22,6 @@ from txc.compiler.frontend.staging.rewriting.break_lowering import rebuild_resul
 from .control import every_stage, same
 from .programs.interpreted import interpreted
 
-# pyright: reportPossiblyUnboundVariable=false
-
 V = np.arange(12.0) - 3
 M = V.reshape(3, 4)
 
@@ -233,200 +231,6 @@ def test_as_python(f: Callable[..., Any], x: np.ndarray):
     every_stage(jitted, *calls[0])
 
 
-class Pair:
-    """An object of the user's."""
-
-    y: Any
-    items: Any
-
-
-def returns_what_no_number_is(x, n):
-    found, name = [1.0], "a"
-    for i in range(n):
-        if x[i] > 1:
-            return x, found, i, name, None
-        x[i] = 5
-        found[0] = 3.0
-    return x, found, -1, name, None
-
-
-def returns_parts_of_an_object(x, n):
-    b = Pair()
-    b.y, b.items = x * 2, [1]
-    for i in range(n):
-        for j in range(n):
-            if x[j] > 1:
-                return b.y, b.items
-            b.y[j] += i + 1
-    return b.y, [*b.items, 2]
-
-
-def returns_nothing_that_it_had(x, n):
-    k = None
-    while n > 0:
-        n -= 1
-        if x[n] > 2:
-            return k
-        x[n] += 1
-    return k
-
-
-def returns_a_name_that_the_loop_binds(x, n):
-    y = x
-    for i in range(n):
-        y = x * i
-        if y[0] > 1:
-            return y, x
-    return y, x
-
-
-def returns_an_array_or_a_number(x, n):
-    for i in range(n):
-        if x[i] > 2:
-            return x
-    return x.sum()
-
-
-def returns_the_best_of_so_far(x, n):
-    best = None
-    for i in range(n):
-        y = x * i
-        if best is None or y.sum() > best[0]:
-            best = (y.sum(), y)
-        if x[i] > 2:
-            return best
-    return None
-
-
-def returns_a_pair_that_is_stored_into(x, n):
-    best = (x.copy(), 0)
-    for i in range(n):
-        best[0][i] = 7
-        if x[i] > 1:
-            return best
-        if x[i] > 2:
-            best = (best[0] * 2, i)
-    best[0][0] = 1
-    return best
-
-
-def returns_a_pair_or_nothing(x, n):
-    for i in range(n):
-        p = (x * i, i)
-        if x[i] > 2:
-            return p
-        if x[i] < 0:
-            return None
-    return x
-
-
-def returns_a_dict_of_the_iteration(x, n):
-    for i in range(n):
-        p = {"a": x * i, "k": i}
-        if x[i] > 1:
-            return p
-    return {"a": x, "k": -1}
-
-
-def returns_a_state_from_while_true(x, n):
-    s = (x, 0)
-    i = 0
-    while True:
-        s = (s[0] * 0.5, s[1] + 1)
-        i += 1
-        if i > n or s[0].sum() < 2:
-            return s
-
-
-def returns_a_pair_from_two_loops(x, n):
-    for i in range(n):
-        for j in range(n):
-            p = (x * j, i)
-            if x[j] > 1 and i > 0:
-                return p
-    return (x, 0)
-
-
-def returns_a_list_of_the_iteration(x, n):
-    for i in range(n):
-        p = [x * i, i]
-        if x[i] > 1:
-            return p
-    return [x, -1]
-
-
-def returns_a_list_from_before(x, n):
-    p = [x, 0]
-    for i in range(n):
-        p[1] = i
-        if x[i] > 1:
-            return p
-    return p
-
-
-def returns_a_part_and_a_number(x, n):
-    for i in range(n):
-        p = (x[i:], i)
-        if x[i] > 1:
-            return p
-    return (x, 0)
-
-
-def returns_an_array_or_nothing(x, n):
-    for i in range(n):
-        if x[i] > 2:
-            return x * i
-        if x[i] < 0:
-            return None
-    return x
-
-
-def returns_a_number_or_nothing(x, n):
-    for i in range(n):
-        if x[i] > 2:
-            return x[i]
-        if x[i] < 0:
-            return
-    return 5
-
-
-def returns_two_or_three(x, n):
-    for i in range(n):
-        if x[i] > 1:
-            return i, x[i]
-        if x[i] < 0:
-            return i, x * 2, 3
-    return None
-
-
-def returns_a_pair_or_a_text(x, n):
-    for i in range(n):
-        if x[i] > 1:
-            return "big", i
-        if x[i] < 0:
-            return "small"
-    return None
-
-
-@pytest.mark.parametrize(
-    "f",
-    (
-        returns_an_array_or_a_number, returns_what_no_number_is, returns_parts_of_an_object,
-        returns_nothing_that_it_had, returns_a_name_that_the_loop_binds, returns_the_best_of_so_far,
-        returns_a_pair_that_is_stored_into, returns_a_pair_or_nothing, returns_a_dict_of_the_iteration,
-        returns_a_state_from_while_true, returns_a_pair_from_two_loops, returns_a_list_of_the_iteration,
-        returns_a_list_from_before, returns_a_part_and_a_number, returns_an_array_or_nothing,
-        returns_a_number_or_nothing, returns_two_or_three, returns_a_pair_or_a_text,
-    ),
-    ids=lambda f: f.__name__,
-)  # fmt: skip
-def test_returns_in_loops_as_python(f: Callable[..., Any]):
-    jitted = txc.jit(f)
-    for sign in (1, 0, -1):
-        ours, theirs = (np.arange(1.0, 4) * sign for _ in range(2))
-        assert repr(jitted(ours, 3)) == repr(f(theirs, 3)) and repr(ours) == repr(theirs)
-
-
 def test_what_a_break_leaves_out_is_not_read():
     same(beyond_the_end, (V, 3.5))
 
@@ -436,67 +240,6 @@ def test_a_loop_ends_where_it_breaks():
     text = txc.jit(first_over).lower(V, 3.5).as_text("loops")
     assert re.search(r"loop\.for .* break\b", text)
     assert not re.search(r"loop\.for .* break\b", txc.jit(else_without_a_break).lower(V, 3.5).as_text("loops"))
-
-
-def counter_behind_a_loop(x):
-    i = 7
-    for i in range(x.shape[0]):
-        x[i] = i
-    return i
-
-
-def test_the_counter_behind_a_loop_is_that_of_the_last_iteration():
-    same(counter_behind_a_loop, (V,), (V[:0],), (V[:1],))
-
-
-def returns_where_a_size_says_so(x, n):
-    i = 0
-    while i < n:
-        i += 1
-        if x[0] > i:
-            if n > 2:
-                return x[1]
-            break
-    return x[2]
-
-
-def returns_a_pair_where_a_size_says_so(x, n):
-    i = 0
-    while i < 10 and not x[0] > n:
-        i += 1
-        if n > 1:
-            return x, i
-        x[0] += 1
-    return x, i
-
-
-def returns_behind_a_variable_of_one_branch(x, n):
-    if x[0] > 0:
-        q = n  # noqa: F841
-    if x[1] > 5:
-        return 7.0
-    return 2.0
-
-
-@pytest.mark.parametrize(
-    "f", [returns_where_a_size_says_so, returns_a_pair_where_a_size_says_so, returns_behind_a_variable_of_one_branch]
-)
-def test_a_return_that_never_happens_needs_no_value(f: Callable[..., Any]):
-    same(f, *((x, n) for n in range(4) for x in (V + 4, V, V * 9)))
-
-
-def test_what_a_loop_leaves_as_it_is_stays_a_number():
-    @txc.jit
-    def f(x, n):
-        size, kind = 2, 1.0
-        for i in range(n):
-            x[i] += kind
-            size = size + 0 if n < 0 else size
-        return np.zeros(size) + x[:size], kind
-
-    x = V.copy()
-    result, kind = f(x, 3)
-    assert result.tolist() == [-2, -1] and type(kind) is float
 
 
 @pytest.mark.parametrize("f", [f for f, _ in PROGRAMS], ids=lambda f: f.__name__)
@@ -577,7 +320,11 @@ LOOPS = [
     "i = 0\n    while i < n:\n        i += 1",
     "i = 0\n    while i < x[0]:\n        i += 1",
 ]
+
+
 CONDITIONS = ["flag", "c > 5", "x[1] > 50", "x[1] > 4.5", "len(x) > 2", "s > 3", "i == 0", "flag and x[0] > 0"]
+
+
 JUMPS = """
 def f(x, y, n, flag, c):
     s, t, i = 0.0, 1.0, 5
@@ -609,102 +356,6 @@ def test_jumps_out_of_loops_of_each_kind(loop: str):
             want = scope["f"](x, plain, n, flag, 2.5)
             assert [np.asarray(v).tolist() for v in got] == [np.asarray(v).tolist() for v in want], text
             np.testing.assert_array_equal(compiled, plain)
-
-
-def keeps_its_counter(x, n):
-    i = 5
-    for i in range(n):
-        if x[i] > 2:
-            break
-    return i
-
-
-def keeps_an_element(x, n):
-    v = 7.5
-    for v in x[x > 2][:n]:
-        if v > 3:
-            break
-    return v
-
-
-def leaves_loops_that_may_not_run(x, n):
-    v = 7.5
-    for k in range(n):
-        for v in x[:k]:
-            if v > 3:
-                break
-        x[k] += v
-    return x, v
-
-
-def returns_its_counter(x, n):
-    i = 5
-    for i in range(n):
-        if x[i] > 2:
-            return i
-    return -i
-
-
-def changes_its_counter(x, n):
-    for i in range(n):
-        i = i * 2
-        if i > 3:
-            break
-    return i
-
-
-def finds_in_rows(x, n):
-    for i in range(n):
-        for j in range(i, n):
-            if x[j] > 3:
-                break
-        x[i] = j
-    return x, i, j
-
-
-def breaks_at_once(x, n):
-    for i in range(n):
-        for j in range(i):  # noqa: B007
-            break
-        x[0] = j
-    return x
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        keeps_its_counter, keeps_an_element, leaves_loops_that_may_not_run, returns_its_counter, changes_its_counter,
-        finds_in_rows, breaks_at_once,
-    ],
-)  # fmt: skip
-def test_the_counter_behind_a_loop_that_is_left_or_does_not_run(f: Callable[..., Any]):
-    jitted = txc.jit(f)
-    for first, n in ((0.0, 2), (2.0, 0), (1.0, 0), (0.0, 4), (-7.0, 4)):
-        x, y = np.arange(4.0) + first, np.arange(4.0) + first
-        with interpreted():
-            try:
-                want = f(x, n)
-            except UnboundLocalError:
-                with pytest.raises(UnboundLocalError):
-                    jitted(y, n)
-            else:
-                assert repr(jitted(y, n)) == repr(want)
-        np.testing.assert_array_equal(x, y)
-
-
-def leaves_an_inner_loop(x, n):
-    pair = [0.0, 1.0]
-    for i in range(3):
-        for _ in range(n):
-            if i == 0:
-                break
-            pair[0] = x[i]
-    return pair
-
-
-def test_an_inner_loop_that_no_later_iteration_leaves():
-    for n in (0, 5):
-        assert txc.jit(leaves_an_inner_loop)(V, n) == leaves_an_inner_loop(V, n)
 
 
 def test_what_is_deleted_is_gone():

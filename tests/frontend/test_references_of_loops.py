@@ -3,7 +3,6 @@ go, also where nobody knows while compiling which array that is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,25 +12,16 @@ import pytest
 import txc
 from txc.compiler.diagnostics import TxcError
 
+from .cases import Cases, stores_as_python
+
 X = np.arange(6.0)
 Y = np.arange(6.0)[::-1] * 2
 M = np.arange(12.0).reshape(3, 4)
 I32 = np.arange(6, dtype="i4")
-CASES: list[Any] = []
+case = Cases()
 
 
-def case(*calls: tuple[Any, ...]) -> Callable[[Any], Any]:
-    def noted(f: Any) -> Any:
-        CASES.append(pytest.param(f, calls, id=f.__name__))
-        return f
-
-    return noted
-
-
-# The array that a variable names already, given a second name
-
-
-@case((X, 0), (X, 3), (I32, 2))
+@case.on_all((X, 0), (X, 3), (I32, 2))
 def bound_to_itself(x, n):
     y, z = x, x * 1
     for _ in range(n):
@@ -40,7 +30,7 @@ def bound_to_itself(x, n):
     return z, y
 
 
-@case((X, 0), (X, 3), (I32, 2))
+@case.on_all((X, 0), (X, 3), (I32, 2))
 def bound_to_itself_and_stored_into(x, n):
     y, z, w = x, x * 1, x
     for i in range(n):
@@ -53,7 +43,7 @@ def bound_to_itself_and_stored_into(x, n):
     return z, y, w
 
 
-@case((X, 0), (X, 2), (I32, 3))
+@case.on_all((X, 0), (X, 2), (I32, 3))
 def bound_to_a_view_of_itself_in_two_loops(x, n):
     z = x * 1
     other, rows, i = z, [x * 2, z], 0
@@ -70,7 +60,7 @@ def bound_to_a_view_of_itself_in_two_loops(x, n):
     return z, other, rows, u, w
 
 
-@case((X, 3), (Y, 2), (X * 0, 4))
+@case.on_all((X, 3), (Y, 2), (X * 0, 4))
 def bound_to_itself_until_it_is_left(x, n):
     d = {"a": x * 1}
     y, i = x, 0
@@ -84,10 +74,7 @@ def bound_to_itself_until_it_is_left(x, n):
     return d, y
 
 
-# One of two arrays of one type
-
-
-@case((X, Y, 0), (X, Y, 1), (X, Y, 3), (I32, I32 * 2, 2), (X.astype("c16"), Y.astype("c16"), 2))
+@case.on_all((X, Y, 0), (X, Y, 1), (X, Y, 3), (I32, I32 * 2, 2), (X.astype("c16"), Y.astype("c16"), 2))
 def stored_behind(x, y, n):
     v = x
     for i in range(n):
@@ -98,7 +85,7 @@ def stored_behind(x, y, n):
     return v
 
 
-@case((X, Y, 0), (X, Y, 2))
+@case.on_all((X, Y, 0), (X, Y, 2))
 def loops_in_loops(x, y, n):
     z = y
     for _i in range(len(x)):
@@ -108,7 +95,7 @@ def loops_in_loops(x, y, n):
     return x, y, z
 
 
-@case((X, Y, 0), (X, Y, 3))
+@case.on_all((X, Y, 0), (X, Y, 3))
 def attribute(x, y, n):
     box = SimpleNamespace(x=x)
     for i in range(n):
@@ -119,7 +106,7 @@ def attribute(x, y, n):
     return box.x
 
 
-@case((X, Y, 0), (X, Y, 4))
+@case.on_all((X, Y, 0), (X, Y, 4))
 def key_of_a_dict(x, y, n):
     record = {"v": 0.0, "x": y}
     for _i in range(n):
@@ -129,7 +116,7 @@ def key_of_a_dict(x, y, n):
     return record["x"], record
 
 
-@case((X, Y, 2.0), (X, Y, 9.0), (X, Y, 99.0))
+@case.on_all((X, Y, 2.0), (X, Y, 9.0), (X, Y, 99.0))
 def left_by_break(x, y, most):
     v = x
     s = 0.0
@@ -143,7 +130,7 @@ def left_by_break(x, y, most):
     return v
 
 
-@case((X, Y, 3), (X, Y, 0), (X, Y, 6))
+@case.on_all((X, Y, 3), (X, Y, 0), (X, Y, 6))
 def left_by_return(x, y, n):
     v = x
     for i in range(n):
@@ -155,7 +142,7 @@ def left_by_return(x, y, n):
     return v
 
 
-@case((X, Y, Y * 3, 0), (X, Y, Y * 3, 1), (X, Y, Y * 3, 2), (X, Y, Y * 3, 5))
+@case.on_all((X, Y, Y * 3, 0), (X, Y, Y * 3, 1), (X, Y, Y * 3, 2), (X, Y, Y * 3, 5))
 def turns(x, y, z, n):
     k = 0
     while k < int(x[n]):
@@ -166,7 +153,7 @@ def turns(x, y, z, n):
     return x, y, z
 
 
-@case((X, Y, 0), (X, Y, 1), (X, Y, 4))
+@case.on_all((X, Y, 0), (X, Y, 1), (X, Y, 4))
 def part_of_one_that_changes(x, y, n):
     u = x
     v = y
@@ -180,7 +167,7 @@ def part_of_one_that_changes(x, y, n):
     return x, u, v
 
 
-@case((X, Y, 0), (X, Y, 1), (X, Y, 2), (X, Y, 5))
+@case.on_all((X, Y, 0), (X, Y, 1), (X, Y, 2), (X, Y, 5))
 def back_and_forth(x, y, n):
     v = x
     for i in range(n):
@@ -190,7 +177,7 @@ def back_and_forth(x, y, n):
     return v
 
 
-@case((X, Y, 0), (X, Y, 1), (X, Y, 5))
+@case.on_all((X, Y, 0), (X, Y, 1), (X, Y, 5))
 def as_many_swaps_as_a_counter_says(x, y, n):
     for i in range(n):
         for _j in range(i):
@@ -200,7 +187,7 @@ def as_many_swaps_as_a_counter_says(x, y, n):
     return x, y
 
 
-@case((M, 0), (M, 2), (M, 3))
+@case.on_all((M, 0), (M, 2), (M, 3))
 def turns_of_three_in_a_loop(m, n):
     a, b, c = m
     for i in range(n):
@@ -211,165 +198,7 @@ def turns_of_three_in_a_loop(m, n):
     return a, b, c
 
 
-# Of several shapes and dtypes
-
-
-@case((M, X, 0), (M, X, 1), (M, X, 4), (M.T, X, 2), (M[::-1, ::2], X, 3))
-def transposed(m, x, n):
-    b = m
-    for i in range(n):
-        if x[i] > 1:
-            b = m.T
-    b[1] = 5
-    return b
-
-
-@case((X, M, 0), (X, M, 2), (X, M.T, 2), (X, np.asfortranarray(M), 3))
-def flattened(x, m, n):
-    a = x
-    for _i in range(n):
-        m += m
-        a = m.reshape(-1)
-    m[0, 0] = 3
-    a[1] = 4
-    return a
-
-
-@case((X, M, 0), (X, M, 3), (X, M.T, 2))
-def read_only(x, m, n):
-    a = x
-    for i in range(n):
-        m[i] += i
-        a = m.diagonal()
-    m += 1
-    return a
-
-
-@case((X, I32, 0), (X, I32, 2), (X, I32, 6))
-def two_dtypes(x, y, n):
-    v = x
-    s = 0.0
-    for i in range(n):
-        v[0] = i + 2
-        if x[i] > 1:
-            v = y
-        s += v.sum()
-    v[1] = 50
-    return v, s
-
-
-@case((X, M, 0), (X, M, 1), (X, M, 3))
-def two_ranks(x, m, n):
-    v = x
-    k = 0
-    while k < n:
-        v[...] = v + 1
-        v = m if v is x else x
-        k += 1
-    return v.sum(), k
-
-
-@case((X, Y, 0), (X, Y, 1), (X, Y, 5))
-def one_of_its_own(x, y, n):
-    w = x[:3]
-    for i in range(n):
-        w[0] = 100 + i
-        if i % 2:
-            w = y
-        else:
-            w = np.ones(2) * i
-    w += 1
-    return w
-
-
-@case((X, 0), (X, 1), (X, 2), (X, 3))
-def swaps_of_two_sizes(x, n):
-    v, w = x, x[:2]
-    for i in range(n):
-        v, w = w, v
-        v[0] = i
-    v[1:] = 5
-    return v, w
-
-
-@case((X, 0), (X, 2), (X, 3))
-def swaps_of_two_sizes_while(x, n):
-    v, w = x, x[:0]
-    k = 0
-    while k < n:
-        k += 1
-        v, w = w, v
-    v[1:] = v[1:] * 2
-    return v, w
-
-
-@case((X, Y, M, 0), (X, Y, M, 1), (X, Y, M, 4))
-def several(x, y, m, n):
-    v = x
-    for i in range(n):
-        if i == 1:
-            v = y[1:]
-        elif i == 2:
-            v = m
-        elif i == 3:
-            v = m[0]
-        v += 10
-    return v
-
-
-@case((X,), (X * 0 + 1,), (-X,), (X[:1],))
-def never_stored_into(x):
-    v = x
-    for i in range(len(x) * 3):
-        if x[i % len(x)] > 0:
-            v = x[1:]
-    return v
-
-
-# Of their own, of other sizes in each iteration
-
-
-@case((X, Y, 0), (X, Y, 1), (X, Y, 4), (I32, I32[::-1].copy(), 5))
-def counted_ones(x, y, n):
-    w = x[:0]
-    for i in range(n):
-        if y[i] > 3:
-            w = np.arange(i) * x.dtype.type(2)
-        w[:1] = 9
-    x += 1
-    return w
-
-
-@case((X, Y, 0), (X, Y, 1), (X, Y, 4))
-def selected_ones(x, y, n):
-    w = y
-    k = 0
-    while k < n:
-        w[-1] = 30 + k
-        w = x[x > k] if k % 2 else y
-        k += 1
-    w *= 2
-    return w, w.sum()
-
-
-@case((X, M, 0), (X, M, 1), (X, M, 2), (X, M, 3))
-def selected_in_loops(x, m, n):
-    w = x[:2]
-    for i in range(n):
-        for j in range(i):
-            w[0] += j
-            if m[i, j] > 4:
-                w = x[x > m[j, i]]
-            elif i > 1:
-                w = np.concatenate([x[:i], x[:j]])
-        x[0] += w.sum()
-    return w, x
-
-
-# In loops that loops around them stage again
-
-
-@case((X, 0), (X, 1), (X, 2), (X, 3))
+@case.on_all((X, 0), (X, 1), (X, 2), (X, 3))
 def begins_as_one_of_another_loop(x, n):
     v = x * 2
     s = 0.0
@@ -382,7 +211,7 @@ def begins_as_one_of_another_loop(x, n):
     return v, s
 
 
-@case((X, 0), (X, 1), (X, 2), (X, 3))
+@case.on_all((X, 0), (X, 1), (X, 2), (X, 3))
 def begins_as_what_stands_for_one(x, n):
     v = x * 2
     s = 0.0
@@ -396,7 +225,7 @@ def begins_as_what_stands_for_one(x, n):
     return v, s
 
 
-@case((X, 0), (X, 1), (X, 2), (X, 3))
+@case.on_all((X, 0), (X, 1), (X, 2), (X, 3))
 def begins_as_one_of_another_while(x, n):
     v = x * 2
     k = 0
@@ -412,10 +241,7 @@ def begins_as_one_of_another_while(x, n):
     return v, x
 
 
-# Beside what is no array
-
-
-@case((X, Y, 0), (X, Y, 1), (X, Y, 4))
+@case.on_all((X, Y, 0), (X, Y, 1), (X, Y, 4))
 def a_dict_with_an_array(x, y, n):
     record = {"v": 0.0, "x": y}
     for i in range(len(x)):
@@ -428,7 +254,7 @@ def a_dict_with_an_array(x, y, n):
     return record
 
 
-@case((X, Y, 0), (X, Y, 1), (X, Y, 4))
+@case.on_all((X, Y, 0), (X, Y, 1), (X, Y, 4))
 def an_array_or_none(x, y, n):
     v = None
     for i in range(n):
@@ -440,7 +266,7 @@ def an_array_or_none(x, y, n):
     return v
 
 
-@case((X, Y, 0), (X, Y, 1), (X, Y, 4))
+@case.on_all((X, Y, 0), (X, Y, 1), (X, Y, 4))
 def a_part_or_a_number(x, y, n):
     v = 2.5
     k = 0
@@ -452,7 +278,7 @@ def a_part_or_a_number(x, y, n):
     return v
 
 
-@case((X, Y, 0), (X, Y, 1), (X, Y, 4))
+@case.on_all((X, Y, 0), (X, Y, 1), (X, Y, 4))
 def a_pair_of_arrays(x, y, n):
     pair = (x, 0)
     for i in range(n):
@@ -464,7 +290,7 @@ def a_pair_of_arrays(x, y, n):
     return pair
 
 
-@case((X, Y, 2.0), (X, Y, 99.0), (X, Y, -1.0))
+@case.on_all((X, Y, 2.0), (X, Y, 99.0), (X, Y, -1.0))
 def bound_by_a_loop_that_is_left(x, y, most):
     for i in range(len(x)):
         if x[i] > most:
@@ -476,102 +302,7 @@ def bound_by_a_loop_that_is_left(x, y, most):
     return v if try_it else x  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
-# Views at other places, of other sizes
-
-
-@case((X, Y, 0), (X, Y, 1), (X, Y, 4), (I32, I32 + 1, 3))
-def longer_parts(x, y, n):
-    v = x
-    for i in range(n):
-        v = y[0:i]
-        y += 2
-    v[:1] = -1
-    return v
-
-
-@case((X, 0), (X, 1), (X, 3), (X, 9))
-def shorter_parts(x, n):
-    v = x
-    for i in range(n):
-        v += i
-        v = v[1:]
-    x += 1
-    v[-1:] = 70
-    return v
-
-
-@case((X, Y, 0), (X, Y, 2), (X, Y, 5))
-def shorter_where(x, y, n):
-    v = x
-    for i in range(n):
-        if y[i] < 8:
-            continue
-        v = v[2:]
-        v[:1] = 40 + i
-    v *= 2
-    return v
-
-
-@case((M, 0), (M, 1), (M, 2), (M, 3))
-def rows_and_ends(m, n):
-    v = m[0, :1]
-    for i in range(n):
-        v += 1
-        v = m[i, i % 4 : i % 4 + 2]
-    v -= 5
-    return v
-
-
-@case((M, 0), (M, 1), (M, 3))
-def rows_in_branches(m, n):
-    a = m[2]
-    for i in range(n):
-        a[0] = 50 + i
-        if a[1] > 6:
-            a = m[i]
-    m += 1
-    return a
-
-
-@case((X, 0), (X, 1), (X, 4))
-def falling_parts(x, n):
-    v = x
-    for i in range(n):
-        v[0] = 20 + i
-        v = x[i::-1]
-    v += 1
-    return v
-
-
-@case((X, Y, 0), (X, Y, 2), (X, Y, 3))
-def parts_while(x, y, n):
-    k = 0
-    v = y
-    while k < n and y.mean() > -9:
-        k += 1
-        v = y[k : 2 * k]
-        v -= 1
-    y -= 1
-    return v, v.sum()
-
-
-@case((X, M, 1, 0), (X, M, 1, 3), (X, M, 3, 1))
-def outer_and_inner(x, m, n, r):
-    v = x
-    for i in range(n):
-        for j in range(r):
-            v[0] += 1
-            v = m[i, j:]
-        v = v[:2]
-    m *= 2
-    v[-1] = 0
-    return v
-
-
-# By way of another variable
-
-
-@case((X, Y, 0), (X, Y, 1), (X, Y, 2), (X, Y, 4))
+@case.on_all((X, Y, 0), (X, Y, 1), (X, Y, 2), (X, Y, 4))
 def an_array_that_another_got_in_the_iteration_before(x, w, n):
     y, z = x, x * 3
     for _i in range(n):
@@ -582,7 +313,7 @@ def an_array_that_another_got_in_the_iteration_before(x, w, n):
     return z, y
 
 
-@case((X, Y, 0), (X, Y, 1), (X, Y, 2), (X, Y, 4))
+@case.on_all((X, Y, 0), (X, Y, 1), (X, Y, 2), (X, Y, 4))
 def the_array_of_another_where_no_iteration_runs(x, w, n):
     y = x.copy()
     z = y
@@ -592,24 +323,9 @@ def the_array_of_another_where_no_iteration_runs(x, w, n):
     return y, z
 
 
-def copies(call: tuple[Any, ...]) -> list[Any]:
-    return [x.copy("K") if isinstance(x, np.ndarray) else x for x in call]
-
-
-def flat(value: Any) -> list[Any]:
-    parts = value.values() if isinstance(value, dict) else value
-    return [leaf for p in parts for leaf in flat(p)] if isinstance(value, (tuple, list, dict)) else [value]
-
-
-@pytest.mark.parametrize(("f", "calls"), CASES)
+@pytest.mark.parametrize(("f", "calls"), case)
 def test_stores_go_where_references_lead(f: Any, calls: tuple[tuple[Any, ...], ...]) -> None:
-    compiled = txc.jit(f)
-    for call in calls:
-        here, there = copies(call), copies(call)
-        got, expected = compiled(*here), f(*there)
-        for x, y in zip(flat([got, here]), flat([expected, there]), strict=True):
-            assert np.asarray(x).dtype == np.asarray(y).dtype
-            np.testing.assert_array_equal(x, y, err_msg=str(call))
+    stores_as_python(f, calls)
 
 
 def test_what_is_read_only_stays_so() -> None:
