@@ -17,7 +17,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, iterator, minimum, packed_strides
 from ....dialects.dims.index_map import product
-from ..blocks import for_loop, parallel_loop
+from ..blocks import for_loop
 from ..body import ScheduleContext, at_iterators, buffer_info, materialize_dim
 from ..matmul.match import MatmulOperands, match_matmul
 from ..rows.staging import (
@@ -28,7 +28,7 @@ from ..rows.staging import (
     row_matmul_operands,
     row_memory,
 )
-from .builder import grid_loop
+from .builder import grid_loop, warp_loop
 from .map import LaunchShape
 from .matmul_simt import SimtMatmulTile, Tile
 from .rows import WARP, RowKernel, is_number, supports_rows
@@ -108,10 +108,10 @@ class ContractionRows:
 
     def write(self, block: Block) -> None:
         """The grid."""
-        context, number = self.context, self.context.new_iv()
+        context = self.context
         tiles = ceil_div(self.extents[-1], ROWS)
         grids = product(self.extents[:-1]) * tiles
-        with grid_loop(block, number, grids, WIDE.threads, shared=self._bytes) as body:
+        with grid_loop(context, block, grids, WIDE.threads, shared=self._bytes) as (body, number):
             first = materialize_dim(context, body, number % tiles * ROWS)
             outer = context.index_of(body, number // tiles, self.extents[:-1])
             done = at_iterators(range(self.shared), outer)
@@ -155,10 +155,10 @@ class ContractionRows:
 
     def _rows(self, nests: Sequence[kernel.GenericOp], block: Block, done: dict[Sym, Dim], first: Dim) -> None:
         """Nests within the rows from `first` on, a warp for each."""
-        row = self.context.new_iv()
         in_registers = {v for nest in nests for v in nest.outs if is_number(v, nest, nests, self.shared)}
-        point = done | {Sym(f"d{self.shared - 1}"): row}
-        with parallel_loop(block, row, first, minimum(self.extents[-1], first + ROWS), kind="gpu_warp") as body:
+        last = minimum(self.extents[-1], first + ROWS)
+        with warp_loop(self.context, block, first, last) as (body, row):
+            point = done | {Sym(f"d{self.shared - 1}"): row}
             RowKernel(self.context, nests, self.grid, in_registers, {}).write(body, point, WARP)
 
 

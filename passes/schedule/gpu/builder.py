@@ -21,9 +21,11 @@ __all__ = [
     "SharedMemory",
     "grid_loop",
     "lanes_of",
+    "one_thread",
     "runs_on_host",
     "thread_grid",
     "thread_loop",
+    "warp_loop",
 ]
 
 #: Ops on whole numbers that the host computes itself, by the names that launch plans give them.
@@ -51,12 +53,15 @@ class SharedMemory:
 
 @contextmanager
 def grid_loop(
-    block: Block, iterator: Dim, upper: Dim | int, threads: int, *, step: int = 1,
+    context: ScheduleContext, block: Block, upper: Dim | int, threads: int, *, step: int = 1,
     shared: Dim | int | SharedMemory = 0, aligned: Sequence[Dim] = (),
-) -> Iterator[Block]:  # fmt: skip
-    """A grid at the end of a block: the body of its blocks; cooperative reductions get memory behind `shared`."""
-    body = Block()
-    yield body
+) -> Iterator[tuple[Block, Dim]]:  # fmt: skip
+    """A grid at the end of a block: the body of its blocks, and the number that they have.
+
+    Cooperative reductions get memory behind `shared`.
+    """
+    body, iterator = Block(), context.new_iv()
+    yield body, iterator
     body.add_op(loop.YieldOp())
     made = loop.ParallelOp(str(iterator), 0, upper, body, step=step, kind="gpu_block", threads=threads, aligned=aligned)
     scratch = sum(op.block_bytes(threads) for op in made.walk() if isinstance(op, loop.ReduceOp | loop.MmaOp))
@@ -69,15 +74,33 @@ def grid_loop(
 @contextmanager
 def thread_grid(context: ScheduleContext, block: Block, count: Dim, threads: int) -> Iterator[tuple[Block, Dim]]:
     """A grid with a thread for each of `count` numbers: its body, and its number."""
-    first, number = context.new_iv(), context.new_iv()
-    with grid_loop(block, first, count, threads, step=threads) as around:
-        with thread_loop(around, number, first, minimum(count, first + threads)) as body:
-            yield body, number
+    with grid_loop(context, block, count, threads, step=threads) as (around, first):
+        with thread_loop(context, around, first, minimum(count, first + threads)) as thread:
+            yield thread
 
 
-def thread_loop(block: Block, iterator: Dim, lower: Dim | int, upper: Dim | int) -> AbstractContextManager[Block]:
-    """Iterations for the threads of a block, or of a warp."""
-    return parallel_loop(block, iterator, lower, upper, kind="gpu_thread")
+@contextmanager
+def thread_loop(
+    context: ScheduleContext, block: Block, lower: Dim | int, upper: Dim | int, kind: str = "gpu_thread"
+) -> Iterator[tuple[Block, Dim]]:
+    """Iterations for the threads of a block, or of a warp: the body of one, and its number."""
+    iterator = context.new_iv()
+    with parallel_loop(block, iterator, lower, upper, kind=kind) as body:
+        yield body, iterator
+
+
+def warp_loop(
+    context: ScheduleContext, block: Block, lower: Dim | int, upper: Dim | int
+) -> AbstractContextManager[tuple[Block, Dim]]:
+    """Iterations for the warps of a block: the body of one, and its number."""
+    return thread_loop(context, block, lower, upper, kind="gpu_warp")
+
+
+@contextmanager
+def one_thread(context: ScheduleContext, block: Block) -> Iterator[Block]:
+    """What the first thread of a block does alone."""
+    with thread_loop(context, block, 0, 1) as (body, _):
+        yield body
 
 
 def lanes_of(iterator: Dim, *, vector: int = 1, unroll: int = 1) -> Range:

@@ -97,14 +97,15 @@ class _Map:
             if_positive(block, 1 - sum(aligned, dim(0)), every, some)
 
     def _runs(self, block: Block, width: int, aligned: Sequence[Dim]) -> None:
-        extent, number, threads = self.inner.extent, self.context.new_iv(), self.grid.threads
+        extent, threads = self.inner.extent, self.grid.threads
         run, extents = threads * width * self.copies, [g.extent for g in self.outer]
         if not self.outer:
-            with grid_loop(block, number, extent, threads, step=run, aligned=aligned) as body:
+            with grid_loop(self.context, block, extent, threads, step=run, aligned=aligned) as (body, number):
                 self._run(body, number, extent, width, [])
             return
         runs = ceil_div(extent, run)
-        with grid_loop(block, number, product(extents) * runs, threads, aligned=aligned) as body:
+        count = product(extents) * runs
+        with grid_loop(self.context, block, count, threads, aligned=aligned) as (body, number):
             row, start = (materialize_dim(self.context, body, e) for e in (number // runs, number % runs))
             self._run(body, start * run, extent, width, self.context.index_of(body, row, extents))
 
@@ -112,12 +113,12 @@ class _Map:
         """Elements of all rows counted through, the place of each computed."""
         groups = [*self.outer, self.inner]
         extents = [g.extent for g in groups]
-        number, extent, threads = self.context.new_iv(), product(extents), self.grid.threads
+        extent, threads = product(extents), self.grid.threads
 
         def store(inner: Block, index: Dim) -> None:
             self._store(inner, groups, unravel(index, extents))
 
-        with grid_loop(block, number, extent, threads, step=threads * self.copies) as body:
+        with grid_loop(self.context, block, extent, threads, step=threads * self.copies) as (body, number):
             self._copied(body, number, extent, 1, store)
 
     def _run(self, block: Block, start: Dim, extent: Dim, width: int, outer: Sequence[Dim]) -> None:
@@ -130,14 +131,13 @@ class _Map:
         threads, copies = self.grid.threads, self.copies
 
         def whole(inner: Block) -> None:
-            thread, copy, lane = (self.context.new_iv() for _ in range(3))
-            lanes = lanes_of(copy, unroll=copies), lanes_of(lane, vector=width)
-            with thread_loop(inner, thread, 0, threads) as each, for_loops(each, *lanes) as element:
-                store(element, start + copy * (threads * width) + thread * width + lane)
+            with thread_loop(self.context, inner, 0, threads) as (each, thread):
+                copy, lane = self.context.new_iv(), self.context.new_iv()
+                with for_loops(each, lanes_of(copy, unroll=copies), lanes_of(lane, vector=width)) as element:
+                    store(element, start + copy * (threads * width) + thread * width + lane)
 
         def rest(inner: Block) -> None:
-            index = self.context.new_iv()
-            with thread_loop(inner, index, start, extent) as element:
+            with thread_loop(self.context, inner, start, extent) as (element, index):
                 store(element, index)
 
         run = threads * width * copies

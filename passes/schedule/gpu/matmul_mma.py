@@ -23,12 +23,12 @@ from ....dialects.matrix_units import MatrixUnit, StageTile
 from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.types import DTYPES
 from ...tensor.tensor_cores import NarrowOperands
-from ..blocks import Range, for_loops, load_all
+from ..blocks import Range, for_loops, load_all, parallel_loop
 from ..body import ScheduleContext, accesses, at_iterators, buffer_info, if_positive
 from ..language.axes import FusedAxis
 from ..matmul.contraction import Contraction
 from ..matmul.match import MatmulOperands
-from .builder import grid_loop, lanes_of, thread_loop
+from .builder import grid_loop, lanes_of
 from .map import WIDEST, alignment_condition
 from .matmul_simt import GridOfTiles
 from .tma import TmaOperand, match_tma, tma_limits_ok
@@ -178,15 +178,17 @@ class MmaMatmul(Contraction):
         self, block: Block, tile: _Tile, zeros: tuple[Dim, ...] | None, boxes: tuple[TmaOperand, TmaOperand] | None
     ) -> None:  # fmt: skip
         """One grid; with vectors where `zeros` says what is aligned."""
-        unit, number, rows, columns = self.unit, self.context.new_iv(), tile.rows, tile.columns
-        tiles = GridOfTiles(self, number, (rows, columns))
+        unit, rows, columns = self.unit, tile.rows, tile.columns
+        tiles = GridOfTiles(self, (rows, columns))
         stage_tiles = [
             StageTile(unit, own, unit.transposes and not along) for own, along in zip((rows, columns), self.along)
         ]
         size = tile.stages * sum(stage_tile.bytes for stage_tile in stage_tiles)
         shared = max(size, rows * (columns + PAD) * DTYPES[unit.sums].bytes)
-        with grid_loop(block, number, tiles.count, THREADS, shared=shared, aligned=zeros or ()) as body:
-            bases = tiles.place(body)
+        with grid_loop(
+            self.context, block, tiles.count, THREADS, shared=shared, aligned=zeros or ()
+        ) as (body, number):  # fmt: skip
+            bases = tiles.place(body, number)
             start, fill, used = self.context.new_iv(), Block(), 0
             memories: list[SSAValue] = []
             for side, (stage_tile, base, extent) in enumerate(zip(stage_tiles, bases, (self.m, self.n))):
@@ -256,8 +258,9 @@ class MmaMatmul(Contraction):
         def loops(block: Block, inside: Sequence[Range]) -> Iterator[Block]:
             """The loops at the end of a block, with more inside: the innermost one's body."""
             around = Range(trip, 0, each // flight), lanes_of(copy, unroll=flight)
-            with thread_loop(block, thread, 0, THREADS) as of_thread, for_loops(of_thread, *around, *inside) as body:
-                yield body
+            with parallel_loop(block, thread, 0, THREADS, kind="gpu_thread") as of_thread:
+                with for_loops(of_thread, *around, *inside) as body:
+                    yield body
 
         return thread + (trip * flight + copy) * THREADS, loops
 

@@ -74,20 +74,19 @@ def schedule_gpu_contraction(
 
 def _write_grid(made: SimtMatmulTile, block: Block) -> None:
     """A block for each tile of results."""
-    tile, shape, number = made.tile, (made.tile.rows, made.tile.columns), made.context.new_iv()
-    tiles = GridOfTiles(made, number, shape)
-    with grid_loop(block, number, tiles.count, tile.threads, shared=made.bytes_of(tile, made.nest)) as body:
-        row, column = tiles.place(body)
+    tile, shared = made.tile, made.bytes_of(made.tile, made.nest)
+    tiles = GridOfTiles(made, (tile.rows, tile.columns))
+    with grid_loop(made.context, block, tiles.count, tile.threads, shared=shared) as (body, number):
+        row, column = tiles.place(body, number)
         made.allocate(body)
         made.write(body, row, column)
 
 
 @dataclass(frozen=True)
 class GridOfTiles:
-    """The tiles of a contraction's results, of so many rows and columns each, by their `number`."""
+    """The tiles of a contraction's results, of so many rows and columns each."""
 
     contraction: Contraction
-    number: Dim
     shape: tuple[int, int]
 
     @property
@@ -100,12 +99,12 @@ class GridOfTiles:
         """How many there are."""
         return product([*self.contraction.stack, *self._down_and_across])
 
-    def place(self, block: Block) -> tuple[Dim, Dim]:
-        """A tile's first row and column; the contraction learns which matrix of a stack it is of."""
+    def place(self, block: Block, number: Dim) -> tuple[Dim, Dim]:
+        """The first row and column of a tile by its number; the contraction learns which matrix of a stack it is of."""
         (down, across), made = self._down_and_across, self.contraction
-        column = materialize_dim(made.context, block, self.number % across) * self.shape[1]
-        row = materialize_dim(made.context, block, self.number // across % down) * self.shape[0]
-        stacked = made.context.index_of(block, self.number // (across * down), made.stack)
+        column = materialize_dim(made.context, block, number % across) * self.shape[1]
+        row = materialize_dim(made.context, block, number // across % down) * self.shape[0]
+        stacked = made.context.index_of(block, number // (across * down), made.stack)
         made.batch = at_iterators(made.factors.batch, stacked)
         return row, column
 
@@ -131,8 +130,8 @@ class SimtMatmulTile(Contraction):
 
     def write(self, block: Block, row: Dim, column: Dim) -> None:
         """The tile from a row and a column on."""
-        self.row, self.column, self.thread = row, column, self.context.new_iv()
-        with thread_loop(block, self.thread, 0, self.tile.threads) as body:
+        self.row, self.column = row, column
+        with thread_loop(self.context, block, 0, self.tile.threads) as (body, self.thread):
             self._thread(body)
 
     # What a thread does

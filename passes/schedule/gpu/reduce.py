@@ -15,11 +15,11 @@ from xdsl.ir import Block
 from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product
-from ..blocks import parallel_loop, store_all
+from ..blocks import store_all
 from ..body import Access, ScheduleContext, accesses, if_positive, materialize_dim, order_of
 from ..language.axes import FusedAxis, collapse_axes, point_of
 from ..reduce.core import can_vectorize_results, combine_partials, reduce_loop
-from .builder import grid_loop, thread_grid
+from .builder import grid_loop, thread_grid, warp_loop
 from .map import LaunchShape
 
 __all__ = ["schedule_gpu_reduction", "supports"]
@@ -83,15 +83,13 @@ class _Reduction:
         self.context.epilogue(self.nest, accumulators, point, body)
 
     def _rows_of_blocks(self, block: Block) -> None:
-        result = self.context.new_iv()
-        with grid_loop(block, result, self.results, self.grid.threads) as body:
+        with grid_loop(self.context, block, self.results, self.grid.threads) as (body, result):
             self._row(body, result, self.length)
 
     def _rows_of_warps(self, block: Block) -> None:
-        first, result, warps = self.context.new_iv(), self.context.new_iv(), max(1, self.grid.threads // 32)
-        with grid_loop(block, first, self.results, warps * 32, step=warps) as around:
-            last = minimum(self.results, first + warps)
-            with parallel_loop(around, result, first, last, kind="gpu_warp") as row:
+        warps = max(1, self.grid.threads // 32)
+        with grid_loop(self.context, block, self.results, warps * 32, step=warps) as (around, first):
+            with warp_loop(self.context, around, first, minimum(self.results, first + warps)) as (row, result):
                 self._row(row, result, minimum(self.length, LONG_ROW))
 
     # A result for a thread
@@ -129,9 +127,7 @@ class _Reduction:
             with thread_grid(self.context, block, self.results, self.grid.threads) as (body, result):
                 last(body, result, False)
             return
-        number = self.context.new_iv()
-        with grid_loop(block, number, self.results * chunks, self.grid.threads) as body:
+        with grid_loop(self.context, block, self.results * chunks, self.grid.threads) as (body, number):
             one(body, number // chunks, number % chunks)
-        result = self.context.new_iv()
-        with grid_loop(block, result, self.results, self.grid.threads) as body:
+        with grid_loop(self.context, block, self.results, self.grid.threads) as (body, result):
             last(body, result, True)

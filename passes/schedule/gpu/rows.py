@@ -15,11 +15,11 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product, unravel
-from ..blocks import for_loop, for_loops, parallel_loop
+from ..blocks import for_loop, for_loops
 from ..body import ScheduleContext, at_iterators, buffer_info, if_positive
 from ..reduce.core import reduce_loop
 from ..rows.staging import in_place_rows, is_row_buffer, stage_shared_rows
-from .builder import SharedMemory, grid_loop, lanes_of, thread_loop
+from .builder import SharedMemory, grid_loop, lanes_of, thread_loop, warp_loop
 from .map import LaunchShape
 from .reduce import supports
 
@@ -75,27 +75,27 @@ class _Rows:
     # Who has a row, and where what it hands on is
 
     def in_warps(self, block: Block) -> None:
-        warps = self.grid.threads // WARP
-        first, row, shared = self.context.new_iv(), self.context.new_iv(), SharedMemory()
-        with grid_loop(block, first, self.count, warps * WARP, step=warps, shared=shared) as around:
-            self._take_shared(around, shared, warps, row - first)
-            with parallel_loop(around, row, first, minimum(self.count, first + warps), kind="gpu_warp") as body:
+        warps, shared = self.grid.threads // WARP, SharedMemory()
+        with grid_loop(self.context, block, self.count, warps * WARP, step=warps, shared=shared) as (around, first):
+            with warp_loop(self.context, around, first, minimum(self.count, first + warps)) as (body, row):
+                self._take_shared(around, shared, warps, row - first)
                 self._row(body, row, WARP)
 
     def in_blocks(self, block: Block) -> None:
-        row, shared = self.context.new_iv(), SharedMemory()
-        with grid_loop(block, row, self.count, self.grid.threads, shared=shared) as body:
+        shared = SharedMemory()
+        with grid_loop(self.context, block, self.count, self.grid.threads, shared=shared) as (body, row):
             self._take_shared(body, shared, 1, dim(0))
             self._row(body, row, self.grid.threads)
 
     def spill_rows(self, block: Block) -> None:
         """Blocks that take one row after another, with a row of a temporary for each."""
-        number, row, blocks = self.context.new_iv(), self.context.new_iv(), minimum(self.count, BLOCKS)
-        for value in self.rows:
-            memory = self.context.allocate(block, _several(buffer_info(value), blocks))
-            self.context.subviews[value] = memory, (number,)
-        self._take_indices()
-        with grid_loop(block, number, blocks, self.grid.threads) as each:
+        blocks = minimum(self.count, BLOCKS)
+        with grid_loop(self.context, block, blocks, self.grid.threads) as (each, number):
+            row = self.context.new_iv()
+            for value in self.rows:
+                memory = self.context.allocate(block, _several(buffer_info(value), blocks))
+                self.context.subviews[value] = memory, (number,)
+            self._take_indices()
             with for_loop(each, row, number, self.count, step=blocks) as body:
                 self._row(body, row, self.grid.threads)
                 body.add_op(loop.BarrierOp())
@@ -203,13 +203,13 @@ class RowKernel:
         context, run, start = self.context, threads * copies, self.context.new_iv()
 
         def whole(inner: Block) -> None:
-            thread, copy = context.new_iv(), context.new_iv()
-            with thread_loop(inner, thread, 0, threads) as each, for_loops(each, lanes_of(copy, unroll=copies)) as one:
-                store(one, start + copy * threads + thread)
+            with thread_loop(context, inner, 0, threads) as (each, thread):
+                copy = context.new_iv()
+                with for_loops(each, lanes_of(copy, unroll=copies)) as one:
+                    store(one, start + copy * threads + thread)
 
         def rest(inner: Block) -> None:
-            point_index = context.new_iv()
-            with thread_loop(inner, point_index, start, extent) as one:
+            with thread_loop(context, inner, start, extent) as (one, point_index):
                 store(one, point_index)
 
         with for_loop(block, start, 0, extent, step=run) as body:

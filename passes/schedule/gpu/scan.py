@@ -20,7 +20,7 @@ from ..blocks import Range, carried_loop, for_loop, load_all, move, store_all
 from ..body import ScheduleContext, accesses, accumulator_types, if_positive, materialize_dim, order_of
 from ..language.axes import collapse_axes, point_of
 from ..scan.column_tiles import doubled, is_exclusive
-from .builder import SharedMemory, grid_loop, thread_loop
+from .builder import SharedMemory, grid_loop, one_thread, thread_loop
 
 __all__ = ["SHORT_ROW", "schedule_gpu_scan", "supports_scan"]
 
@@ -62,8 +62,8 @@ class _Scan:
 
     def _in_one(self, block: Block) -> None:
         """A block for a row."""
-        result, memory = self.context.new_iv(), SharedMemory()
-        with grid_loop(block, result, self.results, THREADS, shared=memory) as body:
+        memory = SharedMemory()
+        with grid_loop(self.context, block, self.results, THREADS, shared=memory) as (body, result):
             row_block = _RowBlock(self, body, memory, result, dim(0))
             row_block.scan()
             row_block.finish(self.context.identity(self.nest, body))
@@ -73,8 +73,8 @@ class _Scan:
         starts = context.accumulators(block, self.nest, (self.results, blocks))
 
         def grid(write: Callable[[_RowBlock, Sequence[Dim]], None]) -> None:
-            number, memory = context.new_iv(), SharedMemory()
-            with grid_loop(block, number, self.results * blocks, THREADS, shared=memory) as body:
+            memory = SharedMemory()
+            with grid_loop(context, block, self.results * blocks, THREADS, shared=memory) as (body, number):
                 index = [materialize_dim(context, body, e) for e in (number // blocks, number % blocks)]
                 row_block = _RowBlock(self, body, memory, *index)
                 row_block.scan()
@@ -83,7 +83,7 @@ class _Scan:
         def total(row_block: _RowBlock, index: Sequence[Dim]) -> None:
             one = Block()
             store_all(one, row_block.within(one, row_block.count - 1), starts, index)
-            with thread_loop(row_block.body, context.new_iv(), 0, 1) as thread:
+            with one_thread(context, row_block.body) as thread:
                 move(one, thread)
 
         def finish(row_block: _RowBlock, index: Sequence[Dim]) -> None:
@@ -96,19 +96,19 @@ class _Scan:
     def _chain_of_blocks(self, block: Block, starts: Sequence[SSAValue], blocks: Dim) -> None:
         """The blocks' totals become what each of them starts from: a block for a row, which takes `size` at once."""
         context, capacity = self.context, self.size
-        result, first, memory = context.new_iv(), context.new_iv(), SharedMemory()
+        memory = SharedMemory()
 
         def copy(each: Block, targets: Sequence[SSAValue], sources: Sequence[SSAValue], here: bool) -> None:
-            index = context.new_iv()
-            near, far = [index, dim(0)], [result, first + index]
-            with thread_loop(each, index, 0, minimum(capacity, blocks - first)) as one:
+            with thread_loop(context, each, 0, minimum(capacity, blocks - first)) as (one, index):
+                near, far = [index, dim(0)], [result, first + index]
                 for target, source in zip(targets, sources):
                     store_all(one, load_all(one, [source], far if here else near), [target], near if here else far)
             each.add_op(loop.BarrierOp())
 
-        with grid_loop(block, result, self.results, THREADS, shared=memory) as body:
+        with grid_loop(context, block, self.results, THREADS, shared=memory) as (body, result):
+            first = context.new_iv()
             totals, before, carried = (self.shared(body, memory, n) for n in (capacity, capacity, 1))
-            with thread_loop(body, context.new_iv(), 0, 1) as start:
+            with one_thread(context, body) as start:
                 store_all(start, context.identity(self.nest, start), carried, _FIRST)
             chain = Block()
             ends = self.chain(
@@ -118,7 +118,7 @@ class _Scan:
             store_all(chain, ends, carried, _FIRST)
             with for_loop(body, first, 0, blocks, step=capacity) as each:
                 copy(each, totals, starts, True)
-                with thread_loop(each, context.new_iv(), 0, 1) as one:
+                with one_thread(context, each) as one:
                     move(chain, one)
                 each.add_op(loop.BarrierOp())
                 copy(each, starts, before, False)
@@ -173,16 +173,16 @@ class _RowBlock:
         return {**point_of(self.scan_.groups, self.indices), along: index}
 
     def _elements(self) -> None:
-        scan, index = self.scan_, self.scan_.context.new_iv()
-        here = self._point(minimum(self.first + index, scan.length - 1))
-        with thread_loop(self.body, index, 0, self.n_runs * scan.lanes) as body:
+        scan = self.scan_
+        with thread_loop(scan.context, self.body, 0, self.n_runs * scan.lanes) as (body, index):
+            here = self._point(minimum(self.first + index, scan.length - 1))
             values = scan.context.body(scan.nest, here, body)
             store_all(body, values, self.runs, [index // scan.lanes, index % scan.lanes])
 
     def _doubled(self) -> None:
         """Each run scanned by doubling."""
-        scan, run = self.scan_, self.scan_.context.new_iv()
-        with thread_loop(self.body, run, 0, self.n_runs) as body:
+        scan = self.scan_
+        with thread_loop(scan.context, self.body, 0, self.n_runs) as (body, run):
             identity = scan.context.identity(scan.nest, body)
             lanes = [load_all(body, self.runs, [run, dim(lane)]) for lane in range(scan.lanes)]
             for lane, merged in enumerate(doubled(scan.context, scan.nest, body, identity, lanes)):
@@ -194,7 +194,7 @@ class _RowBlock:
             chain, scan.context.identity(scan.nest, chain),
             lambda run, into: load_all(into, self.runs, [run, dim(scan.lanes - 1)]), self.before, self.n_runs,
         )  # fmt: skip
-        with thread_loop(self.body, scan.context.new_iv(), 0, 1) as one:
+        with one_thread(scan.context, self.body) as one:
             move(chain, one)
 
     def within(self, block: Block, index: Dim) -> list[SSAValue]:
@@ -212,9 +212,8 @@ class _RowBlock:
         if first:
             start = Block()
             context.epilogue(nest, list(inits), self._point(self.first), start)
-            with thread_loop(self.body, context.new_iv(), 0, minimum(self.count, 1)) as one:
+            with thread_loop(context, self.body, 0, minimum(self.count, 1)) as (one, _):
                 move(start, one)
-        index = context.new_iv()
-        with thread_loop(self.body, index, first, self.count) as body:
+        with thread_loop(context, self.body, first, self.count) as (body, index):
             accumulators = context.combine(nest, [*inits, *self.within(body, index - first)], body)
             context.epilogue(nest, accumulators, self._point(self.first + index), body)

@@ -83,8 +83,8 @@ class _Sort(SortBase):
     # Tiles
 
     def _sort_tiles(self, code: LoopBuilder, copies: _Copies) -> None:
-        number, shared = self.context.new_iv(), SharedMemory()
-        with grid_loop(code.block, number, self.rows * self.tiles, THREADS, shared=shared) as block:
+        shared = SharedMemory()
+        with grid_loop(self.context, code.block, self.rows * self.tiles, THREADS, shared=shared) as (block, number):
             inner, info = code.inner(block), ((dim(TILE),), (dim(1),))
             row, tile = (inner.bind(inner.b.index(e)) for e in (number // self.tiles, number % self.tiles))
             here = _Copies([shared.allocate(block, BufferInfo(element, *info)) for element in self.types])
@@ -98,8 +98,7 @@ class _Sort(SortBase):
 
     def _each(self, code: LoopBuilder, count: Dim, write: Callable[[LoopBuilder, Dim], None]) -> None:
         """So many places, shared by the threads of a block, which then wait for each other."""
-        index = self.context.new_iv()
-        with thread_loop(code.block, index, 0, count) as thread:
+        with thread_loop(self.context, code.block, 0, count) as (thread, index):
             write(code.inner(thread), index)
         code.block.add_op(loop.BarrierOp())
 

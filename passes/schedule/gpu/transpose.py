@@ -66,11 +66,11 @@ def schedule_gpu_tiles(
     """Grids of tiles of an elementwise nest."""
     across = outer[transposed.across]
     others = [g for i, g in enumerate(outer) if i != transposed.across]
-    number, shared = context.new_iv(), SharedMemory()
+    shared = SharedMemory()
     along_tiles, across_tiles = (ceil_div(g.extent, TILE) for g in (inner, across))
     extents = [g.extent for g in others]
     count = product(extents) * along_tiles * across_tiles
-    with grid_loop(block, number, count, TILE * ROWS, shared=shared) as body:
+    with grid_loop(context, block, count, TILE * ROWS, shared=shared) as (body, number):
         column = materialize_dim(context, body, number % along_tiles) * TILE
         row = materialize_dim(context, body, number // along_tiles % across_tiles) * TILE
         indices = context.index_of(body, number // (along_tiles * across_tiles), extents)
@@ -127,7 +127,7 @@ class _Tile:
     @contextmanager
     def _phase(self, block: Block) -> Iterator[tuple[Block, Dim, Dim]]:
         """All rows of a tile, some of them a thread: the body, and an element's place in the tile."""
-        thread, copy = self.context.new_iv(), self.context.new_iv()
-        with thread_loop(block, thread, 0, TILE * ROWS) as each:
+        with thread_loop(self.context, block, 0, TILE * ROWS) as (each, thread):
+            copy = self.context.new_iv()
             with for_loops(each, lanes_of(copy, unroll=TILE // ROWS)) as body:
                 yield body, copy * ROWS + thread // TILE, thread % TILE
