@@ -85,7 +85,7 @@ def block_order(call: ChunkedCall, cut: frozenset[Sym], number: int, sizes: Mapp
 
 def _along_slowest(
     node: Node, total: Total, order: Order, axes: tuple[int, ...], sizes: Mapping[Sym, int]
-) -> BlockOrder | None:  # fmt: skip
+) -> BlockOrder | None:
     """The order of a reduction along `axes`, slowest first.  NeedsWholeAxis where another one than that is cut."""
     operand = node.operands[0].type
     dims = [operand.dims[a] for a in axes]

@@ -63,7 +63,7 @@ __all__ = [
     "undefined",
     "vectorized",
     "with_runtime_checks",
-]  # fmt: skip
+]
 
 
 #: Methods that are NumPy's function of that name.

@@ -41,7 +41,7 @@ from ..assembly import (
     read_results,
     read_while,
     word,
-)  # fmt: skip
+)
 from ..attributes import DimAttr, integer_attr, tensor_of
 from ..dims.dims import Dim, Sym
 from .body import YieldOp, expect_block, terminator

@@ -36,7 +36,7 @@ from ..assembly import (
     read_region,
     read_rest,
     word,
-)  # fmt: skip
+)
 from ..attributes import (
     DimsAttr,
     MapAttr,

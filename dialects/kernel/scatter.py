@@ -28,7 +28,7 @@ from ..assembly import (
     read_region,
     read_rest,
     word,
-)  # fmt: skip
+)
 from ..attributes import BufferType, DimsAttr, MapAttr, dims_attr, integer_attr, map_attr, scalar_type
 from ..dims.dims import Dim, Sym
 from ..dims.index_map import IndexMap

@@ -28,7 +28,7 @@ from ..assembly import (
     read_rest,
     read_while,
     word,
-)  # fmt: skip
+)
 from ..attributes import DimAttr, from_attr, integer_attr, ir_tensor, tensor_of
 from ..dims.dims import Dim, Sym
 from ..registry import REQUIRED, Op, OpError

@@ -43,7 +43,7 @@ __all__ = [
     "is_thread_memory",
     "materialize_dim",
     "order_of",
-]  # fmt: skip
+]
 
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
@@ -249,7 +249,7 @@ class ScheduleContext:
 
     def if_positive(
         self, block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]
-    ) -> None:  # fmt: skip
+    ) -> None:
         """One of two branches, each with temporaries that the other does not have."""
 
         def one(inner: Block) -> None:

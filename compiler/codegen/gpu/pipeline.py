@@ -40,7 +40,7 @@ class Pipeline:
 
     def sums(
         self, op: MmaOp, count: int, multiply: Callable[[str, list[str]], list[str]], running: int = 0
-    ) -> list[str]:  # fmt: skip
+    ) -> list[str]:
         """The thread's `count` sums after all of K, when every thread is done with the stages.
 
         `multiply` adds the products of a stage to sums.  So many of them may be `running` when it is

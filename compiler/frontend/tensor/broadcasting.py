@@ -39,7 +39,7 @@ def common_layout(op: type[Op], tensors: Sequence[Tensor]) -> str:
 
 def equally_long(
     a: Tensor, i: int, b: Tensor, j: int, text: str, error: str = "ValueError", why: str = ""
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """Two tensors of which dims `i` and `j` have one size, as the function demands of its arguments: `why`.
 
     Where values decide a size, a call in which the other one differs raises the error of this `text`.

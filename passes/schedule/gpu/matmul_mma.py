@@ -176,7 +176,7 @@ class MmaMatmul(Contraction):
 
     def _grid(
         self, block: Block, tile: _Tile, zeros: tuple[Dim, ...] | None, boxes: tuple[TmaOperand, TmaOperand] | None
-    ) -> None:  # fmt: skip
+    ) -> None:
         """One grid; with vectors where `zeros` says what is aligned."""
         unit, rows, columns = self.unit, tile.rows, tile.columns
         tiles = GridOfTiles(self, (rows, columns))

@@ -41,7 +41,7 @@ class TmaOperand:
 
     def copy(
         self, host: Block, fill: Block, stage_tile: StageTile, memory: SSAValue, slot: Dim, at: Mapping[Sym, Dim]
-    ) -> None:  # fmt: skip
+    ) -> None:
         """The tensor map, made by the host, and the copies of the boxes from a point on that fill stage `slot`.
 
         A box has the lines of one panel of the tile.
@@ -59,7 +59,7 @@ class TmaOperand:
 
 def match_tma(
     nest: kernel.GenericOp, operand: tuple[SSAValue, IndexMap], rows: Sequence[int], batch: Sequence[int], along: bool
-) -> TmaOperand | None:  # fmt: skip
+) -> TmaOperand | None:
     """The boxes of an operand with iterators `rows` besides K, contiguous `along` K or not; None where there are none.
 
     Several of them count as one, the last, which the map can follow only where memory has them one after the other.

@@ -35,7 +35,7 @@ __all__ = [
     "unroll_length",
     "unrolled_reduce",
     "unrolled_steps",
-]  # fmt: skip
+]
 
 #: Scalar ops of a reduction that is fully unrolled.
 LONGEST_STEPS = 128

@@ -66,6 +66,6 @@ def _step(
     size = str(lane.copies * width)
     _, new = reductions.loops.counted(
         plan.op.symbol, first, size, size, lambda _: reductions.accumulate(plan, totals, lane), totals, trips=1
-    )  # fmt: skip
+    )
     reductions.lanes.inside = None
     return [reductions.lanes.select(inside, n, t) for n, t in zip(new, totals)]

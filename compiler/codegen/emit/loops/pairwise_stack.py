@@ -78,7 +78,7 @@ class PairwiseStack:
         level = Sym(f"{plan.op.symbol.name}.level")
         _, value = r.loops.counted(
             level, "0", free, "1", lambda v: r.merge(plan, self.get(r.index.symbols[level][0]), v), value
-        )  # fmt: skip
+        )
         for pointers, v in zip(self._slots(free), value):
             for p, x in zip(pointers, v.operands()):
                 store_accumulator(r.text, p, x, v.dtype, self.width)

@@ -411,7 +411,7 @@ class Reductions:
         whole_end, _ = self.text.whole_end(start, end, step.copies)
         return self.loops.counted(
             plan.op.symbol, start, whole_end, str(step.copies), tile, totals, bound=bound_of(plan.op)
-        )  # fmt: skip
+        )
 
     def _interleaved(self, plan: ReductionPlan, start: str, end: str) -> list[VectorValue]:
         """The reduction where vectors run across results: one virtual lane of all of them after another, in registers.

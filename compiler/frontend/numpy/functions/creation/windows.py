@@ -71,4 +71,4 @@ WINDOWS: dict[Any, Any] = {
     np.blackman: _window(np.blackman, _cosines(0.42, 0.5, 0.08)),
     np.bartlett: _window(np.bartlett, lambda place: 1 - apply("abs", place)),
     np.kaiser: kaiser,
-}  # fmt: skip
+}

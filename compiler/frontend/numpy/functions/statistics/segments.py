@@ -20,7 +20,7 @@ __all__ = ["reduceat"]
 
 def reduceat(
     f: np.ufunc, name: str, reduction: str, a: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
-) -> Any:  # fmt: skip
+) -> Any:
     """NumPy's of `f`, which is the op `name` of two elements and the `reduction` of all.
 
     Each segment goes up to the next place; where that is not behind it, there is its first element alone."""
