@@ -21,9 +21,10 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import dims_in_brackets, guards_of, known_operand, operands_in, print_guards, print_rest, read_rest
+from ..assembly import dims_in_brackets, guards_of, known_operand, operands_in, print_guards
 from ..attributes import DimsAttr, dims_attr, scalar_type, string_attr, write_dims
 from ..dims.dims import Dim
+from ..region_assembly import print_rest, read_rest
 from ..registry import OPS
 from .access import element_type, shape_of
 

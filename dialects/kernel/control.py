@@ -23,27 +23,29 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import (
     RANGE,
-    arguments_with_values,
     number_after,
     operands_in,
-    print_arguments_with_values,
-    print_if,
     print_range,
-    print_region,
-    print_rest,
     print_results,
-    print_while,
     range_attributes,
-    read_if,
     read_range,
-    read_region,
-    read_rest,
     read_results,
-    read_while,
     word,
 )
 from ..attributes import DimAttr, integer_attr, tensor_of
 from ..dims.dims import Dim, Sym
+from ..region_assembly import (
+    arguments_with_values,
+    print_arguments_with_values,
+    print_if,
+    print_region,
+    print_rest,
+    print_while,
+    read_if,
+    read_region,
+    read_rest,
+    read_while,
+)
 from .body import YieldOp, expect_block, terminator
 from .generic import GenericOp
 

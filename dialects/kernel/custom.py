@@ -20,8 +20,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import flags, operands_in, print_rest, print_results, read_rest, read_results, word
+from ..assembly import flags, operands_in, print_results, read_results, word
 from ..attributes import from_attr, string_attr, to_attr
+from ..region_assembly import print_rest, read_rest
 from .access import segments
 
 __all__ = ["CustomOp"]

@@ -25,18 +25,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import (
-    arguments_of,
-    print_arguments,
-    print_constants,
-    print_region,
-    print_rest,
-    read_constants,
-    read_order,
-    read_region,
-    read_rest,
-    word,
-)
+from ..assembly import print_constants, read_constants, read_order, word
 from ..attributes import (
     DimsAttr,
     MapAttr,
@@ -51,6 +40,7 @@ from ..attributes import (
 from ..dims.dims import Dim, Sym
 from ..dims.index_map import IndexMap
 from ..order import Order
+from ..region_assembly import arguments_of, print_arguments, print_region, print_rest, read_region, read_rest
 from .access import (
     iterators_text,
     print_access,

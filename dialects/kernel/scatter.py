@@ -19,19 +19,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import (
-    arguments_of,
-    number_after,
-    print_arguments,
-    print_region,
-    print_rest,
-    read_region,
-    read_rest,
-    word,
-)
+from ..assembly import number_after, word
 from ..attributes import BufferType, DimsAttr, MapAttr, dims_attr, integer_attr, map_attr, scalar_type
 from ..dims.dims import Dim, Sym
 from ..dims.index_map import IndexMap
+from ..region_assembly import arguments_of, print_arguments, print_region, print_rest, read_region, read_rest
 from .access import (
     element_type,
     is_bound,

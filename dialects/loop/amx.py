@@ -16,20 +16,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import (
-    RANGE,
-    dims_in_brackets,
-    known_operand,
-    print_range,
-    print_region,
-    print_rest,
-    range_attributes,
-    read_range,
-    read_rest,
-)
+from ..assembly import RANGE, dims_in_brackets, known_operand, print_range, range_attributes, read_range
 from ..attributes import BufferInfo, BufferType, DimsAttr, dims_attr, string_attr, write_dims
 from ..dims.dims import Dim, packed_strides
 from ..matrix_units import UNITS, MatrixUnit
+from ..region_assembly import print_region, print_rest, read_rest
 from .base import Ranged, body_of, expect_yield, parallel_around
 
 __all__ = ["ELEMENT", "TILE", "TILES", "AmxOp"]

@@ -11,9 +11,9 @@ from xdsl.parser import Parser
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import read_region
 from ..attributes import DimAttr
 from ..dims.dims import Sym
+from ..region_assembly import read_region
 
 __all__ = ["Ranged", "YieldOp", "body_of", "expect_yield", "parallel_around"]
 

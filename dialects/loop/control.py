@@ -23,24 +23,26 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import (
     RANGE,
-    arguments_with_values,
     dims_in_brackets,
     flags,
     number_after,
     optional_dim,
-    print_arguments_with_values,
-    print_if,
     print_range,
-    print_region,
-    print_rest,
     range_attributes,
-    read_if,
     read_range,
-    read_rest,
     word,
 )
 from ..attributes import DimAttr, DimsAttr, dim_attr, dims_attr, integer_attr, string_attr, write_dims
 from ..dims.dims import Dim, dim
+from ..region_assembly import (
+    arguments_with_values,
+    print_arguments_with_values,
+    print_if,
+    print_region,
+    print_rest,
+    read_if,
+    read_rest,
+)
 from .base import Ranged, YieldOp, body_of, expect_yield, parallel_around
 
 __all__ = ["ForOp", "IfOp", "ParallelOp", "WhileOp"]

@@ -21,11 +21,8 @@ from ..assembly import (
     known_operand,
     print_guards,
     print_range,
-    print_region,
-    print_rest,
     range_attributes,
     read_range,
-    read_rest,
 )
 from ..attributes import (
     BoxInfo,
@@ -40,6 +37,7 @@ from ..attributes import (
 )
 from ..dims.dims import Dim, dim
 from ..matrix_units import GRANULE, LINE, UNITS, MatrixUnit, StageTile
+from ..region_assembly import print_region, print_rest, read_rest
 from .base import Ranged, body_of, expect_yield, parallel_around
 
 __all__ = ["MBARRIER", "AsyncCopyOp", "BulkCopyOp", "MmaOp"]

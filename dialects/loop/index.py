@@ -9,9 +9,10 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ..assembly import dims_in_brackets, in_parentheses, known_operand, print_rest, read_rest, symbol_after
+from ..assembly import dims_in_brackets, in_parentheses, known_operand, symbol_after
 from ..attributes import DimAttr, dim_attr, string_attr
 from ..dims.dims import Dim
+from ..region_assembly import print_rest, read_rest
 
 __all__ = ["BindOp", "IndexOp"]
 

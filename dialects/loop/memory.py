@@ -21,9 +21,7 @@ from ..assembly import (
     number_after,
     print_buffer,
     print_guards,
-    print_rest,
     read_buffer,
-    read_rest,
 )
 from ..attributes import (
     BufferInfo,
@@ -39,6 +37,7 @@ from ..attributes import (
     write_dims,
 )
 from ..dims.dims import Dim, dim
+from ..region_assembly import print_rest, read_rest
 
 __all__ = ["AllocOp", "LoadOp", "PrefetchOp", "StoreOp", "TimestampOp"]
 

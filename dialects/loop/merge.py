@@ -9,20 +9,10 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import (
-    RANGE,
-    dim_after,
-    known_operand,
-    number_after,
-    print_range,
-    print_region,
-    print_rest,
-    range_attributes,
-    read_range,
-    read_rest,
-)
+from ..assembly import RANGE, dim_after, known_operand, number_after, print_range, range_attributes, read_range
 from ..attributes import BufferType, DimAttr, dim_attr, integer_attr
 from ..dims.dims import Dim
+from ..region_assembly import print_region, print_rest, read_rest
 from .base import Ranged, body_of, expect_yield
 
 __all__ = ["MergeOp"]

@@ -13,24 +13,20 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..assembly import (
     RANGE,
-    arguments_of,
     flags,
     number_after,
     operands_in,
-    print_arguments,
     print_constants,
     print_range,
-    print_region,
-    print_rest,
     range_attributes,
     read_constants,
     read_order,
     read_range,
-    read_rest,
 )
 from ..attributes import OrderAttr, integer_attr, order_attr, scalar_dtype
 from ..dims.dims import Dim
 from ..order import Order
+from ..region_assembly import arguments_of, print_arguments, print_region, print_rest, read_rest
 from .base import Ranged, body_of, expect_yield, parallel_around
 
 __all__ = ["ReduceOp", "ScanOp"]

@@ -22,9 +22,10 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import known_operand, print_rest, read_rest, symbol_after
+from ..assembly import known_operand, symbol_after
 from ..attributes import string_attr
 from ..dims.dims import Sym
+from ..region_assembly import print_rest, read_rest
 from .base import Ranged
 
 __all__ = ["ShuffleOp"]

@@ -17,11 +17,12 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import known_operand, map_after, print_rest, read_rest
+from ..assembly import known_operand, map_after
 from ..attributes import BoxInfo, BufferInfo, BufferType, MapAttr, TensorMapType, map_attr
 from ..dims.analysis import expand_mods, linear_in, simplify
 from ..dims.dims import Dim, dim
 from ..dims.index_map import IndexMap
+from ..region_assembly import print_rest, read_rest
 
 __all__ = ["TensorMapOp", "strides_of_map"]
 

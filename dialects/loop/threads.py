@@ -9,7 +9,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ..assembly import print_rest, read_rest
+from ..region_assembly import print_rest, read_rest
 
 __all__ = ["BarrierOp", "ThreadsOp"]
 

@@ -24,7 +24,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .. import ops as _ops  # noqa: F401  (fills the registry)
-from ..assembly import known_operand, optional_operand, print_rest, read_rest
+from ..assembly import known_operand, optional_operand
 from ..attributes import (
     ComplexAttr,
     DimAttr,
@@ -42,6 +42,7 @@ from ..attributes import (
 from ..dims.dims import iterators
 from ..dims.index_map import IndexMap, identity_map
 from ..order import CHAIN_FMA, FREE, Order, sum_order
+from ..region_assembly import print_rest, read_rest
 from ..registry import OPS, Op, OpError
 from ..tx_internal import LOCAL
 from ..types import TensorType

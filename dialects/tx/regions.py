@@ -12,25 +12,21 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..assembly import (
-    RANGE,
+from ..assembly import RANGE, number_after, print_range, read_range, word
+from ..attributes import DimAttr, from_attr, integer_attr, ir_tensor, tensor_of
+from ..dims.dims import Dim, Sym
+from ..region_assembly import (
     arguments_with_values,
-    number_after,
     print_arguments_with_values,
     print_if,
-    print_range,
     print_region,
     print_rest,
     print_while,
     read_if,
-    read_range,
     read_region,
     read_rest,
     read_while,
-    word,
 )
-from ..attributes import DimAttr, from_attr, integer_attr, ir_tensor, tensor_of
-from ..dims.dims import Dim, Sym
 from ..registry import REQUIRED, Op, OpError
 from ..tx_internal import LOCAL
 from ..types import DTYPES, TensorType
