@@ -1,10 +1,10 @@
-"""Rows with contractions to grids: a block takes a panel of rows through all their nests, attention's for instance.
+"""Rows with contractions to grids: a block takes a tile of rows through all their nests, attention's for instance.
 
-What the nests hand each other stays in shared memory, a line for each row of the panel: scores are never a tensor.
-Contractions go by tiles of results as high as the panel, whose threads read the other operand once for all its rows;
-between them each warp takes a row at a time.  Every order is that of the nests, which could also stand apart: where a
+What the nests hand each other stays in shared memory, a line for each row of the tile: scores are never a tensor.
+Contractions go by tiles of results as high as that tile, whose threads read the other operand once for all its rows;
+between them each warp takes a row at a time.  Every order is that of the nests, which could also be fissioned: where a
 row is too long for shared memory, or where reading the other operand so often costs more than the rows' way to memory
-and back, they do (`ContractionRows.excess`).
+and back, they are (`ContractionRows.excess`).
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from .rows import WARP, RowKernel, is_number, supports_rows
 
 __all__ = ["ContractionRows", "holds_contraction"]
 
-#: Tiles as high as a panel.  Threads of a warp share what they read of the rows.
+#: Tiles of results, as high as one of rows.  Threads of a warp share what they read of the rows.
 WIDE, NARROW = Tile(2, 128, (8, 2)), Tile(4, 64, (4, 1))
 ROWS = WIDE.rows
-#: Bytes between the lines of a panel, so that a column lies in different banks.
+#: Bytes between the lines of a tile, so that a column lies in different banks.
 PAD = 32
 
 
@@ -73,13 +73,13 @@ class ContractionRows:
 
     @property
     def excess(self) -> Dim:
-        """Positive where panels are the faster way and have room."""
+        """Positive where tiles of rows are the faster way and have room."""
         most = int(self.context.costs.machine.shared_memory)
         return minimum(most + 1 - self._bytes, self._saved)
 
     @property
     def _saved(self) -> Dim:
-        """What panels save of what the nests take apart, by the cost model."""
+        """What tiles of rows save of what the nests take one by one, by the cost model."""
         costs, count = self.context.costs, product(self.extents)
         saved = costs.gpu_launch_cost(len(self.runs) - 1)
         for value in self.passed:
@@ -130,7 +130,7 @@ class ContractionRows:
         """Shared memory for what nests pass on, a line for each row, behind the stages."""
         offset = dim(self._stage_bytes)
 
-        def panel(info: BufferInfo) -> SSAValue:
+        def tile(info: BufferInfo) -> SSAValue:
             nonlocal offset
             strides = (_line(info) // info.dtype.bytes, *packed_strides(info.dims))
             memory = loop.AllocOp(BufferInfo(info.dtype, (dim(ROWS), *info.dims), strides), offset, "shared")
@@ -138,7 +138,7 @@ class ContractionRows:
             offset = offset + _line(info) * ROWS
             return memory.result
 
-        return row_memory(self.values, self.instead, panel)
+        return row_memory(self.values, self.instead, tile)
 
     def _products(self, nest: kernel.GenericOp, tile: Tile, block: Block, done: dict[Sym, Dim], first: Dim) -> None:
         """A contraction's results for the rows from `first` on, a tile after another."""

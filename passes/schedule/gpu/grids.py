@@ -22,7 +22,7 @@ from ..body import buffer_info
 from ..cpu.schedule import CpuSchedule
 from ..custom import loop_generator
 from ..map.schedule import VectorConfig
-from ..matmul.match import match_matmul
+from ..matmul.match import MatmulOperands, match_matmul
 from ..rows.staging import can_fission, fission
 from ..sort.schedule import schedule_sort
 from .attention_rows import ContractionRows, holds_contraction
@@ -40,6 +40,8 @@ __all__ = ["GpuSchedule"]
 
 #: For kernels that run as on a CPU: what is in lanes there is threads here.
 AS_THREADS = VectorConfig(vector_bits=128, lanes_can_shuffle=False)
+#: How a kernel is scheduled, in a word, why, and what writes it.
+_Choice = tuple[str, str, Callable[[Block], None]]
 
 
 @dataclass
@@ -53,58 +55,63 @@ class GpuSchedule(Scheduler):
         remark_kernel("grid", op, name, why)
         write(block)
 
-    def _schedule_of(self, op: Operation) -> tuple[str, str, Callable[[Block], None]]:
-        """How a kernel is scheduled, in a word, why, and what writes it."""
-        context, grid = self.context, self.grid
-        if isinstance(op, kernel.GenericOp) and not op.is_reduction:
+    def _schedule_of(self, op: Operation) -> _Choice:
+        """How a kernel is scheduled; by a CPU's loops, as threads, where no other way is known."""
+        choice = None
+        if isinstance(op, kernel.GenericOp):
+            choice = self._schedule_of_nest(op)
+        elif isinstance(op, kernel.RowGroupOp):
+            choice = self._schedule_of_rows(op)
+        elif isinstance(op, kernel.CustomOp) and loop_generator(op.fn.data) is schedule_sort:
+            choice = "sort", "blocks sort tiles, then merge by ranks", lambda block: self._sort(op, block)
+        why = "little parallelism: CPU threads and lanes become GPU threads"
+        return choice or ("threads", why, lambda block: self._as_threads(op, block))
+
+    def _schedule_of_nest(self, op: kernel.GenericOp) -> _Choice | None:
+        context, grid, order = self.context, self.grid, str(op.order.data) if op.order is not None else ""
+        if not op.is_reduction:
             return "map", "elements are independent", lambda block: schedule_gpu_map(context, op, block, grid)
-        if isinstance(op, kernel.GenericOp) and (factors := match_matmul(op)) is not None:
-            held = narrow_operands(op)
-            unit = held.unit(op.order.data) if held is not None and op.order is not None else None
-            if held is not None and unit is not None:
-                by_warpgroup = self.warpgroups and unit.warpgroup
-                units = MmaMatmul(context, op, factors, held, unit, by_warpgroup, self.tma)
-                why = f"they sum in the order {_order(op)}"
-                why += f"; {units.operand_transport}" if units.operand_transport else ""
-                return "wgmma" if by_warpgroup else "mma", why, units.write
+        if (factors := match_matmul(op)) is not None:
+            return self._schedule_of_contraction(op, factors, order)
+        if supports(op):
+            why = f"threads share the order {order}"
+            return "reduction", why, lambda block: schedule_gpu_reduction(context, op, block, grid)
+        if supports_scan(op):
             return (
-                "contraction", f"sums of products, in the order {_order(op)}",
-                lambda block: schedule_gpu_contraction(context, op, factors, block),
-            )  # fmt: skip
-        if isinstance(op, kernel.GenericOp) and supports(op):
-            return (
-                "reduction", f"threads share the order {_order(op)}",
-                lambda block: schedule_gpu_reduction(context, op, block, grid),
-            )  # fmt: skip
-        if isinstance(op, kernel.RowGroupOp) and holds_contraction(op):
-            why = "rows between contractions stay in shared memory where they fit"
-            return "row tiles", why, lambda block: self._panels(op, block)
-        if isinstance(op, kernel.RowGroupOp) and supports_rows(op.nests):
-            return (
-                "row group", "rows stay in the registers and shared memory of a block",
-                lambda block: schedule_gpu_rows(context, op, block, grid),
-            )  # fmt: skip
-        if isinstance(op, kernel.GenericOp) and supports_scan(op):
-            return (
-                "scan", f"a block for each block of the order {_order(op)}",
+                "scan", f"a block for each block of the order {order}",
                 lambda block: schedule_gpu_scan(context, op, block, lambda rows: self._as_threads(op, rows)),
             )  # fmt: skip
-        if isinstance(op, kernel.RowGroupOp) and any(map(supports_scan, op.nests)) and can_fission(op):
-            return (
-                "fissioned",
-                "each nest of a row group with scans has its own grid",
-                lambda block: self._scans(op, block),
-            )
-        if isinstance(op, kernel.CustomOp) and loop_generator(op.fn.data) is schedule_sort:
-            return "sort", "blocks sort tiles, then merge by ranks", lambda block: self._sort(op, block)
-        why = "little parallelism: CPU threads and lanes become GPU threads"
-        return "threads", why, lambda block: self._as_threads(op, block)
+        return None
 
-    def _panels(self, op: kernel.RowGroupOp, block: Block) -> None:
+    def _schedule_of_contraction(self, op: kernel.GenericOp, factors: MatmulOperands, order: str) -> _Choice:
+        """By matrix units where the order is that of one."""
+        held = narrow_operands(op)
+        unit = held.unit(op.order.data) if held is not None and op.order is not None else None
+        if held is None or unit is None:
+            why = f"sums of products, in the order {order}"
+            return "contraction", why, lambda block: schedule_gpu_contraction(self.context, op, factors, block)
+        by_warpgroup = self.warpgroups and unit.warpgroup
+        units = MmaMatmul(self.context, op, factors, held, unit, by_warpgroup, self.tma)
+        why = f"they sum in the order {order}" + (f"; {units.operand_transport}" if units.operand_transport else "")
+        return "wgmma" if by_warpgroup else "mma", why, units.write
+
+    def _schedule_of_rows(self, op: kernel.RowGroupOp) -> _Choice | None:
+        if holds_contraction(op):
+            why = "rows between contractions stay in shared memory where they fit"
+            return "row tiles", why, lambda block: self._row_tiles(op, block)
+        if supports_rows(op.nests):
+            why = "rows stay in the registers and shared memory of a block"
+            return "row group", why, lambda block: schedule_gpu_rows(self.context, op, block, self.grid)
+        if any(map(supports_scan, op.nests)) and can_fission(op):
+            why = "each nest of a row group with scans has its own grid"
+            return "fissioned", why, lambda block: self._scans(op, block)
+        return None
+
+    def _row_tiles(self, op: kernel.RowGroupOp, block: Block) -> None:
         """Some rows a block through all nests, or contractions and the nests between them one after another."""
-        panels = ContractionRows(self.context, op, self.grid)
-        excess = panels.excess if panels.fits_shared_memory else dim(0)
-        self.context.if_positive(block, excess, panels.write, lambda inner: self._apart(op, panels.runs, inner))
+        tiles = ContractionRows(self.context, op, self.grid)
+        excess = tiles.excess if tiles.fits_shared_memory else dim(0)
+        self.context.if_positive(block, excess, tiles.write, lambda inner: self._fissioned(op, tiles.runs, inner))
 
     def _scans(self, op: kernel.RowGroupOp, block: Block) -> None:
         """Nests one after another, where rows are long enough for that."""
@@ -112,7 +119,7 @@ class GpuSchedule(Scheduler):
         runs = [[nest] for nest in op.nests]
         self.context.if_positive(
             block, longest - SHORT_ROW,
-            lambda inner: self._apart(op, runs, inner), lambda inner: self._as_threads(op, inner),
+            lambda inner: self._fissioned(op, runs, inner), lambda inner: self._as_threads(op, inner),
         )  # fmt: skip
 
     def _sort(self, op: kernel.CustomOp, block: Block) -> None:
@@ -123,7 +130,7 @@ class GpuSchedule(Scheduler):
             lambda inner: schedule_gpu_sort(self.context, op, inner), lambda inner: self._as_threads(op, inner),
         )  # fmt: skip
 
-    def _apart(self, op: kernel.RowGroupOp, runs: Sequence[Sequence[kernel.GenericOp]], block: Block) -> None:
+    def _fissioned(self, op: kernel.RowGroupOp, runs: Sequence[Sequence[kernel.GenericOp]], block: Block) -> None:
         """Runs of the nests of rows one after another, with memory between them."""
         for run in fission(runs, op.n_shared, lambda info: self.context.allocate(block, info)):
             made = run[0] if len(run) == 1 else kernel.RowGroupOp(op.n_shared, Block([*run, kernel.YieldOp()]), [])
@@ -142,7 +149,3 @@ class GpuSchedule(Scheduler):
             op.detach()  # the kernel that uses it says where it is
         else:
             super().other(op, block)
-
-
-def _order(op: kernel.GenericOp) -> str:
-    return str(op.order.data) if op.order is not None else ""

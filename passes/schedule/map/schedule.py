@@ -15,8 +15,8 @@ from ..language.axes import FusedAxis, collapse_axes, index_numbers, unit_stride
 from ..language.nest import Loop, Nest
 from ..segments import Segments, match_segments
 
-#: A chunk is so many tasks, by which alone chunks differ: of a loop of a piece and a half each of two
-#: threads has three quarters.
+#: A chunk is so many tasks, by which alone chunks differ: of a loop of a chunk and a half each of two threads has three
+#: quarters.
 TASKS_PER_CHUNK = 4
 #: Bytes of the smallest vector that has non-temporal stores.
 LEAST_STREAMED = 16
@@ -185,8 +185,8 @@ def choose_vectors(nest: Nest, along: Loop, config: VectorConfig) -> Vectors:
     """
     symbols = along.axis.symbols
     moving = [w for w in nest.access_list if any((s := w.step(d)) is None or s.terms for d in symbols)]
-    apart = [w for w in moving if (s := w.step(symbols[-1])) is not None and s.const not in (0, 1, -1)]
-    gathered = len(apart) * config.width_of(moving)
+    strided = [w for w in moving if (s := w.step(symbols[-1])) is not None and s.const not in (0, 1, -1)]
+    gathered = len(strided) * config.width_of(moving)
     copies = nest.context.unroll_factor(nest.op, {*symbols}, gathered)
     width, unroll = choose_lanes(config, moving or nest.access_list, copies)
     if config.unroll:

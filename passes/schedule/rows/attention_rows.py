@@ -28,10 +28,10 @@ __all__ = ["schedule_attention"]
 
 def schedule_attention(
     context: ScheduleContext, rows: kernel.RowGroupOp, block: Block, lanes: VectorConfig, write_nest: NestScheduler
-) -> None:  # fmt: skip
+) -> None:
     """Loops for rows that `is_attention`; `write_nest` schedules one nest within one row, serially."""
-    panels = _RowTiles(context, rows, lanes, write_nest)
-    context.if_positive(block, panels.excess, panels.together, panels.apart)
+    tiles = _RowTiles(context, rows, lanes, write_nest)
+    context.if_positive(block, tiles.excess, tiles.fused, tiles.fissioned)
 
 
 class _RowTiles:
@@ -50,7 +50,7 @@ class _RowTiles:
         """Positive where there are rows enough."""
         return self.first.m - self.first.gemv_rows
 
-    def apart(self, block: Block) -> None:
+    def fissioned(self, block: Block) -> None:
         """The contractions, for few rows, and the rows between them, with whole tensors between these."""
         for run in fission(self.runs, self.shared, lambda info: self.context.allocate(block, info)):
             before, factors = block.last_op, match_matmul(run[0])
@@ -61,15 +61,15 @@ class _RowTiles:
                 rows = kernel.RowGroupOp(self.shared, Block([*run, kernel.YieldOp()]), [])
                 schedule_rows(self.context, rows, block, self.lanes, self.write_nest)
 
-    def together(self, block: Block) -> None:
-        """Panels of rows, of one matrix after another in a stack."""
+    def fused(self, block: Block) -> None:
+        """Tiles of rows, of one matrix after another in a stack."""
         if self.first.factors.batch:
             self.first.each(block, self._matrix)
         else:
             self._matrix(block)
 
     def _matrix(self, block: Block) -> None:
-        """The right operands, packed, and a loop over panels of rows."""
+        """The right operands, packed, and a loop over tiles of rows."""
         start, height = self.context.new_iv(), self._height
         with self.first.shared(block, start, self.first.m, step=height) as task:
             stop = materialize_dim(self.context, task, minimum(self.first.m, start + height))
@@ -101,7 +101,7 @@ class _RowTiles:
 
     @property
     def _height(self) -> int:
-        """Rows of a panel: half of what a contraction packs of its left operand at a time."""
+        """Rows of a tile: half of what a contraction packs of its left operand at a time."""
         return max(1, self.first.row_tiles // 2) * self.first.rows
 
     @property
@@ -113,11 +113,11 @@ class _RowTiles:
         return number
 
     def _memory(self, block: Block) -> dict[SSAValue, SSAValue]:
-        """Memory of the worker's own for what runs of the nests hand on, a place for each row of a panel."""
+        """Memory of the worker's own for what runs of the nests hand on, a place for each row of a tile."""
         values = crossing_values(self.runs)
 
-        def panel(info: BufferInfo) -> SSAValue:
+        def tile(info: BufferInfo) -> SSAValue:
             rows = BufferInfo.packed(info.dtype, (dim(self._height), *info.dims))
             return self.context.allocate(block, rows, "thread")
 
-        return row_memory(values, in_place_rows(self.nests, values), panel)
+        return row_memory(values, in_place_rows(self.nests, values), tile)

@@ -59,12 +59,13 @@ def _workspace(context: ScheduleContext, nest: kernel.GenericOp, shared: int, ro
     Columns that are whole pages apart begin in the same places of it, so each takes as much room as a page.
     """
     columns, machine = product(nest.extents.data[shared:]), context.costs.machine
-    run, apart = 0, dim(0)
+    line, conflicts = 0, dim(0)
     for value, access in zip(nest.ins, accesses(nest)):
         size, step = buffer_info(value).dtype.bytes, access.step(Sym(f"d{shared}"))
         if not is_row_buffer(value) and step is not None:
-            run, apart = max(run, size * rows), maximum(apart, 1 - step * size % int(machine.page_bytes))
-    return columns * maximum(run, apart * int(machine.page_bytes))
+            line = max(line, size * rows)
+            conflicts = maximum(conflicts, 1 - step * size % int(machine.page_bytes))
+    return columns * maximum(line, conflicts * int(machine.page_bytes))
 
 
 def schedule_fissioned(

@@ -38,7 +38,7 @@ def schedule_rows(
     """Loops for `rows`; `write_nest` schedules one nest within one row, serially, or for all rows."""
     nests, shared = rows.nests, rows.n_shared
 
-    def apart(block: Block) -> None:
+    def fissioned(block: Block) -> None:
         schedule_fissioned(context, nests, shared, block, lanes, write_nest)
 
     def in_tiles(block: Block) -> None:
@@ -48,19 +48,19 @@ def schedule_rows(
     if is_column_major_access(nests, shared):
         if group_can_fission(rows):
             long = rows_exceed_l2(context, nests, shared)
-            context.if_positive(block, maximum(long, too_few_rows(context, nests, shared, block)), apart, in_tiles)
+            context.if_positive(block, maximum(long, too_few_rows(context, nests, shared, block)), fissioned, in_tiles)
         else:
             schedule_column_tiles(context, nests, shared, block, lanes)
     elif is_column_major(nests, shared):
         # What else they read or write is row-major: neither a row nor a column tile is contiguous.
-        apart(block)
+        fissioned(block)
     else:
         _row_by_row(context, rows, block, lanes, write_nest)
 
 
 def _row_by_row(
     context: ScheduleContext, rows: kernel.RowGroupOp, block: Block, lanes: VectorConfig, write_nest: NestScheduler
-) -> None:  # fmt: skip
+) -> None:
     """Loops around the nests of one row."""
     nests, shared = rows.nests, rows.n_shared
     iterators = [context.new_iv() for _ in range(shared)]

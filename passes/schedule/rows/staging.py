@@ -28,7 +28,7 @@ __all__ = [
     "row_memory",
     "stage_shared_rows",
     "uses_of_rows",
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def fission(
     runs: Sequence[Sequence[kernel.GenericOp]], shared: int, allocate: Callable[[BufferInfo], SSAValue],
     across: bool = False,
 ) -> list[list[kernel.GenericOp]]:  # fmt: skip
-    """Copies of the nests of rows that `can_fission`, in runs that can stand apart.
+    """Copies of the nests of rows that `can_fission`, in runs that stand by themselves.
 
     What one run hands another is memory for all rows, which lie along it, or `across`; the rest stays with its row.
     """

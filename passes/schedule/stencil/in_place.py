@@ -71,10 +71,10 @@ def match_stencil(compute: Operation) -> InPlaceStencil | None:
     for value, index in zip(compute.ins, compute.maps_in()):
         if value is target:
             row = _row(index)
-            apart = None if row is None else (row - written).const
-            if apart is None:
+            distance = None if row is None else (row - written).const
+            if distance is None:
                 return None
-            reach = max(reach, abs(apart))
+            reach = max(reach, abs(distance))
     return InPlaceStencil(compute, copy_back, reach) if reach and not compute.reads_at_computed({target}) else None
 
 
@@ -89,8 +89,8 @@ def _is_copy(op: kernel.GenericOp) -> bool:
 
 def _row(index: IndexMap) -> Dim | None:
     """How far the row that an access is in, the first dim's index, is from the first iterator; None where it varies."""
-    apart = index.exprs[0] - sym(FIRST.name)
-    return None if apart.symbols() & set(index.bounds) else apart
+    distance = index.exprs[0] - sym(FIRST.name)
+    return None if distance.symbols() & set(index.bounds) else distance
 
 
 def _is_arena(buffer: SSAValue, users: set[Operation]) -> bool:
