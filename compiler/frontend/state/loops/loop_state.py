@@ -58,35 +58,7 @@ class LoopState(LoopLearning):
         """
         for _ in range(_ROUNDS):
             self._join()
-            self.locations = [*self.carried, *self.last]
-            #: Passed on as it is, so that errors can say that they are of this loop.
-            given = [Undefined(p.label) if p in self.last else self.before.at(p) for p in self.locations]
-            self.given = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, given)]
-            self.resized = {i for i, location in enumerate(self.locations) if location in self.resizable}
-            self.vectors = set()
-            names = [p.label for p in self.locations]
-            for i, location in enumerate(self.locations):
-                if (reference := self.references.get(location)) is not None:
-                    starts = reference.starts(self.again)
-                    self.which[location] = range(len(self.given), len(self.given) + len(starts))
-                    self.given[i] = Undefined(location.label)
-                    self.given += starts
-                    names += [f"which array {location.label} is"] * len(starts)
-                    self.resized |= {len(self.given) - len(reference.own) + k for k in reference.resized}
-            for number, (grown, item, each, stack) in self.grown.items():
-                assert self.count is not None
-                if stack is None:
-                    alike = (s for _, other, _, s in self.grown.values() if s and other.present is item.present)
-                    self.grown[number] = grown, item, each, stack_for(item, self.count() * each, next(alike, None))
-                self.around.setdefault(number, grown.appending)
-            for location, form in self.forms.items():
-                self.leaves[location] = range(len(self.given), len(self.given) + form.size)
-                self.vectors |= {len(self.given) + k for k in form.vectors}
-                self.resized |= {len(self.given) + k for k in form.resized}
-                self.given += form.starts(held_at(self.before, location), self.again)
-                names += [location.label] * form.size
-            self.resized |= self.vectors
-            self._expect_types(names)
+            names = self._begin()
             self.loops.append(self)
             try:
                 found = loop(self.given, names)
@@ -102,34 +74,77 @@ class LoopState(LoopLearning):
                     raise found_out.error from None
                 continue
             except TxcError as error:
-                cause = error.__cause__
-                if not isinstance(cause, (SharedStart, Unsettled)) or cause.carried is not self.given:
+                if not self._learn_from(error):
                     raise
-                if isinstance(cause, Unsettled) and cause.index >= len(self.locations):
-                    raise
-                if isinstance(cause, SharedStart):
-                    location = next((p for p in self.locations if p.label == cause.name), None)
-                    if location is None or not self._may_refer(location):
-                        raise FirstApart(error, refers=True) from None
-                    for other in self.passed_on:
-                        if other not in self.references:
-                            self._may_refer(other, is_wished=True)
-                    continue
-                self._give_up(self.locations[cause.index], error, isinstance(cause, Unsettled) and cause.resized)
                 continue
             finally:
                 self.loops.pop()
                 self.before.restore()
                 for number, around in self.around.items():
                     self.grown[number][0].begin(around)
-            self.learnt.carried, self.learnt.last = [*self.carried], [*self.last]
-            self.learnt.resizable, self.learnt.references = [*self.resizable], [*self.references]
-            self.learnt.given_up = {p: (why, p in self.given_up_sizes) for p, why in self.given_up.items()}
-            self.learnt.numbers = {p: form for p, form in self.forms.items() if isinstance(form, Number)}
+            self._note_learnt()
             self._leave(found)
             return
         text = "what the variables of a loop hold does not settle"
         raise TxcError(text, user_loc(), "give them values before it", "TX0292")
+
+    def _begin(self) -> list[str]:
+        """What the first iteration is given, by what is known of the loop so far; the names of that."""
+        self.locations = [*self.carried, *self.last]
+        #: Passed on as it is, so that errors can say that they are of this loop.
+        given = [Undefined(p.label) if p in self.last else self.before.at(p) for p in self.locations]
+        self.given = [Undefined(p.label) if v is UNSET else v for p, v in zip(self.locations, given)]
+        self.resized = {i for i, location in enumerate(self.locations) if location in self.resizable}
+        self.vectors = set()
+        names = [p.label for p in self.locations]
+        for i, location in enumerate(self.locations):
+            if (reference := self.references.get(location)) is not None:
+                starts = reference.starts(self.again)
+                self.which[location] = range(len(self.given), len(self.given) + len(starts))
+                self.given[i] = Undefined(location.label)
+                self.given += starts
+                names += [f"which array {location.label} is"] * len(starts)
+                self.resized |= {len(self.given) - len(reference.own) + k for k in reference.resized}
+        for number, (grown, item, each, stack) in self.grown.items():
+            assert self.count is not None
+            if stack is None:
+                alike = (s for _, other, _, s in self.grown.values() if s and other.present is item.present)
+                self.grown[number] = grown, item, each, stack_for(item, self.count() * each, next(alike, None))
+            self.around.setdefault(number, grown.appending)
+        for location, form in self.forms.items():
+            self.leaves[location] = range(len(self.given), len(self.given) + form.size)
+            self.vectors |= {len(self.given) + k for k in form.vectors}
+            self.resized |= {len(self.given) + k for k in form.resized}
+            self.given += form.starts(held_at(self.before, location), self.again)
+            names += [location.label] * form.size
+        self.resized |= self.vectors
+        self._expect_types(names)
+        return names
+
+    def _learn_from(self, error: TxcError) -> bool:
+        """Take up what an error of the loop says of what it carries; whether it says anything of that."""
+        cause = error.__cause__
+        if not isinstance(cause, (SharedStart, Unsettled)) or cause.carried is not self.given:
+            return False
+        if isinstance(cause, Unsettled) and cause.index >= len(self.locations):
+            return False
+        if isinstance(cause, SharedStart):
+            location = next((p for p in self.locations if p.label == cause.name), None)
+            if location is None or not self._may_refer(location):
+                raise FirstApart(error, refers=True) from None
+            for other in self.passed_on:
+                if other not in self.references:
+                    self._may_refer(other, is_wished=True)
+            return True
+        self._give_up(self.locations[cause.index], error, isinstance(cause, Unsettled) and cause.resized)
+        return True
+
+    def _note_learnt(self) -> None:
+        """Keep what was learnt of the loop, for when loops around it stage it again."""
+        self.learnt.carried, self.learnt.last = [*self.carried], [*self.last]
+        self.learnt.resizable, self.learnt.references = [*self.resizable], [*self.references]
+        self.learnt.given_up = {p: (why, p in self.given_up_sizes) for p, why in self.given_up.items()}
+        self.learnt.numbers = {p: form for p, form in self.forms.items() if isinstance(form, Number)}
 
     def _join(self) -> None:
         """Make one array of what is one of several before the loop, where iterations let a variable hold another."""
