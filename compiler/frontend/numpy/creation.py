@@ -16,7 +16,7 @@ from ..tensor.apply import apply, as_tensor, stack, tensor_of_array
 from ..tensor.broadcasting import broadcast_to, broadcast_together
 from ..tensor.methods.elements import element_named
 from ..tensor.methods.reshaping import expand_dims, transpose
-from ..tensor.promotion import cast, common_dtype  # fmt: skip
+from ..tensor.promotion import cast, common_dtype
 from ..tensor.tensor import Tensor
 from ..tensor.views.view_or_copy import copied, is_in_columns, packed_or_copy
 from ..trace.context import table
@@ -47,17 +47,20 @@ def _filled(shape: Any, value: Tensor) -> Tensor:
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+    """An array of one value, of its dtype unless another is given."""
     with located():
         value = as_tensor(fill_value)
         return _filled(shape, cast(value, value.element if dtype is None else element_named(dtype)))
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
+    """An array of zeros, of f64 unless another dtype is given."""
     with located():
         return _filled(shape, Tensor(constant(0, element_named(dtype or float))))
 
 
 def ones(shape: Any, dtype: Any = None) -> Tensor:
+    """An array of ones, of f64 unless another dtype is given."""
     with located():
         return _filled(shape, Tensor(constant(1, element_named(dtype or float))))
 
@@ -202,19 +205,21 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype
 
 
 def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
-    with located():
-        rows, columns = _sizes((N, N if M is None else M))
-        down = apply("reshape", iota(rows), dims=(rows, dim(1)))
-        hit = apply("equal", iota(columns), apply("add", down, _diagonal(k)))
-        return Tensor(cast(hit, element_named(dtype or float)).value, boxed=True)
+    """Ones on the diagonal `k` of an N by M matrix, zeros beside it."""
+    return _ones_where("equal", N, M, k, dtype)
 
 
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
-    """Ones on the diagonal `k` and below it."""
+    """Ones on the diagonal `k` of an N by M matrix and below it."""
+    return _ones_where("less_equal", N, M, k, dtype)
+
+
+def _ones_where(relation: str, N: Any, M: Any, k: Any, dtype: Any) -> Tensor:
+    """Ones where the column of an element has a relation to that of the diagonal `k` in its row."""
     with located():
         rows, columns = _sizes((N, N if M is None else M))
         down = apply("reshape", iota(rows), dims=(rows, dim(1)))
-        hit = apply("less_equal", iota(columns), apply("add", down, _diagonal(k)))
+        hit = apply(relation, iota(columns), apply("add", down, _diagonal(k)))
         return Tensor(cast(hit, element_named(dtype or float)).value, boxed=True)
 
 
@@ -224,6 +229,7 @@ def _diagonal(k: Any) -> Any:
 
 
 def identity(n: Any, dtype: Any = None) -> Tensor:
+    """Ones on the diagonal of an n by n matrix, zeros beside it."""
     return eye(n, dtype=dtype)
 
 

@@ -67,10 +67,8 @@ class Generator(OfProgram):
     def _draw(self, name: str, /, *given: Any, **named: Any) -> Any:
         with located():
             if not isinstance(self.at, str):
-                text = (
-                    "a draw of random numbers in a loop or behind a branch, where only a call knows which is the next,"
-                )
-                raise _refusal(text, "draw all before: rng.normal(size=n)")
+                where = "in a loop or behind a branch, where only a call knows which is the next,"
+                raise _refusal(f"a draw of random numbers {where}", "draw all before: rng.normal(size=n)")
             generator = np.random.default_rng(0)
             generator.bit_generator.state = ast.literal_eval(self.at)
             drawn = getattr(generator, name)(*map(_number, given), **{n: _number(v) for n, v in named.items()})
@@ -81,7 +79,8 @@ class Generator(OfProgram):
 def _number(value: Any) -> Any:
     """An argument of a draw as NumPy takes it; sizes become facts of the call."""
     if isinstance(value, (tuple, list)):
-        return type(value)(map(_number, value)) if type(value) is tuple else [_number(v) for v in value]
+        numbers = [_number(v) for v in value]
+        return tuple(numbers) if type(value) is tuple else numbers
     if isinstance(value, SymInt):
         return int(value)
     if isinstance(value, Tensor) or not isinstance(value, _PLAIN):

@@ -77,7 +77,7 @@ def _variable(value: Variable, dtype: Any, name: str | None) -> Tensor:
 
 def _packed(value: Sequence[Any], dtype: Any, name: str | None) -> Any:
     """Lists with tensors in them: stacked."""
-    if not any(isinstance(v, (Tensor, Variable)) or (isinstance(v, (tuple, list)) and _has_tensor(v)) for v in value):
+    if not _has_tensor(value):
         return NotImplemented
     parts = [convert_to_tensor(v, dtype) for v in value]
     return operation("stack", np.stack, parts, name=name)

@@ -1,4 +1,4 @@
-"""Arrays as sets: what is there, once each, in order.  Sizes are values, so see `chosen`."""
+"""Arrays as sets: what is there, once each, in order.  How much that is values decide (`data_dependent.py`)."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ __all__ = ["unique", "unique_all", "unique_counts", "unique_inverse", "unique_va
 
 
 class UniqueAll(NamedTuple):
+    """What `np.unique_all` gives: the different elements, where each comes first, which each is, how often it comes."""
+
     values: Tensor
     indices: Tensor
     inverse_indices: Tensor
@@ -31,11 +33,15 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
+    """What `np.unique_counts` gives: the different elements, and how often each comes."""
+
     values: Tensor
     counts: Tensor
 
 
 class UniqueInverse(NamedTuple):
+    """What `np.unique_inverse` gives: the different elements, and which of them each element is."""
+
     values: Tensor
     inverse_indices: Tensor
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,13 +20,9 @@ from ....trace.symint import SymInt, as_dim
 from ... import creation
 from ..registry import handles
 from ..searching.data_dependent import places_of
-from .joining import concatenate
+from .joining import concatenate, slice_along
 
 __all__: list[str] = []
-
-
-def _along(x: Tensor, axis: int, start: Any, stop: Any) -> Tensor:
-    return x[(slice(None),) * axis + (slice(start, stop),)]
 
 
 def _taken(name: str, arr: Any, axis: Any) -> tuple[Tensor, int]:
@@ -90,11 +88,16 @@ def _without_those(a: Tensor, obj: Any, axis: int) -> Tensor:
 
 
 def _without_one(a: Tensor, place: int, axis: int) -> Tensor:
+    at = _counted_from_start(a, axis, place, operator.ge)
+    return concatenate([slice_along(a, axis, None, at), slice_along(a, axis, at + 1, None)], axis)
+
+
+def _counted_from_start(a: Tensor, axis: int, place: int, beyond: Callable[[Any, Any], bool]) -> Any:
+    """A place along an axis, negative ones from its end on; NumPy's error where it is `beyond` that, or before it."""
     size: Any = a.shape[axis]
-    if (place >= size) if place >= 0 else (-place > size):
+    if beyond(place, size) if place >= 0 else (-place > size):
         raise IndexError(f"index {place} is out of bounds for axis {axis} with size {size}")
-    at = place if place >= 0 else size + place
-    return concatenate([_along(a, axis, None, at), _along(a, axis, at + 1, None)], axis)
+    return place if place >= 0 else size + place
 
 
 @handles(np.insert)
@@ -134,9 +137,7 @@ def _with_those(a: Tensor, obj: Any, new: Tensor, axis: int) -> Tensor:
     places = apply("require", places, inside, text="index is out of bounds for its axis", error="IndexError")
     shape = list(a.shape)
     if single:  # all of the values, as many slices as they have, at one place
-        if new.ndim < a.ndim:
-            new = reshaping.expand_dims(new, tuple(range(a.ndim - new.ndim)))
-        new = reshaping.moveaxis(new, 0, axis)
+        new = reshaping.moveaxis(_of_rank(new, a.ndim), 0, axis)
         shape[axis] = new.shape[axis]
         places = reshaping.broadcast(reshaping.reshape(places, (1,)), [shape[axis]])
     else:
@@ -158,15 +159,16 @@ def _with_those(a: Tensor, obj: Any, new: Tensor, axis: int) -> Tensor:
 
 def _with_block(a: Tensor, obj: np.ndarray, new: Tensor, axis: int) -> Tensor:
     """With all of `new` at one place, as many slices as it has."""
-    place, size = int(obj.reshape(())), a.shape[axis]
-    if (place > size) if place >= 0 else (-place > size):
-        raise IndexError(f"index {place} is out of bounds for axis {axis} with size {size}")
-    at = place if place >= 0 else size + place
-    if new.ndim < a.ndim:
-        new = reshaping.expand_dims(new, tuple(range(a.ndim - new.ndim)))
+    place = int(obj.reshape(()))
+    at, new = _counted_from_start(a, axis, place, operator.gt), _of_rank(new, a.ndim)
     if obj.ndim == 0:
         new = reshaping.moveaxis(new, 0, axis)
     shape = list(a.shape)
     shape[axis] = new.shape[axis]
     new = reshaping.broadcast(new, shape)
-    return concatenate([_along(a, axis, None, at), new, _along(a, axis, at, None)], axis)
+    return concatenate([slice_along(a, axis, None, at), new, slice_along(a, axis, at, None)], axis)
+
+
+def _of_rank(x: Tensor, rank: int) -> Tensor:
+    """`x` with dims of size 1 in front, of that rank at least."""
+    return reshaping.expand_dims(x, tuple(range(rank - x.ndim))) if x.ndim < rank else x

@@ -15,7 +15,12 @@ from ....trace.symint import SymInt
 from ...out_arrays import into
 from ..registry import handles
 
-__all__ = ["concatenate", "stack_"]
+__all__ = ["concatenate", "slice_along", "stack_"]
+
+
+def slice_along(x: Tensor, axis: int, start: Any, stop: Any, step: Any = None) -> Tensor:
+    """``x[start:stop:step]``, along an axis."""
+    return x[(slice(None),) * axis + (slice(start, stop, step),)]
 
 
 @handles(np.concatenate)
@@ -136,8 +141,7 @@ def _cuts(x: Tensor, sections: Any, axis: int, equal: bool) -> list[Any]:
 def _sections(x: Tensor, sections: Any, axis: Any, equal: bool) -> list[Tensor]:
     axis = reshaping.axis_of(axis, x.ndim)
     cuts = _cuts(x, sections, axis, equal)
-    before = (slice(None),) * axis
-    return [x[(*before, slice(a, b))] for a, b in zip([None, *cuts], [*cuts, None])]
+    return [slice_along(x, axis, a, b) for a, b in zip([None, *cuts], [*cuts, None])]
 
 
 @handles(np.split)

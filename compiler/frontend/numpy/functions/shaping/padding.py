@@ -18,7 +18,7 @@ from ....trace.context import table
 from ....trace.symint import symint
 from ...creation import arange, linspace
 from ..registry import handles, required
-from .joining import concatenate
+from .joining import concatenate, slice_along
 
 __all__ = ["pad"]
 
@@ -103,22 +103,18 @@ def _pairs(given: Any, rank: int) -> list[tuple[Any, Any]]:
 
 
 def _constant(x: Tensor, widths: list[tuple[Any, Any]], values: list[tuple[Any, Any]]) -> Tensor:
-    literal = {v for pair in values for v in pair} if not any(_run_time(v) for p in values for v in p) else set()
-    if len(literal) == 1:
-        (fill,) = literal
-        return apply("pad", x, pairs=tuple(widths), fill=fill)
-    for axis, (width, ends) in enumerate(zip(widths, values)):
+    """`x` between constants; where these are one that is known now, a view with guards."""
+    ends = [value for pair in values for value in pair]
+    if not any(isinstance(value, Tensor) for value in ends) and len(set(ends)) == 1:
+        return apply("pad", x, pairs=tuple(widths), fill=ends[0])
+    for axis, (width, at_ends) in enumerate(zip(widths, values)):
         parts = []
-        for n, value in zip(width, ends):
+        for n, value in zip(width, at_ends):
             shape = list(x.shape)
             shape[axis] = n
             parts.append(reshaping.broadcast(cast(as_tensor(value), x.element), shape))
         x = concatenate([parts[0], x, parts[1]], axis)
     return x
-
-
-def _run_time(value: Any) -> bool:
-    return isinstance(value, Tensor)
 
 
 def _extended(x: Tensor, axis: int, before: Any, after: Any, mode: str) -> Tensor:
@@ -140,10 +136,6 @@ def _extended(x: Tensor, axis: int, before: Any, after: Any, mode: str) -> Tenso
     return apply("take", x, place, axis=axis)
 
 
-def _along(x: Tensor, axis: int, part: slice) -> Tensor:
-    return x[(slice(None),) * axis + (part,)]
-
-
 def _turned(x: Tensor, axis: int, before: Any, after: Any, mode: str) -> Tensor:
     """`x` padded along one axis by its reflections, each turned about the element that it meets (``odd``).
 
@@ -156,18 +148,18 @@ def _turned(x: Tensor, axis: int, before: Any, after: Any, mode: str) -> Tensor:
     mirror = (period if mode == "reflect" else period - 1) - within
     inside = within < size
     found = apply("take", x, apply("cwise_min", apply("select", inside, within, mirror), size - 1), axis=axis)
-    first, last = _along(x, axis, slice(0, 1)), _along(x, axis, slice(-1, None))
+    first, last = slice_along(x, axis, 0, 1), slice_along(x, axis, -1, None)
     shape = [-1 if i == axis else 1 for i in range(x.ndim)]
     inside, periods = reshaping.reshape(inside, shape), reshaping.reshape(place // period, shape)
     found = apply("select", inside, found, 2 * last - found) + cast(periods, x.element) * (2 * (last - first))
-    return apply("concatenate", _along(found, axis, slice(0, before)), x,
-                 _along(found, axis, slice(before + size, None)), axis=axis)  # fmt: skip
+    return apply("concatenate", slice_along(found, axis, 0, before), x,
+                 slice_along(found, axis, before + size, None), axis=axis)  # fmt: skip
 
 
 def _ramp(x: Tensor, axis: int, widths: tuple[Any, Any], ends: tuple[Any, Any]) -> Tensor:
     """`x` between even steps from its edges to `ends`."""
     size = x.shape[axis]
-    first, last = (reshaping.squeeze(_along(x, axis, slice(at, at + 1)), axis) for at in (0, size - 1))
+    first, last = (reshaping.squeeze(slice_along(x, axis, at, at + 1), axis) for at in (0, size - 1))
     before, after = (
         linspace(as_tensor(end), edge, width, endpoint=False, dtype=x.dtype, axis=axis)
         for end, edge, width in zip(ends, (first, last), widths)
@@ -182,8 +174,10 @@ def _statistic(x: Tensor, axis: int, widths: tuple[Any, Any], mode: str, lengths
     for length, width, part in zip(lengths, widths, ("first", "last")):
         if length is not None and length < 1:
             raise OpError(f"np.pad: a stat_length of {length} leaves nothing to take the {mode} of", code="TX0240")
-        chosen = slice(None) if length is None else slice(0, length) if part == "first" else slice(-length, None)
-        value = function(_along(x, axis, chosen), axis=axis, keepdims=True)
+        chosen = x
+        if length is not None:
+            chosen = slice_along(x, axis, *((0, length) if part == "first" else (-length, None)))
+        value = function(chosen, axis=axis, keepdims=True)
         if x.element.is_integer:
             value = apply("rint", value) if value.element.is_float else value
         shape = list(x.shape)

@@ -15,13 +15,9 @@ from ....tensor.tensor import Tensor
 from ....trace.context import table
 from ..registry import handles
 from ..shaping.indexing import inside
-from ..shaping.joining import concatenate
+from ..shaping.joining import concatenate, slice_along
 
 __all__ = ["diff", "gradient", "interp", "trapezoid"]
-
-
-def _along(x: Tensor, axis: int, start: Any, stop: Any, step: Any = None) -> Tensor:
-    return x[(slice(None),) * axis + (slice(start, stop, step),)]
 
 
 def _one_beside(value: Any, x: Tensor, axis: int) -> Tensor:
@@ -50,7 +46,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     a = concatenate(whole, at) if len(whole) > 1 else a
     for _ in range(n):
         name = "not_equal" if a.element.kind == "bool" else "sub"
-        a = apply(name, _along(a, at, 1, None), _along(a, at, None, -1))
+        a = apply(name, slice_along(a, at, 1, None), slice_along(a, at, None, -1))
     return a
 
 
@@ -86,7 +82,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 def _slopes(f: Tensor, axis: int, h: Tensor, edge_order: int) -> Tensor:
-    part = lambda start, stop: _along(f, axis, start, stop)  # noqa: E731
+    part = lambda start, stop: slice_along(f, axis, start, stop)  # noqa: E731
     if h.ndim:
         return _uneven_slopes(f, axis, diff(h), edge_order)
     inside = (part(2, None) - part(None, -2)) / (2.0 * h)
@@ -105,8 +101,8 @@ def _uneven_slopes(f: Tensor, axis: int, steps: Tensor, edge_order: int) -> Tens
     shape = [1] * f.ndim
     shape[axis] = -1
     steps = reshaping.reshape(steps, shape)
-    part = lambda start, stop: _along(f, axis, start, stop)  # noqa: E731
-    step = lambda start, stop: _along(steps, axis, start, stop)  # noqa: E731
+    part = lambda start, stop: slice_along(f, axis, start, stop)  # noqa: E731
+    step = lambda start, stop: slice_along(steps, axis, start, stop)  # noqa: E731
     low, high = step(None, -1), step(1, None)
     a, b, c = -high / (low * (low + high)), (high - low) / (low * high), low / (high * (low + high))
     inside = a * part(None, -2) + b * part(1, -1) + c * part(2, None)
@@ -136,7 +132,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
             shape[at] = -1
             width = reshaping.reshape(width, shape)
     # `axis` is that of the products, too, which have more dims than y where x has.
-    return reducing.reduce("sum", width * (_along(y, at, 1, None) + _along(y, at, None, -1)) / 2.0, axis)
+    return reducing.reduce("sum", width * (slice_along(y, at, 1, None) + slice_along(y, at, None, -1)) / 2.0, axis)
 
 
 @handles(np.interp)
@@ -224,4 +220,4 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     correction = apply("select", abs(steps) < (half if discont is None else apply("cwise_max", discont, half)), 0,
                        reduced - steps)  # fmt: skip
     total = reducing.scan("cumsum", correction, axis)
-    return concatenate([_along(p, axis, None, 1), cast(_along(p, axis, 1, None) + total, p.element)], axis)
+    return concatenate([slice_along(p, axis, None, 1), cast(slice_along(p, axis, 1, None) + total, p.element)], axis)
