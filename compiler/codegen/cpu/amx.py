@@ -13,7 +13,8 @@ from xdsl.ir import SSAValue
 from ....dialects.dims.dims import Dim, dim, sym
 from ....dialects.loop import AmxOp
 from ....dialects.loop.amx import TILE, TILES
-from ..emit.loops.loops import Loops, bound_of
+from ..emit.loops.counted_loops import bound_of
+from ..emit.loops.loops import Loops
 from ..emit.memory.access import Memory, storage_type
 from ..emit.text import EmitError, IrText
 from ..emit.values.index import IndexValues

@@ -37,7 +37,7 @@ from ....dialects.loop import (
 )
 from ....dialects.types import DTYPES
 from ..emit.function import FunctionEmitter, symbols_of
-from ..emit.loops.loops import bound_of
+from ..emit.loops.counted_loops import bound_of
 from ..emit.memory.access import storage_type
 from ..emit.memory.nontemporal import alignment_of
 from ..emit.text import ONCE, EmitError, IrText, Module, llvm_type, quoted

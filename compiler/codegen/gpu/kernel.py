@@ -14,7 +14,7 @@ from ....dialects import loop
 from ....dialects.attributes import BufferType, TensorMapType
 from ....dialects.types import DTYPES
 from ..emit.function import FunctionEmitter, symbols_of
-from ..emit.loops.loops import bound_of
+from ..emit.loops.counted_loops import bound_of
 from ..emit.text import EmitError, IrText, Module
 from ..emit.values.lanes import Lanes
 from ..emit.values.registers import VectorValue

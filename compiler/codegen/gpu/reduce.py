@@ -15,7 +15,8 @@ from ....dialects.dims.analysis import constant_bound
 from ....dialects.dims.dims import Sym
 from ....dialects.loop import ReduceOp
 from ....dialects.types import DTYPES
-from ..emit.loops.loops import bound_of, emitted_cost, needs_order
+from ..emit.loops.counted_loops import bound_of
+from ..emit.loops.loop_bodies import emitted_cost, needs_order
 from ..emit.loops.pairwise_stack import load_accumulator, store_accumulator
 from ..emit.loops.reduce import ReductionPlan, Reductions, number_of
 from ..emit.memory.access import Places, storage_type

@@ -20,7 +20,8 @@ from ..text import EmitError, IrText, llvm_type, vector_type
 from ..values.index import IndexValues
 from ..values.lanes import Lanes
 from ..values.registers import VectorAxis, VectorValue, info_of
-from .loops import Loops, bound_of
+from .counted_loops import bound_of
+from .loops import Loops
 
 __all__ = ["Merges"]
 

@@ -13,7 +13,8 @@ from ..text import EmitError, IrText, lit, vector_type
 from ..values.index import IndexValues
 from ..values.lanes import Lanes
 from ..values.registers import Values, VectorAxis, VectorValue
-from .loops import Loops, bound_of
+from .counted_loops import bound_of
+from .loops import Loops
 
 __all__ = ["Partitions"]
 

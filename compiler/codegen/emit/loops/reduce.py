@@ -27,7 +27,9 @@ from ..values.primitives import literal
 from ..values.registers import Values, VectorAxis, VectorValue, count_of, dtype_of, info_of
 from ..values.scalar import ScalarBodies
 from .arg_reduction import POSITIONS, Position, position_of
-from .loops import Loops, bound_of, emitted_cost, is_unit_stride_or_uniform, maskable, needs_order
+from .counted_loops import bound_of
+from .loop_bodies import emitted_cost, is_unit_stride_or_uniform, maskable, needs_order
+from .loops import Loops
 from .masked_tail import incomplete_step
 from .pairwise_stack import PairwiseStack, load_accumulator, store_accumulator, stored_type
 

@@ -20,7 +20,9 @@ from ..values.index import IndexValues
 from ..values.lanes import Lanes
 from ..values.primitives import literal
 from ..values.registers import Values, VectorAxis, VectorValue, dtype_of
-from .loops import Loops, bound_of, needs_order
+from .counted_loops import bound_of
+from .loop_bodies import needs_order
+from .loops import Loops
 from .pairwise_stack import load_accumulator, store_accumulator
 from .reduce import number_of
 
