@@ -69,12 +69,13 @@ def uses_of_rows(nests: Sequence[kernel.GenericOp], shared: int, value: SSAValue
     """The inputs of the nests that are elements of a row of a value."""
     found: list[RowAccess] = []
     for at, nest in enumerate(nests):
+        extents = nest.bounds
         for number, (used, index) in enumerate(nest.element_inputs()):
             symbols = [e.symbol for e in index.exprs]
             if used is not value or index.guards or None in symbols or len(set(symbols)) < len(symbols):
                 continue
-            own = tuple((s, nest.bounds[s]) for s in symbols if s in nest.bounds and int(s.name[1:]) >= shared)
-            if own and all(s in nest.bounds for s in symbols):
+            own = tuple((s, extents[s]) for s in symbols if s in extents and int(s.name[1:]) >= shared)
+            if own and all(s in extents for s in symbols):
                 found.append(RowAccess(at, number, index.exprs, own))
     return found
 
