@@ -83,7 +83,7 @@ class Bluestein(Rader):
 
         def by_chirps(c: LoopBuilder) -> None:
             enter(c, lambda c: self._enter_filter(c, residue), lambda c: self._enter_product(c, row, residue))
-            if self.v == 1:
+            if self.along_rows:
                 m = self.length // END
                 self._begin_rows(c, dim(0), lambda c, p: self._apart(c, dim(0), p, m, END))
 
@@ -146,7 +146,7 @@ class Bluestein(Rader):
 
     def _multiply_filter(self, code: LoopBuilder, residue: Dim) -> None:
         half = self._half(code)
-        if self.v == 1:
+        if self.along_rows:
             m = self.length // END
 
             def given(c: LoopBuilder, p: Dim) -> list[Pair]:
@@ -162,7 +162,7 @@ class Bluestein(Rader):
 
     def _results(self, code: LoopBuilder, finish: Callable[[LoopBuilder, Dim, Dim, Pair], None]) -> None:
         """``finish(block, position, lane, result)`` for all of the passes."""
-        if self.v == 1:
+        if self.along_rows:
             self._last(code, END, self.end, lambda c, at, z: finish(c, at, dim(0), z))
             return
         half = self._half(code)

@@ -77,9 +77,9 @@ class LengthPlan(PrimeRadix):
 
     def _known(self, n: int) -> tuple[int, int, int]:
         """`length`, `flag` and `powers` of a known length."""
-        if has_small_primes(n, self.v == 1):
+        if has_small_primes(n, self.along_rows):
             return n, 0, 0
-        return (n - 1, 1, 1) if uses_rader(n, self.v == 1) else (self._units(n) * self.unit, 1, 0)
+        return (n - 1, 1, 1) if uses_rader(n, self.along_rows) else (self._units(n) * self.unit, 1, 0)
 
     def _units(self, n: int) -> int:
         least = -(-n // self.unit)
@@ -121,7 +121,7 @@ class LengthPlan(PrimeRadix):
         code.store(code.b.index(n), cells, rest)
         self._make_rough(code, cells, rest)
         fits = code.b.constant(True, BOOL)
-        if self.v == 1:
+        if self.along_rows:
             left, length = code.load(cells, rest), code.b.index(n)
             fits = (left <= 1) | (length < MIN_ROW_LENGTH) | (length >= left * ROWS)
 
@@ -143,7 +143,7 @@ class LengthPlan(PrimeRadix):
         """`uses_rader` of a length that is known at run time only; 0 for one that has passes of its own."""
         divisor = [dim(1)]
         ask = self._ask_passes(code, self.n - 1, cells) & code.b.index(self.flag).equals(1)
-        if self.v == 1:
+        if self.along_rows:
             fits = code.b.rem(code.b.index(self.n - 1), max(ENDS)).equals(0)
             ask = ask & fits & (code.b.index(self.n) >= LONG_ROWS)
         code.store(code.b.constant(2, I64), cells, divisor)

@@ -54,7 +54,7 @@ class Rader(LengthPlan):
         with self._angles(code, count) as (c, k):
             for part, value in enumerate(angle(c.b, k, self.n)):
                 c.store(c.b.cast(value, self.part), self.roots, [dim(part), k])
-        if self.v == 1:
+        if self.along_rows:
             info = BufferInfo(self.part.as_complex, (self.n,), (dim(1),))
             self.ordered = self.context.allocate(block, info, "thread")
         known = self.n.const
@@ -110,7 +110,7 @@ class Rader(LengthPlan):
         def move(c: LoopBuilder, j: Dim, lane: Dim, guards: list[Dim]) -> None:
             self._put(c, 0, j, lane, self._read(c, row, self._at(c, THERE, j), lane, guards))
 
-        if self.v > 1:
+        if not self.along_rows:
             self._for_each_element(code, row, 1, move, self.length)
             return
         with code.for_(0, self.length, 1, COPIES) as (c, j):
@@ -130,7 +130,7 @@ class Rader(LengthPlan):
             z = self._factor(middle, self.roots, self._at(middle, THERE, self.length - j))
             with middle.for_(0, self.v, self.width) as (c, lane):
                 self._put(c, 0, j, lane, within(c, z))
-        if self.v == 1:
+        if self.along_rows:
             self._begin(code)
 
     def _store_roots(self, code: LoopBuilder) -> None:
@@ -159,7 +159,7 @@ class Rader(LengthPlan):
         with self._elements(code, self.length) as (c, j, lane):
             self._put(c, 0, j, lane, filtered(c, j, lane, self._get(c, half, j, lane)))
         self._in_lanes(code, row, add)
-        if self.v == 1:
+        if self.along_rows:
             self._begin(code)
 
     def _leave_powers(self, code: LoopBuilder, row: Dim) -> None:
@@ -169,7 +169,7 @@ class Rader(LengthPlan):
             re, im = self._get(c, half, self._at(c, BACK, j + 1), lane)
             self._write(c, row, j + 1, lane, (im, re), guards)
 
-        if self.v > 1:
+        if not self.along_rows:
             self._for_each_element(code, row, 1, move, self.length)
             return
         with self._elements(code, self.length) as (c, j, lane):
@@ -179,7 +179,7 @@ class Rader(LengthPlan):
             c.store(c.load(self.ordered, [self._at(c, BACK, k)]), self.y, self._index(row, k, dim(0)))
 
     def _in_lanes(self, code: LoopBuilder, row: Dim, move: Callable[[LoopBuilder, Dim, list[Dim]], None]) -> None:
-        if self.v == 1:
+        if self.along_rows:
             move(code, dim(0), [])
             return
         with code.for_(0, self.v, self.width) as (c, lane):

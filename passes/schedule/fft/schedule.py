@@ -70,7 +70,7 @@ class _Fft(Bluestein):
             inner = product(self.after)
         self.inner, self.outer = inner, product(self.before)
         #: What divides the length of Bluestein's passes: over rows, whole vectors in those of `END` at both ends.
-        self.unit = END * max(END, self.width) if self.v == 1 else 4
+        self.unit = END * max(END, self.width) if self.along_rows else 4
         #: Which of the vectors of transforms that are in scratch memory together the code being written is about.
         self.member = dim(0)
 
@@ -85,7 +85,7 @@ class _Fft(Bluestein):
 
     def emit(self, block: Block) -> None:
         code = LoopBuilder(self.context, block, self.op.params["has_fma"])
-        longest = self._longest() + (max(ENDS) * self.wide if self.v == 1 else 0)
+        longest = self._longest() + (max(ENDS) * self.wide if self.along_rows else 0)
         self._set_length(code)
         # The last pass of Bluestein's adds to the first residue's results, so no element may come twice: longer vectors
         # only where all of them are whole.
@@ -93,7 +93,7 @@ class _Fft(Bluestein):
         # Vectors of transforms that come and go together (of Bluestein's, which need more memory, each alone), the
         # transforms that these are, and the groups of them in a row of what lies inside the dim.
         self.transforms_in_flight = (
-            dim(1) if self.v == 1 or self.moved else TRANSFORMS_IN_FLIGHT - self.flag * (TRANSFORMS_IN_FLIGHT - 1)
+            dim(1) if self.along_rows or self.moved else TRANSFORMS_IN_FLIGHT - self.flag * (TRANSFORMS_IN_FLIGHT - 1)
         )
         self.most = 1 if self.transforms_in_flight.const == 1 else TRANSFORMS_IN_FLIGHT
         self.side = self.transforms_in_flight * self.v
@@ -105,14 +105,14 @@ class _Fft(Bluestein):
                 c.store(c.b.cast(value, self.part), self.table, [dim(part), k])
         self._make_primes(code)
         self.direct = dim(0)
-        self.last_factor = 1 + (self.flag - self.powers) * (END - 1) if self.v == 1 else dim(1)
-        if self.v == 1:
+        self.last_factor = 1 + (self.flag - self.powers) * (END - 1) if self.along_rows else dim(1)
+        if self.along_rows:
             self.twiddles = self.context.allocate(block, table)
             self._fill_twiddles(code)
             self.spread = self.context.allocate(block, table)
             self._spread(code)
         # Side by side, the parts of a place share a cache line, so that places a power of two apart evict nothing.
-        data = (dim(2), longest) if self.v == 1 else (longest, dim(2), dim(self.v))
+        data = (dim(2), longest) if self.along_rows else (longest, dim(2), dim(self.v))
         halves = (dim(self.most), dim(2 if self.flag.const == 0 else 3), *data)
         self.scratch = self.context.allocate(block, BufferInfo.packed(self.part, halves), "thread")
         if self.flag.const != 0:
@@ -206,20 +206,20 @@ class _Fft(Bluestein):
     def _members(self, code: LoopBuilder, count: Dim) -> Iterator[LoopBuilder]:
         """A loop over vectors of transforms; what it contains is about one of them."""
         if count.const == 1:
-            if self.v > 1:
+            if not self.along_rows:
                 self._begin(code)
             yield code
             return
         with code.for_(0, count) as (inner, member):
             self.member = member
-            if self.v > 1:
+            if not self.along_rows:
                 self._begin(inner)
             yield inner
             self.member = dim(0)
 
     def _enter_plain(self, code: LoopBuilder, row: Dim) -> None:
         """The operand to scratch memory, with the first pass on the way where transforms go directly."""
-        if self.v == 1:
+        if self.along_rows:
             self._begin(code)
         if self.direct.const is not None:
             self._first_directly(code, row) if self.direct.const else self._enter(code, row)

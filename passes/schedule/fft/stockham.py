@@ -130,7 +130,7 @@ class StockhamPasses:
     @contextmanager
     def _elements(self, code: LoopBuilder, count: Dim, first: Dim | int = 0) -> Iterator[tuple[LoopBuilder, Dim, Dim]]:
         """A loop over the elements of the transforms of one row: the position and the lane."""
-        if self.v == 1:
+        if self.along_rows:
             with code.for_(first, count, self.width) as (inner, j):
                 yield inner, j, dim(0)
             return
@@ -154,7 +154,7 @@ class StockhamPasses:
         `count` is how many a transform has, where not as many as the length says.
         """
         count = self.n if count is None else count
-        if self.v == 1:
+        if self.along_rows:
             with self._elements(code, count) as (c, j, lane):
                 move(c, j, lane, [])
             return
@@ -180,7 +180,7 @@ class StockhamPasses:
 
     def _part(self, part: int, at: Dim, lane: Dim) -> list[Dim]:
         """The index of a part of a number in a half of the scratch memory."""
-        return [dim(part), at] if self.v == 1 else [at, dim(part), lane]
+        return [dim(part), at] if self.along_rows else [at, dim(part), lane]
 
     def _put(self, code: LoopBuilder, half: Dim | int, at: Dim, lane: Dim, z: Pair) -> None:
         for part in (0, 1):
@@ -280,7 +280,7 @@ class StockhamPasses:
             def of_prime(c: LoopBuilder, wide: bool) -> None:
                 self._prime(c, by, m, s, source, target, wide)
 
-            if self.v > 1 or s.const is not None:
+            if not self.along_rows or s.const is not None:
                 of_prime(code, is_long)
             else:
                 is_wide = code.b.index(s) >= self.wide
@@ -300,7 +300,7 @@ class StockhamPasses:
         def narrow(c: LoopBuilder) -> None:
             self._later(c, radix, m, s, source, target, False)
 
-        if self.v > 1:
+        if not self.along_rows:
             wide(code)
         elif s.const is not None:
             at_first = s.const == 1 and radix == self.radix.const and (m.const or 0) >= self.wide
@@ -391,7 +391,7 @@ class StockhamPasses:
 
     @contextmanager
     def _along(self, code: LoopBuilder, s: Dim, wide: bool) -> Iterator[tuple[LoopBuilder, Dim, Dim]]:
-        if wide and self.v == 1:
+        if wide and self.along_rows:
             with self._whole(code, s, self.wide) as (c, q):
                 yield c, q, dim(0)
             return
