@@ -220,8 +220,13 @@ def _ptx(run: _Run) -> str:
 
 
 def _compile(run: _Run) -> bytes:
-    run.object = compile_llvm(run.completed(run.module_now(), run.llvm, run.work) if run.llvm else "", run.target)
+    text = run.completed(run.module_now(), run.llvm, run.work) if run.llvm else ""
+    run.object = compile_llvm(text, run.target, run.options.opt_level)
     return run.object
+
+
+def _assembly(run: _Run) -> str:
+    return emit_asm(run.llvm, run.target, run.options.opt_level)
 
 
 def _fusion_facts(run: _Run) -> dict[str, Any]:
@@ -234,15 +239,29 @@ def _units(run: _Run) -> dict[str, Any]:
 
 
 def _rows(run: _Run) -> dict[str, Any]:
+    if _is_plain(run):
+        return {"enabled": False}
     return {"contractions": "either" if on_gpu(run) else "both", "column_major": on_cpu(run)}
 
 
+#: Options of `ScheduleCpuPass` by which it makes the fewest loops, and changes no bit of a result.
+PLAIN_LOOPS: dict[str, Any] = {
+    "lanes": 1, "unroll": 1, "nontemporal": False, "prefetch": False, "inplace_stencils": False,
+    "packed_matmuls": False, "column_tiles": False,
+}  # fmt: skip
+
+
 def _vectors(run: _Run) -> dict[str, Any]:
-    return {"vector_bits": run.target.vector_bits}
+    return {"vector_bits": run.target.vector_bits, **(PLAIN_LOOPS if _is_plain(run) else {})}
 
 
 def _copies_and_units(run: _Run) -> dict[str, Any]:
     return {"warpgroups": run.target.has_warpgroups, "tma": run.target.has_box_copies}
+
+
+def _is_plain(run: _Run) -> bool:
+    """Whether code is to be made fast, and not to be fast."""
+    return run.options.is_plain and on_cpu(run)
 
 
 def on_cpu(run: _Run) -> bool:
@@ -283,7 +302,7 @@ PIPELINE: tuple[Rewrite | Translate, ...] = (
     Translate("llvm", "outline", _outline, on_gpu),
     Translate("llvm", "emit", _emit),
     Translate("ptx", "assemble", _ptx, on_gpu),
-    Translate("asm", "assemble", lambda run: emit_asm(run.llvm, run.target), _shows_assembly),
+    Translate("asm", "assemble", _assembly, _shows_assembly),
     Translate("obj", "compile", _compile, on_cpu),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Machine code at LLVM's level 0, for tests of what we emit and not of what LLVM makes of it.
+"""Machine code at LLVM's level 0 of the loops that users have, for tests of these and not of what LLVM makes of them.
 
 Instructions are selected and registers allocated three to five times faster there, which is a quarter of such tests'
 time.  No result depends on it.  Code at the usual level is what `tests/codegen`, `tests/calls`, `tests/export`, the
@@ -6,8 +6,6 @@ matrices of all ops, recorded bits and whole programs run.
 """
 
 from __future__ import annotations
-
-from functools import partial
 
 import pytest
 
@@ -18,4 +16,5 @@ __all__ = ["at_level_0"]
 
 def at_level_0(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the test is over, code for this machine is generated at level 0."""
-    monkeypatch.setattr(llvm_backend, "_machine", partial(llvm_backend._machine, opt=0))
+    machine = llvm_backend._machine
+    monkeypatch.setattr(llvm_backend, "_machine", lambda target, _: machine(target, 0))

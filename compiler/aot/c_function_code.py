@@ -32,7 +32,7 @@ def compile_c_function(graph: Graph, name: str, kind: CFunctionType, bound: Boun
     _refuse_what_fails(kind, signature, versions, callback)
     texts = [emit_callback(signature, versions, callback), emit_entry(signature, versions), *texts]
     inside = (name, *(v.function for v in versions))
-    return generate_here("obj", texts, [callback.symbol], versions[0].target, inside)
+    return generate_here("obj", texts, [callback.symbol], versions[0].target, options.opt_level, inside)
 
 
 def _refuse_what_fails(kind: CFunctionType, signature: CSignature, versions: list[Version], c: Callback) -> None:

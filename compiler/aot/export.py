@@ -85,10 +85,11 @@ def export_entries(
         raise ExportError(f"there are no threads {threads!r}", f"there are {', '.join(THREADS)}")
     if target.versions[0].is_gpu:
         raise ExportError(f"C calls no code of {target.name}", "--emit=ptx shows what there is")
+    options = options or Options.of()
     signatures: list[CSignature] = []
     texts: list[str] = []
     for entry in entries:
-        signature, versions, code = compiled_entry(entry, target, options or Options.of(), watch)
+        signature, versions, code = compiled_entry(entry, target, options, watch)
         signatures.append(signature)
         texts += [emit_entry(signature, versions), *code]
     if threads == "pool":
@@ -98,7 +99,7 @@ def export_entries(
     for symbol in symbols:
         if symbols.count(symbol) > 1:
             raise ExportError(f"two functions of one library are called {symbol}", "--symbol gives each its name in C")
-    data = compile_linked(texts, symbols, target.versions[0])
+    data = compile_linked(texts, symbols, target.versions[0], options.opt_level)
     return Exported(tuple(signatures), data, c_header(signatures, target.name), target)
 
 

@@ -125,9 +125,10 @@ def _program(graph: Graph, facts: Sequence[Any]) -> dict[str, str]:
 
 
 def _options(options: Options) -> dict[str, str]:
-    fastmath, passes, _, donate, most, _, autotune, schedule = options.compiled
+    fastmath, passes, (*_, plain), donate, most, _, autotune, schedule = options.compiled
     entry = knobs.NATIVE_ENTRY.get() is not False and not cpython_layout.problem()
     made = f"fastmath={sorted(fastmath)} passes={passes!r} entry={entry} donate={donate} temporaries={most}"
+    made += " opt_level=0" if plain else ""
     made += f" schedule={schedule.content}" if schedule else ""
     tiles = bool(fastmath) and not options.gpu and _has_tiles(fastmath)
     return {"options": made, "gpu": options.gpu, "autotune": str(autotune), "tiles": str(tiles)}

@@ -89,6 +89,8 @@ def target_of(given: Any) -> Any:
             raise CliError(f"--emit=ptx is for the target nvptx64, not {name}")
         name = "nvptx64"
     found = named_target(name or "native", given.cpu or "")
+    if given.opt_level == 0 and found.versions[0].is_gpu:
+        raise CliError(f"-O0 is a level of code for CPUs, not for {found.name}")
     if len(found.versions) > 1 and not is_export(given):
         raise CliError(f"--emit={given.emit} shows code for one target, not for {name}", "name one of them")
     return found

@@ -23,7 +23,7 @@ from ..aot.c_signature import ExportError
 from ..codegen.emit.text import EmitError
 from ..codegen.target.target import Target, TargetError
 from ..config import knobs
-from ..config.options import OptionError, Options
+from ..config.options import OPT_LEVELS, OptionError, Options
 from ..diagnostics import error_loc
 from ..frontend.trace.graph import Graph
 from ..frontend.tx.errors import load_text
@@ -222,6 +222,10 @@ def _parser(running: bool) -> _Parser:
     parser.add_argument("--time-passes", action="store_true", help="print how long every pass took")
     parser.add_argument("--verify", action="store_true", help="verify the IR, dominance included, after every pass")
     parser.add_argument("-g", "--debug", action="store_true", help="debug information: which lines code comes from")
+    parser.add_argument(
+        "-O", dest="opt_level", metavar="LEVEL", type=int, choices=OPT_LEVELS,
+        help="-O0: code for the CPU is made fast and runs slower, with the same results; -O2 (the default): fast code",
+    )  # fmt: skip
     parser.add_argument("--check-bounds", action="store_true", help="an index outside of its buffer is an error")
     parser.add_argument(
         "--passes", metavar="OPTIONS", default="", help="options of passes: 'tx-fuse-rows{enabled=false}'"
@@ -250,6 +254,8 @@ class _Request:
             options = Options.of(options, debug=True)
         if given.check_bounds:
             options = Options.of(options, check_bounds=True)
+        if given.opt_level is not None:
+            options = Options.of(options, opt_level=given.opt_level)
         printing = "change" if given.print_ir_after_change else "all" if given.print_ir_after_all else ""
         base = InstrumentationOptions.from_knobs()
         watch = InstrumentationOptions(

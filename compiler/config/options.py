@@ -9,10 +9,12 @@ from .device_names import CPU, OptionError
 from .devices import device_of_knob, gpu_device, parse_device
 from .user_schedule import UserSchedule
 
-__all__ = ["FASTMATH", "OptionError", "Options", "parse_device"]
+__all__ = ["FASTMATH", "OPT_LEVELS", "OptionError", "Options", "parse_device"]
 
 #: Rewrites that change results and must therefore be allowed by name.
 FASTMATH = ("reassoc", "tf32", "bf16x3", "bf16x6")
+#: Optimization levels: code that is made fast, and fast code.
+OPT_LEVELS = (0, 2)
 
 
 class Options(NamedTuple):
@@ -25,7 +27,8 @@ class Options(NamedTuple):
     more than `max_temp_bytes` of temporaries is an error (None: there is no limit). With `autotune` code is made for
     the constants of the cost model by which the first call was fastest (`tools/autotune.py`).  With `exact` sums across
     chunks of Dask's arrays have the bits of one array (`chunks/block_order.py`).  A `schedule` shapes the loops of
-    elementwise nests in place of the compiler's own (`user_schedule.py`).
+    elementwise nests in place of the compiler's own (`user_schedule.py`).  At `opt_level` 0 code for the CPU is plain
+    scalar loops, made in a third to half of the time, with the bits of the usual level.
     """
 
     threads: int = 0
@@ -39,6 +42,7 @@ class Options(NamedTuple):
     check_bounds: bool = False
     exact: bool = False
     schedule: UserSchedule | None = None
+    opt_level: int = OPT_LEVELS[-1]
 
     @staticmethod
     def of(base: Options | None = None, **given: Any) -> Options:
@@ -69,19 +73,25 @@ class Options(NamedTuple):
             given["donate"] = _donate(given["donate"])
         if "max_temp_bytes" in given:
             given["max_temp_bytes"] = _bytes(given["max_temp_bytes"])
+        if "opt_level" in given:
+            given["opt_level"] = _opt_level(given["opt_level"])
         if given.get("schedule") is not None:
             given["schedule"] = UserSchedule(given["schedule"])
         if base is None:
             device = device_of_knob()
             base = Options(
                 device.threads, passes=knobs.PASSES.get(), debug=knobs.GDB.get(), device=device.name,
-                check_bounds=knobs.CHECK_BOUNDS.get(),
+                check_bounds=knobs.CHECK_BOUNDS.get(), opt_level=knobs.OPT_LEVEL.get(),
             )  # fmt: skip
         made = base._replace(**given)
         if made.autotune and made.device != CPU.name:
             raise OptionError(f"autotune=True of {made.device!r}: the search is one for the CPU")
         if given.get("check_bounds") and made.device != CPU.name:
             raise OptionError(f"check_bounds=True of {made.device!r}: code for the CPU has these checks")
+        if given.get("opt_level") == 0 and made.device != CPU.name:
+            raise OptionError(f"opt_level=0 of {made.device!r}: it is a level of code for the CPU")
+        if made.autotune and made.opt_level == 0:
+            raise OptionError("autotune=True at opt_level=0: the search is one for the fastest code")
         if made.schedule is not None and made.autotune:
             raise OptionError("autotune=True with a schedule: the search is one around the compiler's own schedules")
         if made.schedule is not None and made.device != CPU.name:
@@ -91,9 +101,14 @@ class Options(NamedTuple):
     @property
     def compiled(self) -> tuple[Any, ...]:
         """The part that compiled code depends on; the number of threads is not in it, nor what chunks are."""
-        known = self.debug, self.check_bounds
+        known = self.debug, self.check_bounds, self.is_plain
         limits = self.donate, self.max_temp_bytes
         return self.fastmath, self.passes, known, *limits, self.device, self.autotune, self.schedule
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether code is to be made fast, and not to be fast: a GPU's is not."""
+        return self.opt_level == 0 and self.device == CPU.name
 
     @property
     def lines(self) -> bool:
@@ -133,6 +148,12 @@ def _donate(value: Any) -> tuple[str, ...]:
 def _bytes(value: Any) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
         raise OptionError(f"max_temp_bytes must be a number of bytes, not {value!r}")
+    return value
+
+
+def _opt_level(value: Any) -> int:
+    if isinstance(value, bool) or value not in OPT_LEVELS:
+        raise OptionError(f"opt_level must be {' or '.join(map(str, OPT_LEVELS))}, not {value!r}")
     return value
 
 

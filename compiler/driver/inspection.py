@@ -115,6 +115,7 @@ class Inspection:
             [str(c) for c in captured],
             stages,
             remarks,
+            self._options.is_plain,
         )
         return said, stages, remarks
 

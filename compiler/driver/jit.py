@@ -468,6 +468,7 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     significand of 11 bits, with ``"bf16x3"`` or ``"bf16x6"`` those of a CPU add so many products of bf16 for each of
     f32, as `docs/inside/amx.md` says), `passes` (options of passes as text), `debug` (True: debug information for
     gdb), `check_bounds` (True: an index outside of its buffer, a mistake of the compiler, is a RuntimeError),
+    `opt_level` (0: code for the CPU is made fast and runs slower, with the same results: `docs/howto/jit.md`),
     `donate` (names of parameters whose arrays may become results: `donation.py`),
     `max_temp_bytes` (a call that needs more of temporaries is an error that says what for),
     `autotune` (True: search around the cost model at the first call: `tools/autotune.py`),

@@ -62,10 +62,12 @@ class Explanation(str):
 
 
 def explain(
-    name: str, graph: Graph, facts: Sequence[str], captured: Sequence[str], stages: _Texts, remarks: Sequence[Remark]
+    name: str, graph: Graph, facts: Sequence[str], captured: Sequence[str], stages: _Texts, remarks: Sequence[Remark],
+    is_plain: bool = False,
 ) -> Explanation:  # fmt: skip
-    """The report of ``f.explain(*args)``."""
+    """The report of ``f.explain(*args)``; `is_plain` says that the code was made fast, and is not fast."""
     head = f"{name}: {', '.join(str(i.value.type) if i.value else f'{i.symbol}: int' for i in graph.inputs)}"
+    head += "\nopt_level 0: plain loops, which are compiled fast and run slower" if is_plain else ""
     plan = getattr(stages, "plan", None)
     model = "the cost model" if plan is None else "the cost model of a GPU"
     records = getattr(stages, "records", ())

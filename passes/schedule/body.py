@@ -176,6 +176,8 @@ class ScheduleContext:
     nontemporal: bool = True
     #: Whether reductions evaluate the maps in front of them.
     fuse_maps: bool = True
+    #: Whether reductions down columns have a form for operands that exceed L2.
+    column_tiles: bool = True
     #: How many threads of a grid take one iteration each; None: as many as there are take tasks.
     gpu_threads: int | None = None
     #: Extents of iterators of the loops being written, by which indices become simpler.

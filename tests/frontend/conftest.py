@@ -12,26 +12,20 @@ from txc.compiler.frontend.trace.graph import Graph, Literal
 from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.graph import run_graph
 
-from ..quick_code import at_level_0
-
-#: The schedule that takes the least time to compile.
-SCALAR = "tx-schedule-cpu{lanes=1 unroll=1}"
-
 
 @pytest.fixture(autouse=True)
-def no_vectors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compile scalar loops, as fast as LLVM can: these tests prove what the front end makes of a program.
+def plain_code(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile at optimization level 0: these tests prove what the front end makes of a program.
 
-    Compilation is their time.  Tracing, staging, guards, errors and results do not depend on lanes: the front end knows
-    no schedule, the order of arithmetic is fixed in the graph before there is one, and `tests/test_levels.py` shows
-    that its width changes no bit.  What vectors and the usual level of LLVM do is proved elsewhere (`quick_code.py`),
-    and by the whole programs of `programs` here.  Files whose subject is which memory machine code touches keep the
-    code that users have: ``pytestmark = pytest.mark.vectors``.  So does a run with `TXC_PASSES` of its own.
+    Compilation is their time.  Tracing, staging, guards, errors and results do not depend on the level: the front end
+    knows no schedule, the order of arithmetic is fixed in the graph before there is one, and `tests/test_opt_level.py`
+    shows that the level changes no bit.  What code of the usual level does is proved elsewhere (`quick_code.py`), and
+    by the whole programs of `programs` here.  Files whose subject is which memory machine code touches keep the code
+    that users have: ``pytestmark = pytest.mark.vectors``.  So does a run with `TXC_PASSES` of its own.
     """
     kept = "programs" in request.path.parts or request.node.get_closest_marker("vectors")
     if not kept and not os.environ.get("TXC_PASSES"):
-        monkeypatch.setenv("TXC_PASSES", SCALAR)
-        at_level_0(monkeypatch)
+        monkeypatch.setenv("TXC_OPT_LEVEL", "0")
 
 
 class Runner:

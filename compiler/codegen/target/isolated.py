@@ -32,12 +32,17 @@ _SECONDS = 600
 _HEAD = struct.Struct("<BQ")
 
 
-def generate(kind: str, texts: Sequence[str], exported: Collection[str] | None, target: Target) -> bytes:
+def generate(
+    kind: str, texts: Sequence[str], exported: Collection[str] | None, target: Target, opt_level: int
+) -> bytes:
     """An object (`kind` ``obj``) or assembly (``asm``) of LLVM IR texts that shows `exported` (None: of one text, all).
 
     Raises TargetError with LLVM's words where it refuses the code or dies of it.
     """
-    job = {"kind": kind, "texts": list(texts), "exported": exported and sorted(exported), "target": asdict(target)}
+    job = {
+        "kind": kind, "texts": list(texts), "exported": exported and sorted(exported), "target": asdict(target),
+        "opt_level": opt_level,
+    }  # fmt: skip
     what = f"{target.triple}{f' ({target.cpu})' if target.cpu else ''}"
     with _lock:
         child = _running()

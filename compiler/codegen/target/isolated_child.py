@@ -13,7 +13,8 @@ from .target import Target, TargetError
 
 def _answer(job: dict[str, Any]) -> tuple[int, bytes]:
     try:
-        return DONE, generate_here(job["kind"], job["texts"], job["exported"], Target(**job["target"]))
+        target = Target(**job["target"])
+        return DONE, generate_here(job["kind"], job["texts"], job["exported"], target, job["opt_level"])
     except TargetError as error:
         return REFUSED, str(error).encode()
 

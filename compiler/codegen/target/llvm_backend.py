@@ -25,6 +25,8 @@ __all__ = [
 
 #: What an object may call: LLVM makes these of loops and wide copies; the C library has them everywhere.
 ALLOWED_SYMBOLS = frozenset({"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"})
+#: LLVM's level of code generation, where nobody asks for code that is made fast (0).
+USUAL_LEVEL = 2
 
 
 @lru_cache(maxsize=1)
@@ -140,13 +142,13 @@ _V4 = _V3 + ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
 _LEVELS_X86 = {"x86-64": _V1, "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
 
 
-@lru_cache(maxsize=8)
-def _machine(target: Target, opt: int = 2) -> Any:
+@lru_cache(maxsize=16)
+def _machine(target: Target, opt_level: int) -> Any:
     if target.arch != host_target().arch:
         _initialize_all()
     reloc, model = ("default", "default") if target.is_gpu else ("pic", "small")
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=opt, reloc=reloc, codemodel=model
+        cpu=target.cpu, features=target.features, opt=opt_level, reloc=reloc, codemodel=model
     )
 
 
@@ -171,7 +173,7 @@ def _linked(texts: Sequence[str], exported: Collection[str]) -> Any:
     return module
 
 
-def _inlined(module: Any, inlined: Collection[str], target: Target) -> None:
+def _inlined(module: Any, inlined: Collection[str], machine: Any) -> None:
     """Make functions parts of those that call them."""
     for name in inlined:
         module.get_function(name).add_function_attribute("alwaysinline")
@@ -179,11 +181,10 @@ def _inlined(module: Any, inlined: Collection[str], target: Target) -> None:
     passes.add_always_inliner_pass()
     passes.add_sroa_pass()  # what went through memory becomes registers
     passes.add_instruction_combine_pass()
-    passes.run(module, llvm.create_pass_builder(_machine(target), llvm.create_pipeline_tuning_options(speed_level=1)))
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1)))
 
 
-def _optimized(module: Any, target: Target) -> Any:
-    machine = _machine(target)
+def _optimized(module: Any, machine: Any) -> Any:
     module.data_layout = str(machine.target_data)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
     passes = llvm.create_new_function_pass_manager()
@@ -213,48 +214,53 @@ _options_lock = threading.Lock()
 
 
 def generate_here(
-    kind: str, texts: Sequence[str], exported: Collection[str] | None, target: Target, inlined: Collection[str] = ()
-) -> bytes:
+    kind: str, texts: Sequence[str], exported: Collection[str] | None, target: Target, opt_level: int = USUAL_LEVEL,
+    inlined: Collection[str] = (),
+) -> bytes:  # fmt: skip
     """An object (`kind` ``obj``) or assembly (``asm``), made by this process: LLVM may end it for a foreign target.
 
     The functions `inlined`, which are not `exported`, become parts of those that call them.
     """
     module = _parsed(texts[0]) if exported is None else _linked(texts, exported)
-    machine = _machine(target)
-    module = _optimized(module, target)
+    machine = _machine(target, opt_level)
+    module = _optimized(module, machine)
     if inlined:
-        _inlined(module, inlined, target)
+        _inlined(module, inlined, machine)
     with _addresses_as_written():
         return machine.emit_object(module) if kind == "obj" else machine.emit_assembly(module).encode()
 
 
-def _generate(kind: str, texts: Sequence[str], exported: Collection[str] | None, target: Target) -> bytes:
+def _generate(
+    kind: str, texts: Sequence[str], exported: Collection[str] | None, target: Target, opt_level: int
+) -> bytes:
     host = host_target()
     # LLVM takes unknown processors with a warning, which only the process apart hears.
     known = target.arch == host.arch and (target.is_x86 or target.cpu in ("", "generic", host.cpu))
     if known:
-        return generate_here(kind, texts, exported, target)
+        return generate_here(kind, texts, exported, target, opt_level)
     from . import isolated  # start-up: most code is for this machine
 
-    return isolated.generate(kind, texts, exported, target)
+    return isolated.generate(kind, texts, exported, target, opt_level)
 
 
-def compile_llvm(text: str, target: Target) -> bytes:
+def compile_llvm(text: str, target: Target, opt_level: int = USUAL_LEVEL) -> bytes:
     """A relocatable object of LLVM IR text.  TargetError where LLVM refuses it, or cannot generate code for it."""
-    return _generate("obj", [text], None, target)
+    return _generate("obj", [text], None, target, opt_level)
 
 
-def compile_linked(texts: Sequence[str], exported: Collection[str], target: Target) -> bytes:
+def compile_linked(
+    texts: Sequence[str], exported: Collection[str], target: Target, opt_level: int = USUAL_LEVEL
+) -> bytes:
     """A relocatable object of several LLVM IR texts that shows only the functions `exported`.
 
     Functions may have features beyond the target's in their attributes.  Errors as of `compile_llvm`.
     """
-    return _generate("obj", texts, exported, target)
+    return _generate("obj", texts, exported, target, opt_level)
 
 
-def emit_asm(text: str, target: Target) -> str:
+def emit_asm(text: str, target: Target, opt_level: int = USUAL_LEVEL) -> str:
     """Assembly (or PTX) of LLVM IR text.  Errors as of `compile_llvm`."""
-    return _generate("asm", [text], None, target).decode()
+    return _generate("asm", [text], None, target, opt_level).decode()
 
 
 class LoadedObject(Protocol):

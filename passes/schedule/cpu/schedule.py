@@ -31,8 +31,8 @@ from ..custom import loop_generator
 from ..language.lower import write_scheduled
 from ..language.nest import Nest, Schedule
 from ..language.user import NoNest, users_schedule
-from ..map.schedule import VectorConfig, is_transposition, map_schedule
-from ..matmul.match import match_matmul
+from ..map.schedule import VectorConfig, choose_lanes, is_transposition, map_schedule
+from ..matmul.match import MatmulOperands, match_matmul
 from ..rows.staging import is_attention
 from ..stencil.in_place import match_stencil, schedule_ring_buffer
 from .hoist_loads import hoist_invariant_loads
@@ -58,7 +58,8 @@ class ScheduleCpuPass(ModulePass):
     `lanes` and `unroll` force a vector width and an unroll factor (0: chosen by the body).  With ``nontemporal=false``
     no store bypasses the caches, with ``prefetch=false`` there is no software prefetch; with ``inplace_stencils=false``
     a stencil that updates its own input is computed into a temporary and copied; with ``fuse_reductions=false`` a row
-    is stored before it is reduced.
+    is stored before it is reduced; with ``packed_matmuls=false`` contractions are reductions as others; with
+    ``column_tiles=false`` reductions down columns have one form for all sizes.
     """
 
     name = "tx-schedule-cpu"
@@ -69,15 +70,20 @@ class ScheduleCpuPass(ModulePass):
     prefetch: bool = True
     inplace_stencils: bool = True
     fuse_reductions: bool = True
+    packed_matmuls: bool = True
+    column_tiles: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]:
             costs = CostModel.of(function)
             context = ScheduleContext(
-                function, costs=costs, nontemporal=self.nontemporal, fuse_maps=self.fuse_reductions
-            )
+                function, costs=costs, nontemporal=self.nontemporal, fuse_maps=self.fuse_reductions,
+                column_tiles=self.column_tiles,
+            )  # fmt: skip
             lanes = VectorConfig(self.vector_bits, self.lanes, self.unroll)
-            made = CpuSchedule(context, lanes, self.prefetch, self.inplace_stencils, users_schedule())
+            made = CpuSchedule(
+                context, lanes, self.prefetch, self.inplace_stencils, self.packed_matmuls, users_schedule()
+            )
             made.function(function)
             if made.schedule is not None and not made.scheduled:
                 raise NoNest(function.sym_name.data)
@@ -88,6 +94,7 @@ class CpuSchedule(Scheduler):
     lanes: VectorConfig
     prefetch: bool = True
     inplace_stencils: bool = True
+    packed_matmuls: bool = True
     #: A user's, for elementwise nests on their own, and how many it was given.
     schedule: Schedule | None = None
     scheduled: int = 0
@@ -177,7 +184,7 @@ class CpuSchedule(Scheduler):
             from ..scan.schedule import schedule_scan
 
             schedule_scan(self.context, nest, block, self._lanes(nest), done, serial)
-        elif not done and (factors := match_matmul(nest)) is not None and not _has_short_rows(nest):
+        elif not done and (factors := self._packed(nest)) is not None:
             from ..matmul.cpu import schedule_contraction
 
             schedule_contraction(self.context, nest, factors, block, self.lanes)
@@ -186,6 +193,11 @@ class CpuSchedule(Scheduler):
 
             schedule_reduction(self.context, nest, block, self._lanes(nest), done, serial)
         copy_loc(nest, block, before)
+
+    def _packed(self, nest: kernel.GenericOp) -> MatmulOperands | None:
+        """The factors of a contraction that is worth packing them; None for other nests."""
+        factors = match_matmul(nest) if self.packed_matmuls else None
+        return None if factors is None or _has_short_rows(nest) else factors
 
     def _map(self, nest: kernel.GenericOp, block: Block, done: dict[Sym, Dim], serial: bool) -> None:
         """An elementwise nest by the user's schedule, where it is on its own and there is one, else by ours."""

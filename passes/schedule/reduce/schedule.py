@@ -56,7 +56,7 @@ def schedule_reduction(
     k = nest.reduced
     across = bool(groups) and (few_elements(nest) > 0 or _across(nest, access_list, k, groups[-1].symbols[-1]))
     reduction = RegisterReduction(context, nest, lanes, access_list, groups, done, across, serial)
-    if across and not serial and not done and profits_from_tiling(context, nest):
+    if across and not serial and not done and context.column_tiles and profits_from_tiling(context, nest):
         context.if_positive(block, prefers_tiling(context, nest), ColumnReduction(reduction).write, reduction.write)
     elif groups and not across and (tiles := _transposed_short_rows(reduction)) is not None:
         context.if_positive(block, _transposed_rows_fit(tiles), tiles.write, reduction.write)
