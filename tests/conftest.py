@@ -25,6 +25,7 @@ from txc.dialects.loop import LOOP
 
 from .codegen.ptxas import ptxas
 from .fast import FAST
+from .quick_code import choose_code
 
 HERE = Path(__file__).parent
 
@@ -53,6 +54,12 @@ def parse() -> Callable[[str], ModuleOp]:
         return module
 
     return parse
+
+
+@pytest.fixture(autouse=True)
+def code(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that is made fast, where a test is not about machine code."""
+    choose_code(request.path.relative_to(HERE), request, monkeypatch)
 
 
 def pytest_report_header() -> str:

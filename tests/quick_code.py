@@ -1,20 +1,42 @@
-"""Machine code at LLVM's level 0 of the loops that users have, for tests of these and not of what LLVM makes of them.
+"""Code that is made faster than users' code, for tests that are not about machine code: compilation is their time.
 
-Instructions are selected and registers allocated three to five times faster there, which is a quarter of such tests'
-time.  No result depends on it.  Code at the usual level is what `tests/codegen`, `tests/calls`, `tests/export`, the
-matrices of all ops, recorded bits and whole programs run.
+No result depends on it: the front end knows no schedule, the order of arithmetic is fixed before there is one, and
+`tests/test_opt_level.py` shows that the level changes no bit.  Code at the usual level is what `tests/codegen`,
+`tests/calls`, `tests/export`, the matrices of all ops, recorded bits, generated graphs and whole programs run.
 """
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import pytest
 
 from txc.compiler.codegen.target import llvm_backend
 
-__all__ = ["at_level_0"]
+__all__ = ["choose_code"]
+
+#: Rooms, and files, that prove what the front end, or who stands in front of it, makes of a program: they are compiled
+#: at optimization level 0.
+PLAIN = {"clusters", "frontend", "graph", "processes", "seeds", "tensors", "tensure", "test_user_programs.py"}
+#: Rooms about loops: they are those that users have, at LLVM's level 0, where instructions are selected and registers
+#: allocated three to five times faster.
+USERS_LOOPS = {"ops", "passes"}
 
 
-def at_level_0(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until the test is over, code for this machine is generated at level 0."""
-    machine = llvm_backend._machine
-    monkeypatch.setattr(llvm_backend, "_machine", lambda target, _: machine(target, 0))
+def choose_code(path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the test is over, compile as its place in `tests` asks for.
+
+    Files whose subject is which memory machine code touches keep the code that users have, wherever they are:
+    ``pytestmark = pytest.mark.vectors``.  So do the whole programs of `frontend/programs` and the matrices of all ops,
+    and all where `TXC_PASSES` says how loops are made.
+    """
+    room = path.parts[0]
+    if "programs" in path.parts or path.name.startswith("test_op_matrix") or request.node.get_closest_marker("vectors"):
+        return
+    if room in PLAIN and not os.environ.get("TXC_PASSES"):
+        monkeypatch.setenv("TXC_OPT_LEVEL", "0")
+    if room in PLAIN | USERS_LOOPS:
+        # Functions of a module may be decorated before there is a test: then their loops are users', too.
+        machine = llvm_backend._machine
+        monkeypatch.setattr(llvm_backend, "_machine", lambda target, _: machine(target, 0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -11,21 +10,6 @@ import pytest
 from txc.compiler.frontend.trace.graph import Graph, Literal
 from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.graph import run_graph
-
-
-@pytest.fixture(autouse=True)
-def plain_code(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compile at optimization level 0: these tests prove what the front end makes of a program.
-
-    Compilation is their time.  Tracing, staging, guards, errors and results do not depend on the level: the front end
-    knows no schedule, the order of arithmetic is fixed in the graph before there is one, and `tests/test_opt_level.py`
-    shows that the level changes no bit.  What code of the usual level does is proved elsewhere (`quick_code.py`), and
-    by the whole programs of `programs` here.  Files whose subject is which memory machine code touches keep the code
-    that users have: ``pytestmark = pytest.mark.vectors``.  So does a run with `TXC_PASSES` of its own.
-    """
-    kept = "programs" in request.path.parts or request.node.get_closest_marker("vectors")
-    if not kept and not os.environ.get("TXC_PASSES"):
-        monkeypatch.setenv("TXC_OPT_LEVEL", "0")
 
 
 class Runner:

@@ -79,6 +79,7 @@ def test_html():
     assert "<td>2</td><td>the facts were new: f64 array of rank 1" in table and "<th>units of work</th>" in table
 
 
+@pytest.mark.vectors
 def test_an_explanation_is_text_and_tables():
     bound = "<b>"
 
