@@ -254,6 +254,10 @@ def scatter_add(x, at, v):
     return y
 
 
+def chosen(x):
+    return x[x > 0]
+
+
 def escape(re, im, limit):
     """After how many steps a point leaves the circle of radius 2; `limit` where it has not by then."""
     x, y, n = 0.0, 0.0, 0

@@ -242,6 +242,10 @@ FAMILIES: dict[str, Family] = dict(
             places=lambda n: [(n,)], elements=lambda n: 3.5 * n,
         ),
         _family(
+            "chosen", programs.chosen, _LOOPS, sizes=((100,), (10_000,), (1_000_000,)), shapes=lambda n: [(n,)],
+            elements=lambda n: 2.0 * n, peers=("txc", "numpy"),
+        ),
+        _family(
             "mandelbrot", programs.mandelbrot, _LOOPS, sizes=((30, 20), (120, 100), (500, 400)),
             shapes=lambda n, m: [(n,), (m,)], elements=lambda n, m: n * m,
         ),

@@ -46,10 +46,11 @@ def parameters_of(
 ) -> tuple[Parameter, ...]:
     """The parameters of a traced call.  NotNative where an argument is of a kind that entries do not take apart.
 
-    Objects are numbered as `Call.objects` lists them, behind the captured arrays.  The last parameter of a function
-    that `takes_out` is `OUT`.
+    Objects are numbered as `Call.objects` lists them, behind what is hidden (`Version.hidden`).  The last parameter of
+    a function that `takes_out` is `OUT`.
     """
-    numbers = {given.name: i for i, given in enumerate(signature.inputs) if not given.hidden}
+    hidden = {given.name for given in signature.inputs if given.hidden} | {*signature.rooms}
+    numbers = {given.name: i for i, given in enumerate(signature.inputs) if given.name not in hidden}
     forms = _Forms(numbers, len(signature.inputs) - len(numbers))
     made = []
     for argument in arguments:

@@ -40,8 +40,8 @@ class InputPlan:
     """An input of the graph, in its order.
 
     `kind`: ``array``; ``float``, ``complex`` and ``bool`` (Python's); ``scalar`` (NumPy's, of `dtype`); ``int``
-    (Python's, the value of `dims[0]`).  `stored` arrays are written in place; `hidden` ones are captured, not passed;
-    `compared` ones are taken to be different objects.
+    (Python's, the value of `dims[0]`).  `stored` arrays are written in place; `hidden` inputs are captured, not passed
+    (an int is then for how many elements there is memory); `compared` ones are taken to be different objects.
     """
 
     name: str
@@ -80,6 +80,7 @@ class ViewPlan(NamedTuple):
 
 #: The returned value: ``("buffer", i)``, ``("number", i)`` where it is Python's, ``("boxed", i)`` where it is an array
 #: of rank 0, ``("view", i)`` with the number of a `ViewPlan`, ``("object", i)``,
+#: ``("sized", i, sizes)`` of which the buffers `sizes` say how much is used,
 #: ``("tuple" or "list", parts)``, ``("either", conds, parts)`` of which one is there, as the buffers of bools say,
 #: ``("dict", keys, parts)`` with keys that are numbers of objects, and
 #: ``("named", class, parts)`` with one for the class of a named tuple.
@@ -137,9 +138,10 @@ def make_plan(
     for source in graph.inputs:
         if source.value is None:
             assert source.symbol is not None
-            if source.name.startswith(ROOM):
-                raise NotNative("a size that values decide has no bound")
-            inputs.append(InputPlan(source.name, "int", None, (source.symbol,)))
+            is_room = source.name.startswith(ROOM)
+            if is_room and stored:
+                raise NotNative("what is stored would have to be put back: a size that values decide has no bound")
+            inputs.append(InputPlan(source.name, "int", None, (source.symbol,), hidden=is_room))
             continue
         fact, steps = next(given)
         inputs.append(_input(source, fact, steps, buffer in stored, buffer in graph.compared))
@@ -247,7 +249,9 @@ class _Numbering:
             self.boxed.add(self.outputs[x])
             return ("boxed", self.outputs[x])
         if isinstance(x, SizedOutput):
-            raise NotNative("an array whose size values decide")
+            if x.items:
+                raise NotNative("a list as long as values say")
+            return ("sized", self.outputs[x], tuple(self.outputs[x + 1 : x + 1 + x.rank]))
         if isinstance(x, EitherOutput):
             conds = tuple(self.outputs[c] for c in x.conds)
             if min(conds) < self.buffers:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -305,11 +305,16 @@ class Executable:
         symbols = {Sym(name): value for name, value in zip(self.code.symbols, prepared.symbols, strict=True)}
         self.raise_failed(word, int(parse_dim(check.size).evaluate(symbols)))
 
-    def raise_failed(self, word: int, size: int) -> NoReturn:
-        """Raise, at the user's line, the error of the check that a word speaks of, whose dim has that size."""
+    def raise_failed(self, word: int, size: int) -> None:
+        """Raise, at the user's line, the error of the check that a word speaks of, whose dim has that size.
+
+        None is raised where there was too little memory: the call is to be made again.
+        """
         failed = unpacked(word)
         places = self.signature.places
         check = self.signature.checks[failed.number]._replace(size=size)
+        if check.error == ROOM:
+            return
         raise_at(check, failed.place, places[failed.number] if places else None)
 
 

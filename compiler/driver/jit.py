@@ -408,7 +408,11 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
                 arrays[i][...] = content
             return executable.run(next(attempts).prepared, arrays, threads, direct)
 
-        return executable.with_room(attempt)
+        made = executable.with_room(attempt)
+        record = (self._records or {}).get(version)
+        if record is not None:
+            record.replace(version.hidden)
+        return made
 
     def _check_temporaries(self, version: Version, call: Call, ready: PreparedCall) -> None:
         """TxcError where the call needs more memory for temporaries than `max_temp_bytes`."""

@@ -99,6 +99,12 @@ class Version:
         shapes = [a.shape for a in arrays]
         return self.executable.failing_guard(shapes, call.integers(self.signature, self.executable.rooms))
 
+    @property
+    def hidden(self) -> list[Any]:
+        """What is no argument, in the order of inputs: captured arrays, and for how many elements there is memory."""
+        rooms = self.executable.rooms
+        return [rooms.get(i.name, i.source) for i in self.signature.inputs if i.hidden or i.name in rooms]
+
     def record(self, signature: inspect.Signature, takes_out: bool, threads: int) -> Record:
         """What a callable needs to call it directly."""
         parameters = on_demand.call_parameters()
@@ -114,13 +120,12 @@ class Version:
         if takes_out:
             names.append(parameters.OUT)
             defaults.append((True, None))
-        hidden = [i.source for i in self.signature.inputs if i.hidden]
         return Record(
             self.executable.native.entry,
             names,
             positional,
             defaults,
-            [*hidden, *self._objects, *parameters.result_objects(self.signature.structure)],
+            [*self.hidden, *self._objects, *parameters.result_objects(self.signature.structure)],
             [CapturedObject(*c.place, c.value) for c in self.captured if c.place is not None],
             threads,
             self,

@@ -95,6 +95,7 @@ declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare i32 @PyArray_SetBaseObject(ptr, ptr)
 declare ptr @PyArray_DescrFromType(i32)
 declare ptr @PyArray_Scalar(ptr, ptr, ptr)
+declare ptr @PyArray_NewCopy(ptr, i32)
 declare ptr @getenv(ptr)
 declare i32 @strcmp(ptr, ptr)
 declare i64 @llvm.smin.i64(i64, i64)
@@ -143,6 +144,7 @@ def source() -> str:
         "array_strides": layout.ARRAY_STRIDES,
         "array_descr": layout.ARRAY_DESCR,
         "array_flags": layout.ARRAY_FLAGS,
+        "packed_flags": layout.ALIGNED | layout.WRITEABLE,
         "descr_order": layout.DESCR_BYTE_ORDER,
         "descr_number": layout.DESCR_TYPE_NUMBER,
         "foreign": ord(">" if sys.byteorder == "little" else "<"),

@@ -13,7 +13,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -131,7 +131,7 @@ class Record:
 
     `names` has None for a parameter that is given by position only; `defaults` are a pair of whether there is one and
     which.  `keep` is what must live as long as the entry may run.  After `budget` iterations of calls the next one
-    is Python's.  `failed` raises the error of a check.
+    is Python's.  `failed` raises the error of a check; where it raises none the call is Python's.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Record:
         threads: int,
         keep: Any,
         budget: int,
-        failed: Callable[[int, int], NoReturn],
+        failed: Callable[[int, int], None],
     ):
         from ..pool.pool import get_pool  # which a process that makes no native call can do without
 
@@ -175,6 +175,12 @@ class Record:
     def spent(self) -> bool:
         """Whether calls have used up the budget."""
         return self.struct.budget < 0
+
+    def replace(self, objects: Sequence[Any]) -> None:
+        """Let the entry refer to these instead of its first objects, which stay alive: a call may be under way."""
+        self._held.append(objects)
+        for n, new in enumerate(objects):
+            ctypes.c_void_p.from_address(self.struct.objects + n * ctypes.sizeof(ctypes.c_void_p)).value = id(new)
 
     def renew(self, budget: int) -> None:
         """Let calls run so many iterations from now on."""
@@ -242,8 +248,8 @@ _PYTHON_FUNCTIONS = (
 )  # fmt: skip
 #: Indices into NumPy's table of functions.
 _NUMPY_FUNCTIONS = {
-    "PyArray_DescrFromType": 45, "PyArray_Scalar": 60, "PyArray_New": 93, "PyArray_NewFromDescr": 94,
-    "PyArray_SetBaseObject": 282, "PyDataMem_SetHandler": 304,
+    "PyArray_DescrFromType": 45, "PyArray_Scalar": 60, "PyArray_NewCopy": 85, "PyArray_New": 93,
+    "PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282, "PyDataMem_SetHandler": 304,
 }  # fmt: skip
 _SCALAR_TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
                  "float32", "float64", "complex64", "complex128")  # fmt: skip

@@ -199,6 +199,43 @@ make:
   ret ptr %made
 }
 
+; The first elements of an array of rank 1, which is given up, as an array of these dims: in that memory where they are
+; most of it, else a copy, so that the rest is free.
+define ptr @txc_sized(ptr %room, i32 %rank, ptr %dims) {
+entry:
+  br label %next
+next:
+  %i = phi i32 [ 0, %entry ], [ %i.next, %more ]
+  %elements = phi i64 [ 1, %entry ], [ %product, %more ]
+  %counted = icmp eq i32 %i, %rank
+  br i1 %counted, label %use, label %more
+more:
+  %dim.at = getelementptr i64, ptr %dims, i32 %i
+  %dim = load i64, ptr %dim.at
+  %product = mul i64 %elements, %dim
+  %i.next = add i32 %i, 1
+  br label %next
+use:
+  %used = call ptr @txc_view(ptr %room, i32 -1, i32 %rank, ptr %dims, ptr null, i64 0, i32 $packed_flags)
+  %none = icmp eq ptr %used, null
+  br i1 %none, label %out, label %judge
+judge:
+  %sizes.at = getelementptr i8, ptr %room, i64 $array_dims
+  %sizes = load ptr, ptr %sizes.at
+  %size = load i64, ptr %sizes
+  %twice = shl i64 %elements, 1
+  %most = icmp sge i64 %twice, %size
+  br i1 %most, label %out, label %copy
+copy:
+  %copied = call ptr @PyArray_NewCopy(ptr %used, i32 0)
+  call void @Py_DecRef(ptr %used)
+  br label %out
+out:
+  %made = phi ptr [ %used, %use ], [ %used, %judge ], [ %copied, %copy ]
+  call void @Py_DecRef(ptr %room)
+  ret ptr %made
+}
+
 ; The scalar that an array of rank 0 holds: NumPy has more than one type for some element types.
 define ptr @txc_scalar_of(ptr %array) {
   %descr.at = getelementptr i8, ptr %array, i64 $array_descr

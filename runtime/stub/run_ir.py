@@ -228,16 +228,24 @@ unknown:
   ret i1 false
 }
 
-; Raises what the word of `runtime/check_errors.py` says; of each check the size of its dim.
-define void @txc_failed(ptr %record, i64 %word, ptr %sizes) {
+; Raises what the word of `runtime/check_errors.py` says; of each check the size of its dim.  Whether it did: if not,
+; the call is to be made again.
+define i1 @txc_failed(ptr %record, i64 %word, ptr %sizes) {
+entry:
   %upper = lshr i64 %word, $index_bits
   %number = sub i64 $checks, %upper
   %size.at = getelementptr i64, ptr %sizes, i64 %number
   %size = load i64, ptr %size.at
   %failed.at = getelementptr i8, ptr %record, i64 $failed
   %failed = load ptr, ptr %failed.at
-  call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr %failed, ptr @two.numbers, i64 %word, i64 %size)
-  ret void
+  %none = call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr %failed, ptr @two.numbers, i64 %word, i64 %size)
+  %raised = icmp eq ptr %none, null
+  br i1 %raised, label %done, label %drop
+drop:
+  call void @Py_DecRef(ptr %none)
+  br label %done
+done:
+  ret i1 %raised
 }
 @two.numbers = internal constant [3 x i8] c"LL\\00"
 @outside = internal constant [$outside_bytes x i8] c"$outside_text\\00"

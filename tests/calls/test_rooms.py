@@ -44,6 +44,48 @@ def test_what_grows_in_a_loop_is_short_a_few_times(runs):
     assert runs == [1 << 19]
 
 
+def counted(x, scale):
+    return np.bincount(x), x[x > scale], (np.unique(x), len(np.nonzero(x)[0]))
+
+
+def test_results_of_sizes_that_values_decide_on_both_paths(calls):
+    """Memory that was too small for an entry's call grows, and then the entry makes the calls."""
+    f = calls.jit(counted)
+    small, none, large = (np.array(given) for given in ([3, 0, 3, 1], [0, 0, 0, 0], [5000, 0, 7, 7]))
+
+    def check(result, x):
+        assert repr(result) == repr(counted(x, 1))
+        arrays = [*result[:2], result[2][0]]
+        assert all(a.flags.c_contiguous and a.flags.aligned and a.flags.writeable for a in arrays)
+
+    for _ in range(2):
+        check(f(small, 1), small)
+    for x in (small, none, small[:0].copy(), small):
+        check(calls.direct(lambda x=x: f(x, 1)), x) if len(x) else f(x, 1)
+    check(f(large, 1), large)
+    for x in (large, small, large):
+        check(calls.direct(lambda x=x: f(x, 1)), x)
+
+
+def test_an_array_that_a_result_has_twice_is_one(calls):
+    def twice(x):
+        y = x[x > 0]
+        return y, [y, x], np.repeat(x, 2)[: len(y)]
+
+    f, x = calls.jit(twice), np.arange(4.0)
+    assert all(len(f(x)[0]) == 3 for _ in range(2))
+    y, (again, given), _ = calls.direct(lambda: f(x))
+    assert y is again and given is x
+    np.testing.assert_array_equal(y, [1, 2, 3])
+
+
+def test_few_of_many_elements_are_a_copy(calls):
+    f, x = calls.jit(lambda x: x[x > 98]), np.arange(100.0)
+    assert f(x) == f(x) == 99
+    made = calls.direct(lambda: f(x))
+    assert made.base is None and made.tolist() == [99.0]
+
+
 def test_a_profile_has_the_memory_that_its_calls_need():
     x = np.zeros(2)
     profile = txc.jit(growing).profile(x, 12, repeats=1)

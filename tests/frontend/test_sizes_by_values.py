@@ -33,12 +33,14 @@ def same(got: Any, expected: Any) -> None:
 
 
 def check(f: Callable[..., Any], *arguments: np.ndarray, **options: Any) -> None:
-    """The result, and what is left in the arguments."""
-    here, there = [a.copy() for a in arguments], [a.copy() for a in arguments]
-    with np.errstate(all="ignore"):
-        expected = f(*here)
-    same(txc.jit(f, **options)(*there), expected)
-    same(there, here)
+    """The result, and what is left in the arguments; of calls by Python, and by the native entry."""
+    jitted = txc.jit(f, **options)
+    for _ in range(3):
+        here, there = [a.copy() for a in arguments], [a.copy() for a in arguments]
+        with np.errstate(all="ignore"):
+            expected = f(*here)
+        same(jitted(*there), expected)
+        same(there, here)
 
 
 @pytest.mark.parametrize("mask", [SOME, ALL, NONE, ONE], ids=["some", "all", "none", "one"])

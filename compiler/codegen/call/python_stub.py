@@ -8,7 +8,7 @@ All that lies outside is named by a symbol, so the text is the same in every pro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 import numpy as np
@@ -461,6 +461,7 @@ class _Entry(EntryWriter):
                 number = _type_number(output.dtype)
                 arguments = (f"ptr {given}", f"ptr {self.pointers[first + n]}", f"i32 {number}")
                 self._keep(held, n, self.call("txc_scalar", *arguments))
+        self._use_rooms(held, first)
         if plan.structure[0] in _ARRAYS and plan.structure[1] == first and self.held_count == 1:
             self.put(f"ret ptr {self.load(held, 0)}")
         else:
@@ -469,7 +470,7 @@ class _Entry(EntryWriter):
                 self.call("txc_release", f"ptr {held}", f"i64 {self.held_count}")
             self.put(f"ret ptr {made}")
         if plan.checks:
-            self._failed(self.pointers[-1])
+            self._failed(self.pointers[-1], held)
         if self.held_count:
             self.block("release")
             self.call("txc_release", f"ptr {held}", f"i64 {self.held_count}")
@@ -480,8 +481,8 @@ class _Entry(EntryWriter):
         fine = self.ins(f"icmp eq i64 {self.load(word, 0, 'i64')}, 0")
         self.demand(fine, otherwise="failed")
 
-    def _failed(self, word: str) -> None:
-        """The block that raises the error of the check that failed."""
+    def _failed(self, word: str, held: str) -> None:
+        """The block that raises the error of the check that failed, or leaves the call to Python, to make it again."""
         self.block("failed")
         sizes = self.alloca(f"[{len(self.plan.checks)} x i64]", "sizes")
         # Few checks have a size, and where none failed nobody waits for that of the others.
@@ -490,8 +491,11 @@ class _Entry(EntryWriter):
         for n, size in enumerate(self.plan.checks):
             if size.const != -1:
                 self.store(self.number(size), "i64", sizes, n)
-        self.call("txc_failed", "ptr %record", f"i64 {self.load(word, 0, 'i64')}", f"ptr {sizes}")
-        self.put("br label %release")
+        raised = self.call("txc_failed", "ptr %record", f"i64 {self.load(word, 0, 'i64')}", f"ptr {sizes}")
+        self.put(f"br i1 {raised}, label %release, label %again")
+        self.block("again")
+        self.call("txc_release", f"ptr {held}", f"i64 {self.held_count}")
+        self.put("br label %miss")
 
     def _result(self, x: Structure, held: str, first: int) -> str:
         """A new reference to a part of the result, or NULL with an exception."""
@@ -504,7 +508,7 @@ class _Entry(EntryWriter):
             return self.call("txc_number", f"ptr {of}", f"ptr {self.load(held, 8 * output)}")
         if kind == "view":
             return self._view(rest[0], held, first)
-        if kind in _ARRAYS:
+        if kind in (*_ARRAYS, "sized"):
             number = rest[0] - first
             if number >= 0:
                 return self.referred(self.load(held, 8 * number))
@@ -565,17 +569,33 @@ class _Entry(EntryWriter):
             f"i64 {self.number(view.offset)}", f"i32 {flags}",
         )  # fmt: skip
 
+    def _use_rooms(self, held: str, first: int) -> None:
+        """Arrays of the sizes that the kernel found take the places of the memory that they are in."""
+        for buffer, sizes in sorted({leaf[1:] for leaf in _leaves(self.plan.structure) if leaf[0] == "sized"}):
+            dims = self.alloca(f"[{len(sizes)} x i64]", f"found{buffer}")
+            for axis, size in enumerate(sizes):
+                self.store(self.load(self.pointers[size], 0, "i64"), "i64", dims, axis)
+            room = self.load(held, 8 * (buffer - first))
+            made = self.call("txc_sized", f"ptr {room}", f"i32 {len(sizes)}", f"ptr {dims}")
+            self._keep(held, buffer - first, made)
+
     def _argument(self, buffer: int) -> tuple[int, InputPlan]:
         """The input that a buffer is."""
         return [(i, given) for i, given in enumerate(self.plan.inputs) if given.kind != "int"][buffer]
 
 
+def _leaves(x: Structure) -> Iterator[Structure]:
+    """The parts of a result that have no parts."""
+    if x[0] in ("either", "tuple", "list", "dict", "named"):
+        for part in x[-1]:
+            yield from _leaves(part)
+    else:
+        yield x
+
+
 def _buffers(x: Structure) -> set[int]:
     """The buffers that a result has, and not only what says which of several parts there is."""
-    kind, *rest = x
-    if kind in _ARRAYS or kind == "number":
-        return {rest[0]}
-    return set().union(*map(_buffers, rest[-1])) if isinstance(rest[-1], tuple) else set()
+    return {leaf[1] for leaf in _leaves(x) if leaf[0] in (*_ARRAYS, "number", "sized")}
 
 
 #: Parts of a result that are arrays, or scalars, of a buffer.
