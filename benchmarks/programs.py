@@ -254,6 +254,15 @@ def scatter_add(x, at, v):
     return y
 
 
+def lowered(x, y):
+    np.minimum(x, y, out=x)
+    return x
+
+
+def own_transpose(x):
+    return x.T @ x
+
+
 def chosen(x):
     return x[x > 0]
 

@@ -145,6 +145,10 @@ FAMILIES: dict[str, Family] = dict(
     [
         _family("copy", programs.copy, _maps(1), flops=lambda n: 0.0),
         _family("add", programs.add, _maps(2), flops=lambda n: n),
+        _family(
+            "lowered", programs.lowered, _maps(2), sizes=((1000,), (30_000,), (10_000_000,)),
+            elements=lambda n: 3.0 * n, peers=("txc", "numpy"),
+        ),
         _family("add-three", programs.add_three, _maps(3), flops=lambda n: 2 * n),
         _family(
             "sum-difference", programs.sum_and_difference, _maps(2), elements=lambda n: 4.0 * n, flops=lambda n: 2 * n
@@ -262,6 +266,10 @@ FAMILIES: dict[str, Family] = dict(
         _family(
             "matmul-left-transposed", programs.matmul_left_transposed, _PRODUCT,
             shapes=lambda m, k, n: [(k, m), (k, n)],
+        ),
+        _family(
+            "own-transpose", programs.own_transpose, _PRODUCT, sizes=((100, 20), (1000, 64), (5000, 300), (512, 512)),
+            shapes=_matrix, elements=lambda n, m: n * m + m * m, flops=lambda n, m: n * m * (m + 1.0),
         ),
         _family(
             "dense-gelu", programs.dense_gelu, _PRODUCT, shapes=lambda m, k, n: [(m, k), (k, n), (n,)],

@@ -231,3 +231,18 @@ def test_results_of_another_type_are_numpys(k: int, orders: str, dtype: str) -> 
         c = np.arange(n, dtype=dtype) - n // 2
         got = more(turned_memory(a, orders[0]), turned_memory(b, orders[1]), c)
         np.testing.assert_array_equal(got, a @ b + c > 3)
+
+
+def test_a_product_with_its_own_transpose_has_the_bits_of_two_operands() -> None:
+    """Half of it is computed: tiles that touch the diagonal, of every height and width, and their mirror images."""
+    forms: list[tuple[str, Any]] = [
+        ("f4", lambda a, b: a.T @ b), ("f8", lambda a, b: a @ b.T),
+        ("i4", lambda a, b: (a.T @ b).T + a[0]), ("f8", lambda a, b: np.exp(a).T @ np.exp(b) / (1 + len(a)) - 1),
+        ("f4", lambda a, b: np.einsum("ki,kj->ij", a - a.mean(axis=0), b - b.mean(axis=0))),
+    ]  # fmt: skip
+    for dtype, form in forms:
+        two, one = txc.jit(form), txc.jit(lambda a, form=form: form(a, a))
+        for shape in ((530, 19), (40, 70), (600, 97), (3, 131), (131, 33), (1, 1), (20, 0)):
+            a = (matrices(*shape, 1, "f8")[0] * 8).astype(dtype)
+            np.testing.assert_array_equal(one(a), two(a, a.copy()), f"{shape} {dtype}")
+            np.testing.assert_allclose(one(a), form(a, a), 1e-3, 1e-3)

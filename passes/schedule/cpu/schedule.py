@@ -31,7 +31,7 @@ from ..custom import loop_generator
 from ..language.lower import write_scheduled
 from ..language.nest import Nest, Schedule
 from ..language.user import NoNest, users_schedule
-from ..map.schedule import VectorConfig, choose_lanes, is_transposition, map_schedule
+from ..map.schedule import VectorConfig, is_transposition, map_schedule
 from ..matmul.match import MatmulOperands, match_matmul
 from ..rows.staging import is_attention
 from ..stencil.in_place import match_stencil, schedule_ring_buffer

@@ -20,13 +20,13 @@ from xdsl.ir import Block, SSAValue
 from ....dialects import kernel, loop
 from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Dim, ceil_div, dim, maximum, minimum
-from ..blocks import Range, for_loop, for_loops, load_all, move
+from ..blocks import Range, for_loop, for_loops, load_all, move, store_all
 from ..body import ScheduleContext, buffer_info, if_positive, materialize_dim
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from ..parallelize import split_range
 from .few_rows import FewRows
-from .match import MatmulOperands
+from .match import MatmulOperands, is_symmetric
 from .packed_lhs import PackedLhs
 
 __all__ = ["CpuMatmul", "schedule_contraction"]
@@ -53,7 +53,12 @@ def schedule_contraction(
 
 
 class CpuMatmul(FewRows):
-    """A contraction's loops."""
+    """A contraction's loops.
+
+    With `one_triangle` tiles make the results on and above the diagonal, of which the others are mirror images.
+    """
+
+    one_triangle = False
 
     def write(self, block: Block) -> None:
         """All results: by panels, or with few rows in place."""
@@ -78,6 +83,7 @@ class CpuMatmul(FewRows):
         self.each_matrix(block, self.context.grain(self.m * self.n * maximum(1, self.k), self.nest), write)
 
     def _packing(self, block: Block) -> None:
+        self.one_triangle = is_symmetric(self.nest, self.factors)
         if self._contiguous_along_k(0):
             self._b_stationary(block)
         elif self._contiguous(0, self.factors.left):
@@ -85,6 +91,24 @@ class CpuMatmul(FewRows):
             if_positive(block, self.panels - self.panels_held, self._b_stationary, self._a_stationary)
         else:
             self._a_stationary(block)
+        if self.one_triangle:
+            self._mirror(block)
+
+    def _mirror(self, block: Block) -> None:
+        """The results below the diagonal, which are those above it, in squares that are transposed in registers.
+
+        Squares on the diagonal are there: a panel's columns are some of them.
+        """
+        first, left, r, j = (self.context.new_iv() for _ in range(4))
+        work = self.context.grain(self.width * self.n, self.nest)
+        with self.shared(block, first, self.m, step=self.width, grain=work) as rows:
+            height = Range(r, 0, minimum(self.m - first, self.width), unroll=self.width)
+            square = height, Range(j, 0, self.width, vector=self.width)
+            with for_loops(rows, Range(left, 0, first, step=self.width), *square) as body:
+                to, of = (self._point(*place, dim(0)) for place in ((first + r, left + j), (left + j, first + r)))
+                for out, index in zip(self.nest.outs, self.nest.maps_out(), strict=True):
+                    found = load_all(body, [out], [e.substitute(of) for e in index.exprs])
+                    store_all(body, found, [out], [e.substitute(to) for e in index.exprs])
 
     def _b_stationary(self, block: Block) -> None:
         """Tasks of a group of panels by a part of the rows; each packs its panels, a block of K at a time.
@@ -240,13 +264,19 @@ class CpuMatmul(FewRows):
         """Tiles of the rows and panels from a first to a last one, for one after another of the blocks of K.
 
         Panel by panel of what is `packed`, tile by tile of rows where panels are the worker's own.  All rows may be
-        `ready` in memory; else those that are not read in place are packed here.
+        `ready` in memory; else those that are not read in place are packed here.  Of `one_triangle` tiles that lie
+        below the diagonal are left out.
         """
         number, panel, tile, r, j = (self.context.new_iv() for _ in range(5))
         start, height = rows[0], rows[1] - rows[0]
         column, row = panel * self.panel + j, start + tile * self.rows + r
         columns, here = minimum(self.n - panel * self.panel, self.panel), minimum(height - tile * self.rows, self.rows)
-        loops = [Range(panel, *panels), Range(tile, 0, ceil_div(height, self.rows))]
+        tiles, first = ceil_div(height, self.rows), panels[0]
+        if self.one_triangle and packed is None:
+            first = maximum(first, (start + tile * self.rows) // self.panel)
+        elif self.one_triangle:
+            tiles = minimum(tiles, ceil_div((panel + 1) * self.panel - start, self.rows))
+        loops = [Range(panel, first, panels[1]), Range(tile, 0, tiles)]
         lanes = Range(j, 0, columns, vector=self.width, unroll=self.copies)
         with for_loop(block, number, *blocks) as deep:
             left, indices = None, (number - blocks[0], panel, j)

@@ -12,9 +12,10 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects import kernel, loop
 from ....dialects.attributes import scalar_dtype
-from ....dialects.dims.dims import Dim, Sym
+from ....dialects.dims.dims import Dim, Sym, iterator
+from ....dialects.dims.index_map import IndexMap
 
-__all__ = ["MatmulOperands", "match_matmul", "match_product"]
+__all__ = ["MatmulOperands", "is_symmetric", "match_matmul", "match_product"]
 
 
 @dataclass(frozen=True)
@@ -86,3 +87,35 @@ def _iterators(nest: kernel.GenericOp, value: SSAValue) -> set[int]:
             for e in exprs:
                 found |= {names[s] for s in e.symbols() if s in names}
     return found
+
+
+def is_symmetric(nest: kernel.GenericOp, factors: MatmulOperands) -> bool:
+    """Whether an element of the results has the same factors in the same order as its mirror image, and so its bits.
+
+    One factor is the other with row and column exchanged, and nothing of a place goes into the epilogue.
+    """
+    if len(factors.left) != 1 or len(factors.right) != 1:
+        return False
+    (i, j), extents = (*factors.left, *factors.right), nest.extents.data
+    swap = {Sym(f"d{i}"): iterator(j), Sym(f"d{j}"): iterator(i)}
+    entering = zip(nest.body.block.args, zip(nest.ins, nest.maps_in()))
+    maps: dict[SSAValue, tuple[SSAValue, IndexMap]] = dict(entering)
+
+    def mirrors(a: SSAValue, b: SSAValue) -> bool:
+        if a in maps and b in maps:
+            (x, left), (y, right) = maps[a], maps[b]
+            swapped = [e.substitute(swap) for e in (*left.exprs, *left.guards)]
+            return x is y and swapped == [*right.exprs, *right.guards]
+        x, y = a.owner, b.owner
+        if not isinstance(x, Operation) or not isinstance(y, Operation) or isinstance(x, loop.IndexOp | kernel.ReadOp):
+            return a is b
+        same = type(x) is type(y) and x.properties == y.properties and x.attributes == y.attributes
+        return same and all(map(mirrors, x.operands, y.operands))
+
+    behind = list(nest.epilogue.block.walk())
+    places = [op.expr.data for op in behind if isinstance(op, loop.IndexOp)]
+    for index in nest.maps_in()[len(nest.ins) - nest.n_epilogue_inputs :]:
+        places += [*index.exprs, *index.guards]
+    placeless = not any(isinstance(op, kernel.ReadOp) for op in behind)
+    placeless = placeless and not any(swap.keys() & e.symbols() for e in places)
+    return extents[i] is extents[j] and placeless and mirrors(*factors.values)
