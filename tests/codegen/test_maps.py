@@ -210,6 +210,26 @@ def test_whole_gathers_are_instructions_where_these_are_fast(more: str, element:
     assert same_bits(out, x[k])
 
 
+def test_lanes_that_stay_as_they_are_are_stored_with_the_others_where_masks_are_slow() -> None:
+    """LLVM makes a store under a mask of a choice between a new value and what was loaded from there."""
+    kind = "f64[n] by [1]"
+    body = [
+        load("x", 0, kind, "i"), load("y", 1, kind, "i"), "%less = arith.cmpf olt, %x, %y : f64",
+        "%least = arith.select %less, %x, %y : f64",
+    ]  # fmt: skip
+    there, elsewhere = (
+        function([kind] * 3, loop("i", "0", "n", "\n".join([*body, store("least", to, kind, "i")]), 4, 2))
+        for to in (0, 2)
+    )
+    for text, cpu, frozen in ((there, "x86-64-v3", 4), (there, "x86-64-v4", 0), (elsewhere, "x86-64-v3", 0)):
+        assert emit_llvm(parse(text), make_target("x86_64-unknown-linux-gnu", cpu)).count("= freeze <4 x") == frozen
+    for n in (3, 8, 13):
+        x, y = RNG.standard_normal((2, n))
+        expected = np.minimum(x, y)
+        run(there, [x, y, np.zeros(n)], [n])
+        assert same_bits(x, expected)
+
+
 def test_gathers_by_bound_indices() -> None:
     f32, i64 = "f32[n] by [1]", "i64[n] by [1]"
     body = "\n".join(

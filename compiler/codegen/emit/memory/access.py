@@ -31,7 +31,7 @@ from ..values.registers import (
 from ..values.scalar import ScalarBodies
 from .bounds_check import BoundsChecks
 from .interleave import MOST_ELEMENTS, deinterleaved, interleaved
-from .masked_access import MaskedRows, PendingStores, row_mask
+from .masked_access import MaskedRows, PendingStores, row_mask, stores_what_is_there
 from .nontemporal import LINE, NontemporalStores, alignment_of
 from .shuffle_load import load_with_shuffle
 
@@ -365,7 +365,10 @@ class Memory:
             for slot, re, im in zip(slots, self.lanes.spread(value.re, lanes), self.lanes.spread(value.im, lanes)):
                 self._store_pair(slot, scalar, re, im, rows)
         else:
+            opaque = stores_what_is_there(op) and not self.text.target.has_fast_masked_stores
             for slot, reg in zip(slots, self.lanes.spread(value, lanes)):
+                if opaque and slot.width > 1:
+                    reg = self.text.ins(f"freeze {vector_type(slot.width, storage)} {reg}")
                 self._store_slot(slot, storage, reg, rows)
         self.rows.store(rows)
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from xdsl.dialects import arith
+
+from .....dialects.loop import LoadOp, StoreOp
 from ..text import IrText
 from ..values.lanes import Lanes
 from .nontemporal import NontemporalStores
 
-__all__ = ["MaskedRows", "PendingStores", "row_mask"]
+__all__ = ["MaskedRows", "PendingStores", "row_mask", "stores_what_is_there"]
 
 
 @dataclass
@@ -47,6 +50,18 @@ class PendingStores:
         else:
             (self.cut if cut else self.guarded).append((value, pointer, mask))
         return self
+
+
+def stores_what_is_there(op: StoreOp) -> bool:
+    """Whether lanes of a store choose between a new value and what they loaded from there.
+
+    LLVM makes that a store under a mask, unless something that it cannot see through (``freeze``) is in between.
+    """
+    chosen = op.value.owner
+    if not isinstance(chosen, arith.SelectOp):
+        return False
+    sources = (choice.owner for choice in (chosen.lhs, chosen.rhs))
+    return any(isinstance(source, LoadOp) and source.buffer is op.buffer for source in sources)
 
 
 def row_mask(text: IrText, mask: str, width: int, backwards: bool, each: int) -> str:
