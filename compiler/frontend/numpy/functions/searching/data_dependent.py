@@ -1,7 +1,8 @@
 """Functions whose result has as many elements as a value says: counted first, and filled then.
 
-Of lazy tensors the count is computed at once, the elements when they are needed.  In a function that is being compiled
-the count becomes a size for what follows (`data_dependent_sizes`).
+Of lazy tensors the positions are computed at once, as their count is a size: an array that any number of elements has
+the same code for.  In a function that is being compiled the count becomes a size for what follows
+(`data_dependent_sizes`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ......dialects.types import DTYPES, tensor_type
 from ....indexing import data_dependent_sizes
 from ....indexing.advanced import IndexArrays, gather, scatter
 from ....tensor.apply import apply, as_tensor
+from ....tensor.leaves import leaf
 from ....tensor.methods import reducing, reshaping
 from ....tensor.promotion import truth
 from ....tensor.tensor import Tensor
@@ -42,20 +44,17 @@ def sized(count: Tensor, most: Dim) -> int | SymInt:
 def places_of(mask: Tensor) -> Tensor:
     """The positions of the true elements of a mask of rank 1."""
     trace = current()
-    known = None if trace is None else data_dependent_sizes.known_places(trace, mask.value)
+    if trace is None:
+        return Tensor(leaf(np.flatnonzero(np.asarray(mask))))
+    known = data_dependent_sizes.known_places(trace, mask.value)
     if known is not None:
         return Tensor(known)
     count = count_of(mask)
     # Element k of those that are true goes to place k, all others to one place behind, where none is.
     place = apply("select", mask, reducing.scan("cumsum", mask, 0) - 1, count)
-    found = (
-        zeros(count, "i64")
-        if trace is None
-        else data_dependent_sizes.empty(tensor_type(DTYPES["i64"], (as_dim(count),)))
-    )
+    found = data_dependent_sizes.empty(tensor_type(DTYPES["i64"], (as_dim(count),)))
     scatter(IndexArrays(found, [0], [place], 0, None), iota(mask.dims[0]))
-    if trace is not None:
-        trace.places.append((mask.value, found.value))
+    trace.places.append((mask.value, found.value))
     return found
 
 
