@@ -124,11 +124,10 @@ def test_a_loop_over_elements_computes_an_expression_once(monkeypatch):
     plain = np.random.default_rng(0).standard_normal((6, 5))
     x = txc.asarray(plain)
     y = x * 2 + 1
-    assert float(y[3, 4]) == plain[3, 4] * 2 + 1 and not y.has_memory
-    assert float(y[2, 1]) == plain[2, 1] * 2 + 1 and y.has_memory
+    assert float(y[3, 4]) == plain[3, 4] * 2 + 1
     found = [[float(y[i, j]) for j in range(5)] for i in range(6)]
     np.testing.assert_array_equal(found, plain * 2 + 1)
-    assert len(made) <= 2, "\n".join(made)
+    assert len(made) == 1, "\n".join(made)
     z = (x + 1).pad([(1, 0), (0, 2)])  # its views are no arrays in memory
     padded = np.pad(plain + 1, [(1, 0), (0, 2)])
     np.testing.assert_array_equal([[float(z[i, j]) for j in range(7)] for i in range(7)], padded)

@@ -158,7 +158,8 @@ def test_expressions_keep_what_they_read():
 
 def test_memory_that_nothing_else_refers_to_is_updated_in_place():
     t = m.add(array(1000), m.ones([1000]))
-    m.to_number(m.esum(t))
+    m.to_number(m.esum(t))  # which keeps what it reads
+    m.mul_(t, m.ones([1000]))
     storage = t.owner()[0]
     memory = storage.settle()
     before = memory.copy()

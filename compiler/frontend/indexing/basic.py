@@ -15,7 +15,7 @@ from ..scalars.python_numbers import as_int
 from ..tensor.apply import apply, as_tensor, is_traced
 from ..tensor.as_array import AsArray
 from ..tensor.leaves import leaf
-from ..tensor.memory.storage import give_memory, readable
+from ..tensor.memory.storage import readable
 from ..tensor.tensor import Tensor
 from ..tensor.views.composite_views import IndexedView
 from ..trace.context import current, table
@@ -88,11 +88,6 @@ def _read_now(place: Tensor) -> Tensor:
     if trace is not None:
         return (trace.capture_lazy(place) if place.is_lazy else place).snapshot()
     there = readable(place)
-    if there is None and not place.reads_only:
-        owner, _ = place.owner()
-        if owner.was_read:  # a loop over the elements of an expression computes it once
-            there = give_memory(place)
-        owner.was_read = True
     return place.snapshot() if there is None else Tensor(leaf(there.copy()))
 
 

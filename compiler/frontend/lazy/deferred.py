@@ -1,7 +1,7 @@
 """Values whose nodes are known, and are made when somebody asks for them.
 
 A *recipe* says which nodes an op makes of operands of known types.  Outside a trace its result waits: an expression
-that was evaluated before is found by its form (`structural_key`), and needs no nodes at all.
+that was evaluated before is found by its key (`structural_key`), and needs no nodes at all.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, final
 from ....dialects.registry import Op
 from ....dialects.types import TensorType
 from ...diagnostics import Loc
-from ..trace.graph import Node, Value, next_serial
-from .structural_key import StructuralKey
+from ..trace.graph import Node, SingleResultNode, Value, next_serial
+from .structural_key import Key, changing
 
-__all__ = ["DeferredValue", "OpTemplate", "Step", "array_of_leaf", "force"]
+__all__ = ["DeferredValue", "OpTemplate", "Step", "array_of_leaf", "become_array", "force", "looks_as"]
 
 
 class Step(NamedTuple):
@@ -31,15 +31,17 @@ class Step(NamedTuple):
 class OpTemplate:
     """Nodes to be made of given values; `results` count values as a step's operands do.
 
-    Two of them are equal where they are the same object.
+    `head` is what was asked for, without the types of operands.  Two of them are equal where they are the same object.
     """
 
-    __slots__ = ("layout", "results", "steps", "types", "weak")
+    __slots__ = ("head", "layout", "results", "steps", "types", "weak")
 
     def __init__(
-        self, steps: tuple[Step, ...], results: tuple[int, ...], types: tuple[TensorType, ...], layout: str, weak: str
-    ):
-        self.steps, self.results, self.types, self.layout, self.weak = steps, results, types, layout, weak
+        self, head: tuple[Any, ...], steps: tuple[Step, ...], results: tuple[int, ...], types: tuple[TensorType, ...],
+        layout: str, weak: str,
+    ):  # fmt: skip
+        self.head, self.steps, self.results, self.types = head, steps, results, types
+        self.layout, self.weak = layout, weak
 
     def made(self, given: Sequence[Value], loc: Loc | None, before: int) -> list[Value]:
         """Its results of values whose nodes are there, as if made right before the moment `before`."""
@@ -53,24 +55,17 @@ class OpTemplate:
 
 @final
 class DeferredValue(Value):
-    """The only result of a recipe, applied to values that may be unmade themselves; its nodes are `made` at most once.
+    """The only result of a recipe, of values that may be unmade themselves; its nodes are `made` at most once."""
 
-    What a recipe was taken from has one too: so an expression looks the same the first time and later.
-    """
-
-    __slots__ = ("_made", "form", "leaves", "loc", "operands", "serial", "template")
+    __slots__ = ("_made", "key", "loc", "operands", "serial", "template", "was_inside")
 
     index = 0
 
-    def __init__(
-        self, template: OpTemplate, form: StructuralKey | None, leaves: tuple[Value, ...],
-        operands: list[Value], loc: Loc | None, made: Value | None = None,
-    ):  # fmt: skip
-        self.template, self.form, self.leaves = template, form, leaves
-        self.operands, self.loc, self._made = operands, loc, None
+    def __init__(self, template: OpTemplate, key: Key, operands: Sequence[Value], loc: Loc | None):
+        self.template, self.key, self.operands, self.loc = template, key, operands, loc
+        self._made: Value | None = None
+        self.was_inside = False
         self.serial = next_serial()
-        if made is not None:
-            self._is(made)
 
     @property
     def type(self) -> TensorType:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -81,31 +76,37 @@ class DeferredValue(Value):
         return self.made().node
 
     @property
+    def origin(self) -> tuple[OpTemplate, Sequence[Value]] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        operands = self.operands
+        return (self.template, operands) if operands else None
+
+    @property
     def is_made(self) -> bool:
         return self._made is not None
+
+    @property
+    def made_value(self) -> Value | None:
+        """`made`, where it is."""
+        return self._made
 
     def made(self) -> Value:
         """The result of its nodes: made now, with those that it needs, or earlier."""
         found: Value | None = self._made
         if found is not None:
             return found
-        waiting: set[DeferredValue] = set()
-        stack = [self]
-        while stack:
-            value = stack.pop()
-            if value not in waiting:
-                waiting.add(value)
-                stack += [v for v in value.operands if type(v) is DeferredValue and v._made is None]
-        for value in sorted(waiting, key=lambda v: v.serial):
-            (made,) = value.template.made([force(v) for v in value.operands], value.loc, value.serial)
-            value._is(made)
-        return self.made()
-
-    def _is(self, made: Value) -> None:
-        """Note the result of its nodes, which computes what this does."""
-        self._made = made
-        if made.operands and made.form is None:
-            made.leaves, made.form = self.leaves, self.form
+        with changing:
+            waiting: set[DeferredValue] = set()
+            stack = [self]
+            while stack:
+                value = stack.pop()
+                if value not in waiting and value._made is None:
+                    waiting.add(value)
+                    stack += [v for v in value.operands if type(v) is DeferredValue]
+            for value in sorted(waiting, key=lambda v: v.serial):
+                (made,) = value.template.made([force(v) for v in value.operands], value.loc, value.serial)
+                looks_as(made, value.template, value.key, value.operands)
+                value._made = made
+            return self.made()
 
 
 def force(value: Value) -> Value:
@@ -113,6 +114,36 @@ def force(value: Value) -> Value:
     return value.made() if type(value) is DeferredValue else value
 
 
+def looks_as(made: Value, template: OpTemplate, key: Key | None, operands: Sequence[Value]) -> None:
+    """Let the result of nodes have the key of what a template makes, so that expressions look the same each time."""
+    if made.operands:
+        made.key, made.origin = key, (template, operands)
+
+
 def array_of_leaf(value: Value) -> Any:
     """The array that a value is; None for what is computed."""
-    return None if type(value) is DeferredValue else value.node.leaf
+    if type(value) is DeferredValue:
+        made = value.made_value
+        return None if made is None else made.node.leaf
+    return value.node.leaf
+
+
+def become_array(value: Value, array: Any) -> None:
+    """Let a value that is computed be an array, which holds what it computes, for all that refer to it.
+
+    Called while `changing`.  Who reads a part of it at that time finds either: the array is there first.
+    """
+    if isinstance(value, SingleResultNode):
+        value.leaf = array
+        value.op, value.operands, value.regions, value.attrs, value.loc = None, (), (), {"fixed": False}, None
+        value.origin, value._text = None, ""
+    elif type(value) is DeferredValue:
+        made = value.made_value
+        if made is None:
+            value._made = SingleResultNode.of_array(array, value.type, False)
+        elif array_of_leaf(made) is None:
+            become_array(made, array)
+        value.operands = ()
+    else:
+        value.node = SingleResultNode.of_array(array, value.type, False)
+    value.key = None

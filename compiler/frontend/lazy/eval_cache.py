@@ -1,8 +1,9 @@
 """Lazy expressions that were evaluated before: their code is found without making their graph again.
 
-A graph of symbols (`symbolic_shapes`) serves every size, but making it takes much longer than small code runs.  Here an
-expression is looked up by its *form* (`structural_key`).  Of one form there is one call, whose symbols, sizes of
-results and temporaries are known, so what is left is to take the arrays of its leaves and to enter machine code.
+A graph of symbols (`symbolic_shapes`) serves every size, but making it takes much longer than small code runs.  Here
+expressions, one or several that are evaluated together, are looked up by their *form* (`structural_key`).  Of one form
+there is one call, whose symbols, sizes of results and temporaries are known, so what is left is to take the arrays of
+the leaves and to enter machine code.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from ....runtime.environment import variable
 from ...config.devices import device_here
 from ...config.knobs import GDB, PASSES
-from ..trace.graph import Value
+from ..trace.graph import Node, Value
 from .bounded import lru_put
 from .structural_key import combine_keys
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["insert", "lookup", "request"]
 
-#: What evaluates an expression of such leaves.
-Run: TypeAlias = Callable[[Sequence[Value]], np.ndarray]
+#: What evaluates expressions of such leaves.
+Run: TypeAlias = Callable[[Sequence[Node]], list[np.ndarray]]
 
 #: How many calls are kept; the oldest go first.
 MOST = 2048
@@ -36,12 +37,12 @@ _passes, _gdb = variable(PASSES.name), variable(GDB.name)
 _calls: dict[tuple[Any, ...], Run] = {}
 
 
-def request(value: Value, written: Value | None = None) -> tuple[tuple[Any, ...], tuple[Value, ...]] | None:
-    """What selects the call for an expression whose value goes into the leaf `written`, where one is given; its leaves.
+def request(outputs: Sequence[Value], written: Value | None = None) -> tuple[tuple[Any, ...], tuple[Node, ...]] | None:
+    """What selects the call for expressions, the first of which may go into the leaf `written`; and their leaves.
 
     None for what is no plain expression of plain arrays.
     """
-    found = combine_keys((value,) if written is None else (value, written))
+    found = combine_keys(outputs if written is None else (*outputs, written))
     return None if found is None else ((found[0], device_here(), _passes(), _gdb()), found[1])
 
 
@@ -58,13 +59,13 @@ def insert(key: tuple[Any, ...], call: GraphCall, places: Sequence[int]) -> None
 
     seldom = iter(range(OFTEN))
 
-    def run_for_now(leaves: Sequence[Value]) -> np.ndarray:
+    def run_for_now(leaves: Sequence[Node]) -> list[np.ndarray]:
         """Run it; what comes often is prepared further."""
         if next(seldom, None) is not None:
-            return kept([leaves[i].leaf for i in places])[0]
+            return kept([leaves[i].leaf for i in places])
         direct = lasting.repeated(prepared)
         run = direct if direct is not None and not lasting.written else kept._replace(direct=direct)
-        return _keep(key, lambda leaves: run([leaves[i].leaf for i in places])[0])(leaves)
+        return _keep(key, lambda leaves: run([leaves[i].leaf for i in places]))(leaves)
 
     _keep(key, run_for_now)
 

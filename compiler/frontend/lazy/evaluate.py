@@ -15,6 +15,8 @@ from ..trace.context import current, suspended
 from ..trace.graph import DimTable, Graph, Node, Value, schedule
 from .deferred import array_of_leaf, force
 from .eval_cache import insert, lookup, request
+from .materialize import first_piece, keep, outside, worth_keeping
+from .structural_key import changing, fresh_keys, key_of
 from .symbolic_shapes import generic, leaf_input
 
 if TYPE_CHECKING:
@@ -32,15 +34,18 @@ def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
     """The graph that computes values of lazy expressions: their leaves are hidden inputs.
 
     The first output is the new content of the leaf `written`, where one is given.  Dims are symbols, so that other
-    shapes find the same code; numbers where the expression relies on them (`symbolic_shapes`).
+    shapes find the same code; numbers where the expression relies on them (`symbolic_shapes`).  Its nodes are its own:
+    values of the expressions may become arrays meanwhile.
     """
-    outputs = [force(v) for v in outputs]
+    with changing:
+        outputs = _copied([force(v) for v in outputs])
     ordered = _leaves_of(outputs, written)
+    leaves = [leaf.results[0] for leaf in ordered]
     try:
-        table, inputs, results = generic(outputs, ordered, written)
+        table, inputs, results = generic(outputs, leaves, None if written is None else written.node.results[0])
     except OpError:
-        table, inputs, results = DimTable(), [leaf_input(i, v) for i, v in enumerate(ordered)], list(outputs)
-    aliases = {} if written is None else {0: ordered.index(written)}
+        table, inputs, results = DimTable(), [leaf_input(i, v) for i, v in enumerate(leaves)], list(outputs)
+    aliases = {} if written is None else {0: ordered.index(written.node)}
     for number, given in aliases.items():
         before = inputs[given].value
         if before is not None and any(node.attrs.get("mode") == RAISE for node in schedule(results)):
@@ -49,13 +54,26 @@ def lazy_graph(outputs: Sequence[Value], written: Value | None = None) -> Graph:
     return Graph("expression", inputs, results, table, aliases, structure, len(outputs)).settle()
 
 
-def _leaves_of(outputs: Sequence[Value], written: Value | None) -> list[Value]:
+def _copied(outputs: Sequence[Value]) -> list[Value]:
+    """The outputs of nodes made again, of the same leaves."""
+    known: dict[Value, Value] = {}
+
+    def again(v: Value) -> Value:
+        return v.node.results[0] if v.node.op is None else known[v]
+
+    for node in schedule(outputs):
+        types = [r.type for r in node.results]
+        made = Node(node.op, [again(v) for v in node.operands], node.attrs, types, node.loc, node.regions)
+        known.update(zip(node.results, made.results))
+    return [again(v) for v in outputs]
+
+
+def _leaves_of(outputs: Sequence[Value], written: Value | None) -> list[Node]:
     """The leaves that values need, in the order of the graph's inputs."""
-    leaves: dict[Value, None] = {} if written is None else {written: None}
-    for v in [*outputs, *(o for n in schedule(outputs) for o in n.operands)]:
-        if v.node.op is None:
-            leaves[v] = None
-    return sorted(leaves, key=lambda v: v.node.serial)
+    leaves = {v.node for v in [*outputs, *(o for n in schedule(outputs) for o in n.operands)] if v.node.op is None}
+    if written is not None:
+        leaves.add(written.node)
+    return sorted(leaves, key=lambda leaf: leaf.serial)
 
 
 def evaluate_value(value: Value) -> np.ndarray:
@@ -70,33 +88,57 @@ def run_in_place(value: Value, leaf: Value) -> None:
 
 
 def _run(value: Value, written: Value | None = None) -> np.ndarray:
-    """The value of an expression; it goes into the array of the leaf `written`, where one is given."""
-    given = request(value, written)
-    if given is not None:
-        key, leaves = given
-        call = lookup(key)
-        if call is not None:
-            return call(leaves)
-    return _run_first(value, written, given)
+    """The value of an expression; it goes into the array of the leaf `written`, where one is given.
+
+    What others want of it too is kept (`materialize`), but for what is written, whose memory they share.
+    """
+    found = outside(value)
+    kept: Sequence[Value] = ()
+    if found and written is None:
+        kept = worth_keeping(found, (value.key or key_of(value))[1] or ())
+    arrays = _computed([value, *kept], written)
+    if kept:
+        keep(kept, [a.copy() if a is arrays[0] else a for a in arrays[1 : len(kept) + 1]])
+    return arrays[0]
 
 
-def _run_first(
-    value: Value, written: Value | None, given: tuple[tuple[Any, ...], tuple[Value, ...]] | None
-) -> np.ndarray:
-    """As `_run`, of an expression whose call is not known; it is from now on, where the expression has a form."""
-    driver = functions.compile_cache()
+def _computed(outputs: Sequence[Value], written: Value | None) -> list[np.ndarray]:
+    """The values of expressions, at once where they are not long; the first goes into `written`, if there is one."""
+    given = request(outputs, written)
+    call = None if given is None else lookup(given[0])
+    if call is None:
+        while piece := first_piece(outputs[0]):
+            keep(piece, _computed_first(piece, None))
+        return _computed_first(outputs, written)
+    assert given is not None
+    return call(given[1])
+
+
+def _computed_first(outputs: Sequence[Value], written: Value | None) -> list[np.ndarray]:
+    """As `_computed`, of expressions whose call is not known; it is from now on, where they have forms."""
     with suspended():
-        graph = functions.with_runtime_checks(lazy_graph([value], written))
+        with changing:
+            fresh_keys(outputs)
+            given = request(outputs, written)
+            call = None if given is None else lookup(given[0])
+            made = (
+                (lazy_graph(outputs, written), _leaves_of([force(v) for v in outputs], written)) if not call else None
+            )
+        if made is None:
+            assert given is not None and call is not None
+            return call(given[1])
+        driver, (graph, ordered) = functions.compile_cache(), made
+        graph = functions.with_runtime_checks(graph)
         if given is None or device_here().is_gpu:  # whose code knows the user's lines
-            return driver.evaluate_graph(graph)[0]
+            return driver.evaluate_graph(graph)
         key, leaves = given
         options = driver.options_here()
-        places = tuple([leaves.index(v) for v in _leaves_of([force(value)], written)])
-        arrays = [leaves[i].leaf for i in places]
+        places = tuple([leaves.index(v) for v in ordered])
+        arrays = [v.leaf for v in ordered]
         call = driver.call_of(graph, options, arrays)
     if not options.lines:
         insert(key, call, places)
-    return call(arrays)[0]
+    return call(arrays)
 
 
 def evaluated(t: Tensor, device: str | None = None) -> Tensor:

@@ -19,8 +19,8 @@ from ..tensor.tensor import Tensor
 from ..trace.context import current
 from ..trace.graph import Node, Value, next_serial
 from .bounded import lru_put
-from .deferred import DeferredValue, OpTemplate, Step, force
-from .structural_key import combine_keys, insert_key, key_of, lookup_key, merge_leaves
+from .deferred import DeferredValue, OpTemplate, Step, force, looks_as
+from .structural_key import NO_KEY, Key, combine_keys, insert_key, key_of, lookup_key, merge_leaves
 
 __all__ = [
     "Operands",
@@ -46,16 +46,12 @@ _PARAMETERS = frozenset({bool, int, str, type(None)})
 
 
 class Operands:
-    """What `head` asks to be made of values: `key` is that of their types, and of what `more` says of them, `form` that
-    of their expressions (None, and there are no `leaves`, where one of them has no form).
-    """
+    """What `head` asks to be made of values: `key` is that of their types, and of what `more` says of them."""
 
-    __slots__ = ("form", "key", "leaves", "values")
+    __slots__ = ("head", "key", "values")
 
-    def __init__(self, head: Sequence[Any], values: list[Value], more: Sequence[Any] = ()):
-        self.values = values
-        found = combine_keys(values)
-        self.form, self.leaves = (None, ()) if found is None else ((tuple(head), found[0]), found[1])
+    def __init__(self, head: tuple[Any, ...], values: list[Value], more: Sequence[Any] = ()):
+        self.head, self.values = head, values
         key = [*head, *more]
         for value in values:
             # An operand that is there twice is one value.
@@ -144,10 +140,10 @@ def lookup_value(head: tuple[Any, ...], values: list[Value], inner: int) -> Defe
     """
     if len(values) == 2:  # most are: as `combine_keys`, without its loop
         first, second = values
-        one, other, leaves = first.form or key_of(first), second.form or key_of(second), first.leaves
+        (one, leaves), (other, more) = first.key or key_of(first), second.key or key_of(second)
         if one is None or other is None:
             return None
-        place, leaves = merge_leaves((first,) if leaves is None else leaves, second)
+        place, leaves = merge_leaves((first.node,) if leaves is None else leaves, second, more)
         parts: Any = one, other, place
     else:
         found = combine_keys(values)
@@ -159,7 +155,7 @@ def lookup_value(head: tuple[Any, ...], values: list[Value], inner: int) -> Defe
         return None
     template = form.template
     assert template is not None
-    return DeferredValue(template, form, leaves, values, user_loc(inner))
+    return DeferredValue(template, (form, leaves), values, user_loc(inner))
 
 
 def instantiate_value(operands: Operands) -> Value | None:
@@ -168,35 +164,36 @@ def instantiate_value(operands: Operands) -> Value | None:
     return None if template is None else _deferred(template, operands, user_loc(2))
 
 
-def _deferred(template: OpTemplate, operands: Operands, loc: Loc | None, made: Value | None = None) -> DeferredValue:
+def _deferred(template: OpTemplate, operands: Operands, loc: Loc | None) -> DeferredValue:
     """The only result of a recipe, of operands of these types."""
-    form = None if operands.form is None else lookup_key(operands.form) or insert_key(operands.form, template)
-    return DeferredValue(template, form, operands.leaves, operands.values, loc, made)
+    return DeferredValue(template, _key(template, operands), operands.values, loc)
+
+
+def _key(template: OpTemplate, operands: Operands) -> Key:
+    found = combine_keys(operands.values)
+    if found is None:
+        return NO_KEY
+    described = operands.head, found[0]
+    return lookup_key(described) or insert_key(described, template), found[1]
 
 
 def record(operands: Operands, since: int, result: Any) -> None:
     """Note what an op made of its operands: the nodes with serial numbers from `since` on."""
     results = result if isinstance(result, tuple) else (result,)
     if all(_is_plain(r) and r.layout == results[0].layout and r.weak == results[0].weak for r in results):
-        values = [r.value for r in results]
-        template = _record(operands, since, values, results[0].layout, results[0].weak)
-        if template is not None and len(values) == 1:
-            results[0].deferred_value = _deferred(template, operands, values[0].node.loc, values[0])
+        _record(operands, since, [r.value for r in results], results[0].layout, results[0].weak)
 
 
-def record_value(operands: Operands, since: int, result: Value) -> Value:
-    """Note what anything made of operands, that depends on nothing but their key: the value to go on with."""
-    template = _record(operands, since, [result])
-    return result if template is None else _deferred(template, operands, result.node.loc, result)
+def record_value(operands: Operands, since: int, result: Value) -> None:
+    """Note what anything made of operands, that depends on nothing but their key."""
+    _record(operands, since, [result])
 
 
-def _record(
-    operands: Operands, since: int, results: Sequence[Value], layout: str = "row", weak: str = ""
-) -> OpTemplate | None:
+def _record(operands: Operands, since: int, results: Sequence[Value], layout: str = "row", weak: str = "") -> None:
     given = [force(v) for v in operands.values]
     nodes = _made(results, given, since)
     if nodes is None:
-        return None
+        return
     numbers: dict[Value, int] = {}
     for position, value in enumerate(given):
         numbers.setdefault(value, position)
@@ -209,9 +206,11 @@ def _record(
         for r in node.results:
             numbers[r] = count
             count += 1
-    made = OpTemplate(tuple(steps), tuple(numbers[v] for v in results), tuple(v.type for v in results), layout, weak)
+    places, types = tuple(numbers[v] for v in results), tuple(v.type for v in results)
+    made = OpTemplate(operands.head, tuple(steps), places, types, layout, weak)
     lru_put(_templates, operands.key, made, MOST)
-    return made
+    if len(results) == 1:
+        looks_as(results[0], made, _key(made, operands), operands.values)
 
 
 def _is_plain(result: Any) -> bool:

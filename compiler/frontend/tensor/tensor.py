@@ -68,7 +68,6 @@ class Tensor(Operators, Elements):
         "frozen",
         "layout",
         "memory",
-        "was_read",
         "weak",
     )
 
@@ -96,8 +95,6 @@ class Tensor(Operators, Elements):
         #: What NumPy calls the function whose result it is, where that cannot be stored into.
         self.frozen = ""
         self.layout, self.weak = layout, weak
-        #: Whether a view of it was computed while it had no memory.
-        self.was_read = False
         #: A rank-0 tensor that is an array and not a (immutable) NumPy scalar.
         self.boxed = boxed
 
@@ -107,7 +104,7 @@ class Tensor(Operators, Elements):
         made = Tensor.__new__(Tensor)
         made._value, made.layout, made.weak = value, layout, weak
         made.memory = made._parent = made._home = made._held = None
-        made.was_read = made.boxed = False
+        made.boxed = False
         made.frozen, made._dependents = "", ()
         return made
 
@@ -164,7 +161,13 @@ class Tensor(Operators, Elements):
     def value(self) -> Value:
         """Its present value in the graph."""
         if self._parent is None:
-            return self._value.made() if type(self._value) is DeferredValue else self._value
+            value = self._value
+            if type(value) is DeferredValue:
+                made = value.made()
+                if self._value is value:  # which no other thread has replaced
+                    self._value = made
+                return made
+            return value
         source = self._parent.value
         if self._op is None:
             return source
@@ -188,10 +191,6 @@ class Tensor(Operators, Elements):
         if type(self) is Tensor and self._parent is None:
             return self._value
         return self.value
-
-    @deferred_value.setter
-    def deferred_value(self, value: Value) -> None:
-        self._value = value
 
     @property
     def type(self) -> TensorType:

@@ -24,7 +24,8 @@ from .dim_table import DimTable, Guard
 
 if TYPE_CHECKING:
     from ...diagnostics import Loc
-    from ..lazy.structural_key import StructuralKey
+    from ..lazy.deferred import OpTemplate
+    from ..lazy.structural_key import Key
 
 __all__ = [
     "Block", "DimTable", "Graph", "Guard", "Input", "Literal", "Node", "SingleResultNode", "Value", "inside",
@@ -38,8 +39,9 @@ next_serial = itertools.count().__next__
 class Value:
     """One result of a node.
 
-    `form` is what it computes in a lazy expression, of `leaves`; None while nobody asked for it, and where there is no
-    such (`structural_key.key_of`).  A leaf is an array, `leaf`, which no other value has; it does not list itself.
+    `key` is what it computes in a lazy expression, and of which leaves; None while nobody asked for it
+    (`structural_key.key_of`).  A leaf is an array: its `node` has it, as `leaf`.  A value becomes one where it is
+    computed and kept (`lazy/materialize.py`).
     """
 
     __slots__ = ()
@@ -48,9 +50,11 @@ class Value:
     index: int
     type: TensorType
     operands: Sequence[Value]
-    form: StructuralKey | None
-    leaves: tuple[Value, ...] | None
-    leaf: Any
+    #: The template and operands that it was made of late (`lazy/deferred.py`).
+    origin: tuple[OpTemplate, Sequence[Value]] | None
+    key: Key | None
+    #: Whether it was computed on the way to others, and not kept.
+    was_inside: bool
 
     def __repr__(self) -> str:
         name = self.node.op.name if self.node.op else "argument"
@@ -60,11 +64,11 @@ class Value:
 class Result(Value):
     """A result beside others."""
 
-    __slots__ = ("form", "index", "leaves", "node", "type")
+    __slots__ = ("index", "key", "node", "origin", "type", "was_inside")
 
     def __init__(self, node: Any, index: int, type: TensorType):
         self.node, self.index, self.type = node, index, type
-        self.form = self.leaves = None
+        self.key, self.origin, self.was_inside = None, None, False
 
     @property
     def operands(self) -> Sequence[Value]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -101,8 +105,7 @@ class Node:
         #: Its place in time; a fraction where it was made late, in the place of what waited for it (`deferred`).
         self.serial: float = next_serial()
         if isinstance(self, SingleResultNode):
-            self.type = types[0]
-            self.form = self.leaves = None
+            self.type, self.key, self.origin, self.was_inside = types[0], None, None, False
         else:
             self.results = tuple([Result(self, i, t) for i, t in enumerate(types)])
 
@@ -127,7 +130,7 @@ class SingleResultNode(Node, Value):
     The memory of arrays that nobody needs any more is free at once then, and the next result's.
     """
 
-    __slots__ = ("form", "leaves", "type")
+    __slots__ = ("key", "origin", "type", "was_inside")
 
     index = 0
 
@@ -138,7 +141,7 @@ class SingleResultNode(Node, Value):
         made.op, made.operands, made.regions, made.block, made.loc = None, (), (), None, None
         made.attrs, made.leaf, made._text, made.type = {"fixed": fixed}, array, "", type
         made.serial = next_serial()
-        made.form = made.leaves = None
+        made.key, made.origin, made.was_inside = None, None, False
         return made
 
     @property

@@ -46,7 +46,7 @@ class Storage(Tensor):
         # As `Tensor(value, boxed=True)` outside a trace.
         self.memory = self._parent = self._home = self._held = None
         self.frozen, self._dependents = "", ()
-        self._value, self.layout, self.weak, self.boxed, self.was_read = value, "row", "", True, False
+        self._value, self.layout, self.weak, self.boxed = value, "row", "", True
         #: The leaf for memory of its own, which later values of this storage may be computed into.
         self._memory_value: Value | None = None
         #: Whether something else may refer to the value, or to that memory.

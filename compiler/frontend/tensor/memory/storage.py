@@ -21,6 +21,8 @@ from .....dialects.dims.index_map import IndexMap
 from .....dialects.registry import OPS, OpError
 from ...lazy.deferred import DeferredValue, array_of_leaf
 from ...lazy.evaluate import evaluate_value, run_in_place
+from ...lazy.materialize import keep
+from ...lazy.structural_key import NO_KEY
 from ...trace.emit import emit
 from ...trace.graph import Value
 
@@ -105,6 +107,8 @@ def _settled(owner: Tensor) -> np.ndarray:
     made = evaluate_value(value)
     if not made.flags.writeable:
         made = made.copy()
+    if _references(owner) > _UNREAD + 1:  # `value` is one more
+        keep([value], [made.copy()])  # for the expressions that read it, and see no stores
     with _giving:
         if owner.memory is None:
             owner.set_memory(made, value.type)
@@ -115,29 +119,16 @@ def _settled(owner: Tensor) -> np.ndarray:
 def array_of(t: Tensor) -> np.ndarray:
     """The elements of a lazy tensor in the user's dims: its memory where it has some, else computed now.
 
-    A view is computed alone when one of its owner is asked for the first time; from then on with all of its owner, so
-    that a loop over elements computes them once.
+    Of a view that is the view; `lazy/materialize.py` says when its owner is computed with it, once for all views.
     """
     if t.is_view:
         found = place(t)
         if found is None:
             there = readable(t)
-            found = _of_view(t) if there is None else there.copy()
+            found = evaluate_value(t.value) if there is None else there.copy()
     else:
         found = _settled(t) if t.memory is None else t.memory
     return found.T if t.layout == "col" else found
-
-
-def _of_view(t: Tensor) -> np.ndarray:
-    if not t.reads_only:
-        owner, _ = t.owner()
-        if owner.was_read and not owner.is_view:
-            give_memory(owner)
-            found = place(t)
-            if found is not None:
-                return found
-        owner.was_read = True
-    return evaluate_value(t.value)
 
 
 def literal(t: Tensor) -> Any:
@@ -200,7 +191,8 @@ def _is_alone(owner: Tensor, source: Tensor) -> bool:
     value, found = owner.deferred_value, source.deferred_value
     if source.is_view or type(found) is not DeferredValue or any(array_of_leaf(v) is None for v in found.operands):
         return False
-    reads = found.operands.count(value) * (1 + found.is_made) + (value in (found.leaves or ()))
+    leaves = (found.key or NO_KEY)[1] or ()
+    reads = found.operands.count(value) * (1 + found.is_made) + (value.node in leaves)
     return _references(owner) == _UNREAD + 1 + reads  # `value` is one more
 
 

@@ -88,7 +88,9 @@ def _worked_out(
     result = function(*operands)
     data = all_of(result)
     if data is not None and (mutates or not any(result is x for x in operands)):
-        data.set(op_templates.record_value(given, since, force(data.present)), data.depth)
+        made = force(data.present)
+        op_templates.record_value(given, since, made)
+        data.set(made, data.depth)
     return None, result
 
 
