@@ -224,3 +224,21 @@ def test_parts_of_complex_tensors_are_assigned(make):
     expected = X * (1 + 2j)
     expected[:, 0].real = 5
     np.testing.assert_array_equal(np.asarray(z), expected)
+
+
+def test_what_waits_for_memory_with_gaps_reads_it_as_it_was():
+    """Whatever its strides: expressions that were evaluated before know their code by them."""
+    layouts = [
+        lambda a: a[::2], lambda a: a[::-3], lambda a: a.reshape(6, 4)[:, 1], lambda a: a.reshape(6, 4).T[1:],
+        lambda a: a.reshape(6, 4)[::2, ::-2],
+    ]  # fmt: skip
+    for layout in layouts:
+        for stores in (False, True, True):
+            memory = layout(np.arange(24.0))
+            t = txc.TensorMap(memory)
+            waits, wanted = t * 2 + 1, memory * 2 + 1
+            if stores:
+                t[0] = 100
+                assert (memory[0] == 100).all()
+            np.testing.assert_array_equal(np.asarray(waits), wanted)
+            np.testing.assert_array_equal(np.asarray(t), memory)

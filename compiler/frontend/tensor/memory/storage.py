@@ -200,8 +200,19 @@ def _keep_for_readers(owner: Tensor) -> None:
     """Let expressions that wait read the elements as they are now, before something is stored into the memory."""
     if owner.memory is not None and _references(owner) > _UNREAD:
         value = owner.deferred_value
-        value.node.leaf = owner.memory.copy()
+        value.node.leaf = _copied(owner.memory)
         owner.set_memory(owner.memory, value.type)
+
+
+def _copied(memory: np.ndarray) -> np.ndarray:
+    """The elements in other memory, at the same strides: which code they are read by is known already."""
+    if memory.flags.carray:
+        return memory.copy()
+    low, high = np.lib.array_utils.byte_bounds(memory)
+    begin = memory.__array_interface__["data"][0] - low
+    made = np.ndarray(memory.shape, memory.dtype, np.empty(high - low, np.uint8), begin, memory.strides)
+    made[...] = memory
+    return made
 
 
 def update(owner: Tensor, after: Value, through: Tensor) -> None:
