@@ -163,6 +163,19 @@ def test_what_nobody_asks_for_is_computed_in_pieces(made: list[str]):
     np.testing.assert_allclose(np.asarray(unasked(txc.asarray, 300)), unasked(np.asarray, 300), rtol=1e-9)
     assert len(made) <= 4  # the rest behind the last whole piece
 
+    def added(a: Any, iterations: int) -> Any:  # of more arrays than there are keys for
+        total, step = a(EIGHT), a(EIGHT[::-1] / 8)
+        for _ in range(iterations):
+            step = np.cos(step * step) * 0.9
+            if float(step.sum()) < 0:
+                break
+            total = total * 0.9 + step / step.max()
+        return total
+
+    for iterations in (300, 371):
+        np.testing.assert_allclose(np.asarray(added(txc.asarray, iterations)), added(np.asarray, iterations), rtol=1e-9)
+    assert len(made) <= 10
+
     wide = txc.asarray(np.arange(600.0))[:, None] + txc.asarray(np.arange(600.0))
     for _ in range(400):
         wide = wide * 0.5 + 1

@@ -57,13 +57,14 @@ class OpTemplate:
 class DeferredValue(Value):
     """The only result of a recipe, of values that may be unmade themselves; its nodes are `made` at most once."""
 
-    __slots__ = ("_made", "key", "loc", "operands", "serial", "template", "was_inside")
+    __slots__ = ("key", "loc", "made_value", "operands", "serial", "template", "was_inside")
 
     index = 0
 
     def __init__(self, template: OpTemplate, key: Key, operands: Sequence[Value], loc: Loc | None):
         self.template, self.key, self.operands, self.loc = template, key, operands, loc
-        self._made: Value | None = None
+        #: The result of its nodes, where they are made.
+        self.made_value: Value | None = None
         self.was_inside = False
         self.serial = next_serial()
 
@@ -80,18 +81,9 @@ class DeferredValue(Value):
         operands = self.operands
         return (self.template, operands) if operands else None
 
-    @property
-    def is_made(self) -> bool:
-        return self._made is not None
-
-    @property
-    def made_value(self) -> Value | None:
-        """`made`, where it is."""
-        return self._made
-
     def made(self) -> Value:
         """The result of its nodes: made now, with those that it needs, or earlier."""
-        found: Value | None = self._made
+        found: Value | None = self.made_value
         if found is not None:
             return found
         with changing:
@@ -99,13 +91,13 @@ class DeferredValue(Value):
             stack = [self]
             while stack:
                 value = stack.pop()
-                if value not in waiting and value._made is None:
+                if value not in waiting and value.made_value is None:
                     waiting.add(value)
                     stack += [v for v in value.operands if type(v) is DeferredValue]
             for value in sorted(waiting, key=lambda v: v.serial):
                 (made,) = value.template.made([force(v) for v in value.operands], value.loc, value.serial)
                 looks_as(made, value.template, value.key, value.operands)
-                value._made = made
+                value.made_value = made
             return self.made()
 
 
@@ -140,7 +132,7 @@ def become_array(value: Value, array: Any) -> None:
     elif type(value) is DeferredValue:
         made = value.made_value
         if made is None:
-            value._made = SingleResultNode.of_array(array, value.type, False)
+            value.made_value = SingleResultNode.of_array(array, value.type, False)
         elif array_of_leaf(made) is None:
             become_array(made, array)
         value.operands = ()

@@ -18,7 +18,7 @@ from ...config.devices import device_here
 from ...config.knobs import GDB, PASSES
 from ..trace.graph import Node, Value
 from .bounded import lru_put
-from .structural_key import combine_keys
+from .structural_key import combine_keys, key_of
 
 if TYPE_CHECKING:
     from ...driver.compile_cache import GraphCall
@@ -42,8 +42,17 @@ def request(outputs: Sequence[Value], written: Value | None = None) -> tuple[tup
 
     None for what is no plain expression of plain arrays.
     """
-    found = combine_keys(outputs if written is None else (*outputs, written))
-    return None if found is None else ((found[0], device_here(), _passes(), _gdb()), found[1])
+    if written is None and len(outputs) == 1:  # most are: as `combine_keys`, without its loop
+        (value,) = outputs
+        form, leaves = value.key or key_of(value)
+        if form is None:
+            return None
+        found = form, (value.node,) if leaves is None else leaves
+    else:
+        found = combine_keys(outputs if written is None else (*outputs, written))
+        if found is None:
+            return None
+    return (found[0], device_here(), _passes(), _gdb()), found[1]
 
 
 def lookup(key: tuple[Any, ...]) -> Run | None:

@@ -15,8 +15,8 @@ from ..trace.context import current, suspended
 from ..trace.graph import DimTable, Graph, Node, Value, schedule
 from .deferred import array_of_leaf, force
 from .eval_cache import insert, lookup, request
-from .materialize import first_piece, keep, outside, worth_keeping
-from .structural_key import changing, fresh_keys, key_of
+from .materialize import first_piece, fresh_keys, keep, outside, worth_keeping
+from .structural_key import changing, key_of
 from .symbolic_shapes import generic, leaf_input
 
 if TYPE_CHECKING:
@@ -93,12 +93,11 @@ def _run(value: Value, written: Value | None = None) -> np.ndarray:
     What others want of it too is kept (`materialize`), but for what is written, whose memory they share.
     """
     found = outside(value)
-    kept: Sequence[Value] = ()
-    if found and written is None:
-        kept = worth_keeping(found, (value.key or key_of(value))[1] or ())
-    arrays = _computed([value, *kept], written)
-    if kept:
-        keep(kept, [a.copy() if a is arrays[0] else a for a in arrays[1 : len(kept) + 1]])
+    if not found or written is not None:
+        return _computed((value,), written)[0]
+    kept = worth_keeping(found, (value.key or key_of(value))[1] or ())
+    arrays = _computed((value, *kept), None)
+    keep(kept, [a.copy() if a is arrays[0] else a for a in arrays[1 : len(kept) + 1]])
     return arrays[0]
 
 

@@ -27,9 +27,9 @@ import numpy as np
 from ....dialects.registry import Map, Op, View
 from ..trace.graph import Node, Result, Value, schedule
 from .deferred import DeferredValue, array_of_leaf, become_array, force
-from .structural_key import changing
+from .structural_key import NO_KEY, changing, key_of, sources
 
-__all__ = ["first_piece", "keep", "outside", "worth_keeping"]
+__all__ = ["first_piece", "fresh_keys", "keep", "outside", "worth_keeping"]
 
 #: Bytes of what is small as it is, and how many times more bytes are read where a value is small beside them.
 SMALL, BESIDE = 1 << 16, 8
@@ -44,8 +44,10 @@ def outside(root: Value) -> list[Value]:
 
     Python counts all references to a value; those of the expression itself are counted here.
     """
+    if _is_alone(root, _ONCE):
+        return []
     reads = _reads(root)
-    found = _referred_to(reads, _COUNTING) if reads else []
+    found = _referred_to(reads, _COUNTING)
     if not found:
         return found
     #: Values whose nodes are made, by the results of these.
@@ -55,15 +57,32 @@ def outside(root: Value) -> list[Value]:
     return [v for v in kept if v.operands]
 
 
+def _is_alone(root: Value, most: int) -> bool:
+    """Whether each value inside is surely referred to by one other inside, and nothing else, as in most expressions.
+
+    Python says `most` of one that is referred to once.
+    """
+    count = sys.getrefcount
+    waiting = [root]
+    for value in waiting:
+        if type(value) is not DeferredValue or value.made_value is not None:
+            return False
+        for operand in value.operands:
+            if operand.operands:
+                if count(operand) > most:
+                    return False
+                waiting.append(operand)
+    return True
+
+
 def _reads(root: Value) -> dict[Value, int]:
     """The computed values inside an expression, and how often it refers to each."""
     reads: dict[Value, int] = {}
     counted: set[int] = set()
     waiting = [root]
     for value in waiting:
-        plain = type(value) is DeferredValue and not value.is_made
-        operands = value.operands if plain else _references(value, counted)
-        for operand in operands:
+        plain = type(value) is DeferredValue and value.made_value is None
+        for operand in value.operands if plain else _references(value, counted):
             if operand.operands:
                 if operand in reads:
                     reads[operand] += 1
@@ -78,13 +97,10 @@ def _references(value: Value, counted: set[int]) -> Sequence[Value]:
     """The values that one refers to which is a node's, or has its nodes, through what is not `counted` yet."""
     holders = [value.operands]
     found: list[Value] = []
+    if _became_array(value):
+        return ()
     if type(value) is DeferredValue:
-        made = force(value)
-        if not made.operands:  # which became an array through another value
-            with changing:
-                become_array(value, array_of_leaf(made))
-            return ()
-        found.append(made)
+        found.append(force(value))
     elif value.origin is not None:
         holders.append(value.origin[1])
     for held in holders:
@@ -94,16 +110,30 @@ def _references(value: Value, counted: set[int]) -> Sequence[Value]:
     return found
 
 
+def _became_array(value: Value) -> bool:
+    """Whether the result of a value's nodes is an array, through another value: the value is one from now on."""
+    array = array_of_leaf(value)
+    if array is None:
+        return False
+    with changing:
+        become_array(value, array)
+    return True
+
+
 def _referred_to(reads: dict[Value, int], own: int) -> list[Value]:
     """The values with more references than `reads`, and `own` for being asked."""
     return [v for v, count in reads.items() if sys.getrefcount(v) - count > own]
 
 
-class _Alone:
-    """Is referred to by a dict alone: releases of Python count differently what looks at it."""
+def _one(*operands: Value) -> DeferredValue:
+    """A value that nothing refers to yet."""
+    made_of: Any = None
+    return DeferredValue(made_of, NO_KEY, operands, None)
 
 
-_COUNTING = next(n for n in range(16) if not _referred_to({_Alone(): 0}, n))  # pyright: ignore[reportArgumentType]
+#: Releases of Python count differently what looks at a value.
+_COUNTING = next(n for n in range(16) if not _referred_to({_one(): 0}, n))
+_ONCE = next(n for n in range(16) if _is_alone(_one(_one(_one())), n))
 
 
 def worth_keeping(found: Sequence[Value], leaves: Sequence[Node]) -> list[Value]:
@@ -117,6 +147,21 @@ def worth_keeping(found: Sequence[Value], leaves: Sequence[Node]) -> list[Value]
         else:
             value.was_inside = True
     return kept
+
+
+def fresh_keys(outputs: Sequence[Value]) -> None:
+    """Find again the keys of all that outputs need, of the values that are arrays now; called while `changing`."""
+    seen: set[Value] = set()
+    waiting = [*outputs]
+    while waiting:
+        value = waiting.pop()
+        if value.operands and value not in seen and not _became_array(value):
+            seen.add(value)
+            waiting += sources(value)
+    for value in seen:
+        value.key = None
+    for value in outputs:
+        key_of(value)
 
 
 def keep(values: Sequence[Value], arrays: Sequence[np.ndarray]) -> None:

@@ -6,7 +6,7 @@ of its operands: so an expression that was evaluated before is found without wal
 like such that are there twice; the compiler makes one of them again.
 
 A key stays right for as long as its value lives: it may say more than it has to, where a value inside became an array
-since then (`materialize.py`), until `fresh_keys`.
+since then, until its key is found again (`materialize.fresh_keys`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from .deferred import OpTemplate
 
 __all__ = [
-    "NO_KEY", "Key", "StructuralKey", "changing", "combine_keys", "forget", "fresh_keys", "insert_key", "key_of",
-    "lookup_key", "merge_leaves",
+    "NO_KEY", "Key", "StructuralKey", "changing", "combine_keys", "forget", "insert_key", "key_of", "lookup_key",
+    "merge_leaves", "sources",
 ]  # fmt: skip
 
 #: How many forms are kept.
@@ -109,7 +109,7 @@ def key_of(value: Value) -> Key:
         while stack:
             found = stack[-1]
             if found.key is None:
-                waiting = [v for v in _sources(found) if v.key is None]
+                waiting = [v for v in sources(found) if v.key is None]
                 if waiting:
                     stack += waiting
                     continue
@@ -119,22 +119,7 @@ def key_of(value: Value) -> Key:
         return value.key
 
 
-def fresh_keys(outputs: Sequence[Value]) -> None:
-    """Find again the keys of all that outputs need, of the values that are arrays now; called while `changing`."""
-    seen: set[Value] = set()
-    stack = [*outputs]
-    while stack:
-        value = stack.pop()
-        if value not in seen and value.operands:
-            seen.add(value)
-            stack += _sources(value)
-    for value in seen:
-        value.key = None
-    for value in outputs:
-        key_of(value)
-
-
-def _sources(value: Value) -> Sequence[Value]:
+def sources(value: Value) -> Sequence[Value]:
     """The values that its key is found by."""
     origin = value.origin
     return value.operands if origin is None else origin[1]

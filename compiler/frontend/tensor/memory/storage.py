@@ -107,7 +107,7 @@ def _settled(owner: Tensor) -> np.ndarray:
     made = evaluate_value(value)
     if not made.flags.writeable:
         made = made.copy()
-    if _references(owner) > _UNREAD + 1:  # `value` is one more
+    if sys.getrefcount(value) > _UNREAD:
         keep([value], [made.copy()])  # for the expressions that read it, and see no stores
     with _giving:
         if owner.memory is None:
@@ -192,7 +192,7 @@ def _is_alone(owner: Tensor, source: Tensor) -> bool:
     if source.is_view or type(found) is not DeferredValue or any(array_of_leaf(v) is None for v in found.operands):
         return False
     leaves = (found.key or NO_KEY)[1] or ()
-    reads = found.operands.count(value) * (1 + found.is_made) + (value.node in leaves)
+    reads = found.operands.count(value) * (1 + (found.made_value is not None)) + (value.node in leaves)
     return _references(owner) == _UNREAD + 1 + reads  # `value` is one more
 
 
