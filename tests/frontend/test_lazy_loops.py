@@ -246,6 +246,40 @@ def test_what_is_asked_for_is_kept_for_those_that_wait(made: list[str]):
     assert sum("contract" in text for text in made) == 1
 
 
+def test_numbers_that_differ_between_iterations(made: list[str]):
+    def floats(a: Any, i: int) -> Any:
+        x = a(EIGHT)
+        return (x + i / 7) / (i + 1) - np.maximum(x, i) * 0.1 + np.where(x > i, -0.0 * i, x) - i
+
+    def integers(a: Any, i: int) -> Any:
+        x = a(np.arange(8, dtype=np.int16))
+        return np.minimum(x * i - 2, i) + (x == i) * i
+
+    def stored(a: Any, i: int) -> Any:
+        x = a(EIGHT) * 2
+        x[3], x[i % 4 :: 2] = i, i + 0.5
+        return np.concatenate([x, np.full(3, float(i))])
+
+    def programs(a: Any, i: int) -> Any:  # these numbers are parts of what is computed
+        x = a(EIGHT)
+        return x**i % (i + 1) + x // i
+
+    def low(a: Any, i: int) -> Any:
+        return a(EIGHT.astype("f4")) * np.float32(i / 3) - i / 10
+
+    for f, most in ((floats, 3), (integers, 3), (low, 3), (programs, 3)):
+        before = len(made)
+        for i in (1, 2, 3) if f is programs else (1, 2, 5, 3, -7, 2**14, 0):
+            for _ in range(2):
+                found, wanted = np.asarray(f(txc.asarray, i)), f(np.asarray, i)
+                assert found.dtype == wanted.dtype
+                np.testing.assert_array_equal(found, wanted)
+                np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
+        assert len(made) - before <= most, "\n".join(made[before:])
+    for i in range(9):
+        np.testing.assert_array_equal(np.asarray(stored(txc.asarray, i)), stored(np.asarray, i))
+
+
 def test_random_numbers_and_checks_in_loops(made: list[str]):
     def walk(seed: int) -> np.ndarray:
         x: Any = txc.asarray(EIGHT)

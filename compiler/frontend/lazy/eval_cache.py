@@ -60,8 +60,11 @@ def lookup(key: tuple[Any, ...]) -> Run | None:
     return _calls.get(key)
 
 
-def insert(key: tuple[Any, ...], call: GraphCall, places: Sequence[int]) -> None:
-    """Keep a call, without the arrays that it was made for; `places` has, for each of them, its number as a leaf."""
+def insert(key: tuple[Any, ...], call: GraphCall, places: Sequence[int], numbers: Sequence[np.ndarray]) -> None:
+    """Keep a call, without the arrays that it was made for; `places` has, for each of them, its number as a leaf.
+
+    Behind them it takes `numbers`, which the key says.
+    """
     executable, prepared = call.executable, call.prepared
     lasting = type(executable)(executable.signature.without_sources(), executable.code, executable.native)
     kept = call._replace(executable=lasting)
@@ -71,9 +74,11 @@ def insert(key: tuple[Any, ...], call: GraphCall, places: Sequence[int]) -> None
     def run_for_now(leaves: Sequence[Node]) -> list[np.ndarray]:
         """Run it; what comes often is prepared further."""
         if next(seldom, None) is not None:
-            return kept([leaves[i].leaf for i in places])
+            return kept([*[leaves[i].leaf for i in places], *numbers])
         direct = lasting.repeated(prepared)
         run = direct if direct is not None and not lasting.written else kept._replace(direct=direct)
+        if numbers:
+            return _keep(key, lambda leaves: run([*[leaves[i].leaf for i in places], *numbers]))(leaves)
         return _keep(key, lambda leaves: run([leaves[i].leaf for i in places]))(leaves)
 
     _keep(key, run_for_now)

@@ -18,6 +18,7 @@ from .eval_cache import insert, lookup, request
 from .materialize import first_piece, fresh_keys, keep, outside, worth_keeping
 from .structural_key import changing, key_of
 from .symbolic_shapes import generic, leaf_input
+from .varying_numbers import take_varying_numbers
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -127,16 +128,18 @@ def _computed_first(outputs: Sequence[Value], written: Value | None) -> list[np.
             assert given is not None and call is not None
             return call(given[1])
         driver, (graph, ordered) = functions.compile_cache(), made
+        take_varying_numbers(graph)
+        numbers = [i.source for i in graph.inputs if i.kind != "int"][len(ordered) :]
         graph = functions.with_runtime_checks(graph)
         if given is None or device_here().is_gpu:  # whose code knows the user's lines
             return driver.evaluate_graph(graph)
         key, leaves = given
         options = driver.options_here()
         places = tuple([leaves.index(v) for v in ordered])
-        arrays = [v.leaf for v in ordered]
+        arrays = [*(v.leaf for v in ordered), *numbers]
         call = driver.call_of(graph, options, arrays)
     if not options.lines:
-        insert(key, call, places)
+        insert(key, call, places, numbers)
     return call(arrays)
 
 
