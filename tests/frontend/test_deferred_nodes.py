@@ -93,6 +93,31 @@ def test_reductions_are_told_apart():
             np.testing.assert_array_equal(found, wanted)
 
 
+def test_products_scans_and_joins_are_told_apart(monkeypatch: pytest.MonkeyPatch):
+    programs = [
+        lambda x, y: x @ y.T, lambda x, y: x.T @ y, lambda x, y: x @ y[0], lambda x, y: x[1] @ y.T,
+        lambda x, y: x @ x.T, lambda x, y: np.tensordot(x, y, 2),
+        lambda x, y: np.tensordot(x, y, 0), lambda x, y: np.inner(x, y),
+        lambda x, y: np.cumsum(x, 0), lambda x, y: np.cumsum(x, 1), lambda x, y: np.cumprod(x, 1),
+        lambda x, y: np.concatenate([x, y]), lambda x, y: np.concatenate([x, y], 1),
+        lambda x, y: np.concatenate([y, x]), lambda x, y: np.concatenate([x, x, y]),
+        lambda x, y: np.concatenate([x, y.astype(np.float64)]),
+        lambda x, y: x.astype(np.int32) @ y.T.astype(np.int64), lambda x, y: np.cumsum(x.astype(np.int16), 0),
+    ]  # fmt: skip
+    for turn in range(3):
+        for f in programs:
+            found, wanted = np.asarray(f(asarray(X), asarray(Y))), f(X, Y)
+            assert found.dtype == wanted.dtype and found.shape == wanted.shape
+            np.testing.assert_array_equal(found, wanted)
+        if turn == 1:
+            monkeypatch.setattr(evaluate, "lazy_graph", None)
+    for _ in range(2):
+        with pytest.raises(TxcError, match="cannot contract"):
+            _ = asarray(X) @ asarray(Y)
+        with pytest.raises(TxcError, match="sizes 4 and 3 are not equal"):
+            np.concatenate([asarray(X), asarray(Y[:, 1:])])
+
+
 def test_an_empty_reduction_is_refused_each_time():
     for _ in range(2):
         assert np.asarray(asarray(X).max(0)).tolist() == X.max(0).tolist()

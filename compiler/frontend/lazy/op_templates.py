@@ -1,4 +1,4 @@
-"""What elementwise ops and reductions make of lazy operands: nodes that depend on types alone, found once.
+"""What most ops make of lazy operands: nodes that depend on types alone, found once.
 
 Outside a trace sizes are numbers and nothing is learnt of them, so an op on tensors of known dtypes and dims, and on
 numbers, becomes the same nodes every time: literals in the common dtype, casts, broadcasts, itself.  A *recipe* has
@@ -39,8 +39,9 @@ __all__ = [
 MOST = 4096
 #: Numbers that are told apart by type and value.
 _NUMBERS = frozenset({bool, int, float, np.float32, np.float64, np.int32, np.int64, np.bool_})
-#: Whose ops depend on nothing but types and parameters.
-_FAMILIES = frozenset({"map", "reduction"})
+#: What depends on nothing but types and parameters: families, and ops.
+_FAMILIES = frozenset({"map", "reduction", "scan"})
+_OPS = frozenset({"contract", "concatenate"})
 #: Parameters that are told apart by type and value.
 _PARAMETERS = frozenset({bool, int, str, type(None)})
 
@@ -113,13 +114,17 @@ def operands_of(
 ) -> Operands | None:
     """The operands of an op that may have a recipe; None for others."""
     meant = OPS.get(op) if isinstance(op, str) else op
-    if not values or meant is None or meant.family not in _FAMILIES or (params and meant.family == "map"):
+    if not values or meant is None or (params and meant.family == "map"):
+        return None
+    if meant.family not in _FAMILIES and meant.name not in _OPS:
         return None
     return Operands(head, values)
 
 
 def _is_plain_parameter(x: Any) -> bool:
-    return type(x) in _PARAMETERS or (type(x) is tuple and all(type(i) is int for i in x))
+    return type(x) in _PARAMETERS or (
+        type(x) is tuple and all(type(i) in (int, tuple) and _is_plain_parameter(i) for i in x)
+    )
 
 
 def instantiate(operands: Operands) -> Any:
