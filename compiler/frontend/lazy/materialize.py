@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,17 @@ def outside(root: Value) -> list[Value]:
     wrappers = {v.made_value: v for v in (root, *reads) if type(v) is DeferredValue}
     kept = dict.fromkeys([wrappers.get(v, v) for v in found])
     kept.pop(root, None)
-    return [v for v in kept if v.operands]
+    return [v for v in kept if v.operands and not _views(v, kept)]
+
+
+def _views(value: Value, kept: Container[Value]) -> bool:
+    """Whether a value is elements of an array, or of one of those that are kept, in another order."""
+    with changing:
+        while type(value) is not DeferredValue and value.node.op is not None and issubclass(value.node.op, View):
+            value = value.node.operands[0]
+            if value in kept or value.node.op is None:
+                return True
+    return False
 
 
 def _is_alone(root: Value, most: int) -> bool:
@@ -95,14 +105,15 @@ def _reads(root: Value) -> dict[Value, int]:
 
 def _references(value: Value, counted: set[int]) -> Sequence[Value]:
     """The values that one refers to which is a node's, or has its nodes, through what is not `counted` yet."""
-    holders = [value.operands]
+    with changing:
+        if _became_array(value):
+            return ()
+        holders, origin = [value.operands], value.origin
     found: list[Value] = []
-    if _became_array(value):
-        return ()
     if type(value) is DeferredValue:
         found.append(force(value))
-    elif value.origin is not None:
-        holders.append(value.origin[1])
+    elif origin is not None:
+        holders.append(origin[1])
     for held in holders:
         if id(held) not in counted:
             counted.add(id(held))
@@ -115,8 +126,7 @@ def _became_array(value: Value) -> bool:
     array = array_of_leaf(value)
     if array is None:
         return False
-    with changing:
-        become_array(value, array)
+    become_array(value, array)
     return True
 
 
@@ -177,7 +187,11 @@ def first_piece(root: Value) -> list[Value]:
 
     The piece ends where least memory is handed on: no more than the arrays have that the expression reads.
     """
-    nodes = schedule([force(root)])
+    with changing:
+        return _first_piece(schedule([force(root)]))
+
+
+def _first_piece(nodes: Sequence[Node]) -> list[Value]:
     if sum(_work(node) for node in nodes) <= LONGEST or any(node.regions for node in nodes):
         return []
     last = {operand: number for number, node in enumerate(nodes) for operand in node.operands}
@@ -221,8 +235,8 @@ def _took_work(value: Value) -> bool:
         if found in seen or not found.operands:
             continue
         seen.add(found)
-        ops: Any = [s.op for s in found.template.steps] if type(found) is DeferredValue else [found.node.op]
-        if any(map(_is_heavy, ops)):
+        ops = [s.op for s in found.template.steps] if type(found) is DeferredValue else [found.node.op]
+        if any(op is not None and _is_heavy(op) for op in ops):
             return True
         waiting += found.operands
     return False

@@ -22,7 +22,7 @@ from .....dialects.registry import OPS, OpError
 from ...lazy.deferred import DeferredValue, array_of_leaf
 from ...lazy.evaluate import evaluate_value, run_in_place
 from ...lazy.materialize import keep
-from ...lazy.structural_key import NO_KEY
+from ...lazy.structural_key import NO_KEY, changing
 from ...trace.emit import emit
 from ...trace.graph import Value
 
@@ -135,10 +135,11 @@ def literal(t: Tensor) -> Any:
     """The number that all elements of `t` are, where it says so itself; else None."""
     if t.is_view:
         return None
-    node = t.value.node
-    while node.op in (OPS["expand"], OPS["reshape"]):
-        node = node.operands[0].node
-    return node.attrs["value"] if node.op is OPS["constant"] else None
+    with changing:
+        node = t.value.node
+        while node.op in (OPS["expand"], OPS["reshape"]):
+            node = node.operands[0].node
+        return node.attrs["value"] if node.op is OPS["constant"] else None
 
 
 def write(target: Tensor, source: Tensor, is_fresh: bool) -> None:
