@@ -15,7 +15,7 @@ from ...diagnostics import Loc
 from ..trace.graph import Node, SingleResultNode, Value, next_serial
 from .structural_key import Key, changing
 
-__all__ = ["DeferredValue", "OpTemplate", "Step", "array_of_leaf", "become_array", "force", "looks_as"]
+__all__ = ["DeferredValue", "OpTemplate", "Step", "array_of_leaf", "become_array", "force", "looks_as", "made_in_steps"]
 
 
 class Step(NamedTuple):
@@ -50,7 +50,14 @@ class OpTemplate:
             node = Node(op, [values[i] for i in positions], attrs, types, loc, text=text)
             node.serial = before - 1 + (number + 1) / (len(self.steps) + 1)
             values += node.results
-        return [values[i] for i in self.results]
+        return made_in_steps(values[len(given) :], [values[i] for i in self.results])
+
+
+def made_in_steps(values: Sequence[Value], results: list[Value]) -> list[Value]:
+    """The results of a template's nodes, which made all the values."""
+    for value in values:
+        value.is_step = value not in results
+    return results
 
 
 @final
@@ -60,6 +67,7 @@ class DeferredValue(Value):
     __slots__ = ("key", "loc", "made_value", "operands", "serial", "template", "was_inside")
 
     index = 0
+    is_step = False
 
     def __init__(self, template: OpTemplate, key: Key, operands: Sequence[Value], loc: Loc | None):
         self.template, self.key, self.operands, self.loc = template, key, operands, loc

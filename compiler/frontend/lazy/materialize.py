@@ -54,7 +54,7 @@ def outside(root: Value) -> list[Value]:
     wrappers = {v.made_value: v for v in (root, *reads) if type(v) is DeferredValue}
     kept = dict.fromkeys([wrappers.get(v, v) for v in found])
     kept.pop(root, None)
-    return [v for v in kept if v.operands and not _views(v, kept)]
+    return [v for v in kept if v.operands and not v.is_step and not _views(v, kept)]
 
 
 def _views(value: Value, kept: Container[Value]) -> bool:
@@ -205,7 +205,7 @@ def _first_piece(nodes: Sequence[Node]) -> list[Value]:
         if all(v in free for v in node.operands):
             free.update(node.results)
         else:
-            handed |= {v: _bytes(v) for v in node.results if v in last}
+            handed |= {v: most + 1 if v.is_step else _bytes(v) for v in node.results if v in last}
         for operand in node.operands:
             if last[operand] == number:
                 handed.pop(operand, None)

@@ -19,7 +19,7 @@ from ..tensor.tensor import Tensor
 from ..trace.context import current
 from ..trace.graph import Node, Value, next_serial
 from .bounded import lru_put
-from .deferred import DeferredValue, OpTemplate, Step, force, looks_as
+from .deferred import DeferredValue, OpTemplate, Step, force, looks_as, made_in_steps
 from .structural_key import NO_KEY, Key, combine_keys, insert_key, key_of, lookup_key, merge_leaves
 
 __all__ = [
@@ -214,6 +214,7 @@ def _record(operands: Operands, since: int, results: Sequence[Value], layout: st
     places, types = tuple(numbers[v] for v in results), tuple(v.type for v in results)
     made = OpTemplate(operands.head, tuple(steps), places, types, layout, weak)
     lru_put(_templates, operands.key, made, MOST)
+    made_in_steps([r for node in nodes for r in node.results], [*results])
     if len(results) == 1:
         looks_as(results[0], made, _key(made, operands), operands.values)
 

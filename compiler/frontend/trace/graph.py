@@ -55,6 +55,8 @@ class Value:
     key: Key | None
     #: Whether it was computed on the way to others, and not kept.
     was_inside: bool
+    #: Whether it is a step on the way to what a template makes: keys do not know of it, so it stays computed.
+    is_step: bool
 
     def __repr__(self) -> str:
         name = self.node.op.name if self.node.op else "argument"
@@ -64,11 +66,11 @@ class Value:
 class Result(Value):
     """A result beside others."""
 
-    __slots__ = ("index", "key", "node", "origin", "type", "was_inside")
+    __slots__ = ("index", "is_step", "key", "node", "origin", "type", "was_inside")
 
     def __init__(self, node: Any, index: int, type: TensorType):
         self.node, self.index, self.type = node, index, type
-        self.key, self.origin, self.was_inside = None, None, False
+        self.key, self.origin, self.was_inside, self.is_step = None, None, False, False
 
     @property
     def operands(self) -> Sequence[Value]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -105,7 +107,7 @@ class Node:
         #: Its place in time; a fraction where it was made late, in the place of what waited for it (`deferred`).
         self.serial: float = next_serial()
         if isinstance(self, SingleResultNode):
-            self.type, self.key, self.origin, self.was_inside = types[0], None, None, False
+            self.type, self.key, self.origin, self.was_inside, self.is_step = types[0], None, None, False, False
         else:
             self.results = tuple([Result(self, i, t) for i, t in enumerate(types)])
 
@@ -130,7 +132,7 @@ class SingleResultNode(Node, Value):
     The memory of arrays that nobody needs any more is free at once then, and the next result's.
     """
 
-    __slots__ = ("key", "origin", "type", "was_inside")
+    __slots__ = ("is_step", "key", "origin", "type", "was_inside")
 
     index = 0
 
@@ -141,7 +143,7 @@ class SingleResultNode(Node, Value):
         made.op, made.operands, made.regions, made.block, made.loc = None, (), (), None, None
         made.attrs, made.leaf, made._text, made.type = {"fixed": fixed}, array, "", type
         made.serial = next_serial()
-        made.key, made.origin, made.was_inside = None, None, False
+        made.key, made.origin, made.was_inside, made.is_step = None, None, False, False
         return made
 
     @property
