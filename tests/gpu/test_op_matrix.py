@@ -1,8 +1,7 @@
 """Every registered op on a GPU: bit for bit what the CPU computes.
 
 What the CPU computes is tested against NumPy in `tests/ops`; both run the same bodies in the same orders, so nothing is
-allowed for.  The simulator runs a seeded sample of the dtypes; ``pytest -m gpu`` runs all on a real GPU.  The code of
-the CPU has narrow vectors: they change no bits, and are compiled in less time.
+allowed for.  The simulator runs a seeded sample of the dtypes; ``pytest -m gpu`` runs all on a real GPU.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from txc.compiler.tools.bisect import differing
 from txc.dialects.registry import Map, Op, Reduction, Scan, View
 from txc.dialects.types import DTYPES
 
-from ..ops.generated import MAPS, PACKED, PAIRS, REDUCTIONS, SCANS, VIEWS, Program, chunks, values
+from ..ops.generated import MAPS, PACKED, REDUCTIONS, SCANS, VIEWS, Program, chunks, values
 from ..ops.test_op_matrix import (
     ANY_STRIDES,
     FACTS,
@@ -61,7 +60,7 @@ def in_ways(device: str, names: list[str], ways: list[Any]) -> list[tuple[str, A
 def same_on(device: str, program: Program, calls: list[list[np.ndarray]]) -> None:
     """The program gives the same bits on the device and on the CPU, for each call."""
     on_gpu = compiled(program.graph, program.facts, Options.of(device=device))
-    on_cpu = compiled(program.graph, program.facts, Options.of(device="cpu", passes=PAIRS))
+    on_cpu = compiled(program.graph, program.facts, Options.of(device="cpu"))
     for arrays in calls:
         expected, got = on_cpu(arrays), on_gpu(arrays)
         assert [g.dtype for g in got] == [e.dtype for e in expected]
