@@ -6,7 +6,8 @@ From the root of the repository, in an environment with `.[dev]`, for all suites
 
 Each suite is a module of SciPy's tests and runs in a process of its own.  Outcomes are kept in the folder of results
 as they come: run the command again, and a suite goes on where it was cut off (`--seconds`).  Most of the time goes into
-compilation, for which a second process finds the code in the cache.  pytest does not collect this; CI does not run it.
+compilation, at optimization level 0 unless `TXC_OPT_LEVEL` says otherwise, for which a second process finds the code in
+the cache.  pytest does not collect this; CI does not run it.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ def run(suite: str, results: Path, seconds: float) -> Result:
     ]  # fmt: skip
     root = Path(__file__).parents[2]
     environment = {
+        "TXC_OPT_LEVEL": "0",
         **os.environ,
         "SCIPY_ARRAY_API": json.dumps([STRICT]),
         "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root), os.environ.get("PYTHONPATH", "")]),
