@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, SSAValue
 
 from ...dialects import loop
 from ...dialects.dims.dims import Dim
-from ...dialects.scalar.builder import BodyBuilder
+from ...dialects.order import FREE
+from ...dialects.scalar.builder import BodyBuilder, scalar_constant
 from ...dialects.scalar.language import ComplexValue, Value
+from ...dialects.types import DTYPES
 from .blocks import for_loop, parallel_loop
 from .body import ScheduleContext, buffer_info, materialize_dim
 
 __all__ = ["LoopBuilder"]
+
+I64 = DTYPES["i64"]
 
 
 class LoopBuilder:
@@ -83,6 +88,21 @@ class LoopBuilder:
         body(inner)
         inner.block.add_op(loop.YieldOp())
         self.block.add_op(loop.WhileOp(asked.block, inner.block))
+
+    def count(
+        self, lower: Dim | int, upper: Dim | int, holds: Callable[[LoopBuilder, Dim], Value], vector: int
+    ) -> Value:
+        """For how many places something holds, of so many at once."""
+        inner, merge, iterator = self.inner(), self.inner(), self.context.new_iv()
+        inner.block.add_op(loop.YieldOp(inner.b.cast(holds(inner, iterator), I64).ref))
+        older, newer = (merge.b.wrap(merge.block.insert_arg(i64, at), I64) for at in (0, 1))
+        merge.block.add_op(loop.YieldOp((older + newer).ref))
+        made = loop.ReduceOp(
+            str(iterator), lower, upper, inner.block, merge.block, order=FREE, identity=[scalar_constant(0, I64)],
+            types=[i64], vector=vector,
+        )  # fmt: skip
+        self.block.add_op(made)
+        return self.b.wrap(made.outs[0], I64)
 
     def carried_loop(
         self, lower: Dim | int, upper: Dim | int, first: Value, step: Callable[[LoopBuilder, Dim, Value], Value]

@@ -24,6 +24,7 @@ LoopGenerator = Callable[[ScheduleContext, kernel.CustomOp, Block, VectorConfig]
 LOOP_GENERATORS: dict[str, tuple[str, str]] = {
     "fft": ("fft.schedule", "schedule_fft"),
     "searchsorted": ("searchsorted", "schedule_search"),
+    "flatnonzero": ("flatnonzero", "schedule_flatnonzero"),
     "eliminate": ("linalg.lu_cholesky", "schedule_elimination"),
     "cholesky": ("linalg.lu_cholesky", "schedule_cholesky"),
     "qr": ("linalg.qr_jacobi", "schedule_qr"),

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from ....dialects import kernel, loop
+from ....dialects import kernel
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, dim, packed_strides
 from ....dialects.dims.index_map import product, unravel
-from ....dialects.order import FREE
-from ....dialects.scalar.builder import scalar_constant
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
 from ..body import ScheduleContext, buffer_info
@@ -73,18 +70,7 @@ class SortBase:
 
     def count(self, code: LoopBuilder, holds: Callable[[LoopBuilder, Dim], Value], start: Dim, stop: Dim) -> Value:
         """For how many places something holds."""
-        inner, iterator = code.inner(), self.context.new_iv()
-        inner.block.add_op(loop.YieldOp(inner.b.cast(holds(inner, iterator), I64).ref))
-        merge = code.inner()
-        older, newer = (merge.block.insert_arg(i64, at) for at in (0, 1))
-        total = merge.b.wrap(older, I64) + merge.b.wrap(newer, I64)
-        merge.block.add_op(loop.YieldOp(total.ref))
-        made = loop.ReduceOp(
-            str(iterator), start, stop, inner.block, merge.block, order=FREE, identity=[scalar_constant(0, I64)],
-            types=[i64], vector=self.width(self.element),
-        )  # fmt: skip
-        code.block.add_op(made)
-        return code.b.wrap(made.outs[0], I64)
+        return code.count(start, stop, holds, self.width(self.element))
 
     def order_zeros(
         self,

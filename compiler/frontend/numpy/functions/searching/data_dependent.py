@@ -13,9 +13,8 @@ import numpy as np
 
 from ......dialects.dims.dims import Dim
 from ......dialects.registry import RAISE, OpError
-from ......dialects.types import DTYPES, tensor_type
 from ....indexing import data_dependent_sizes
-from ....indexing.advanced import IndexArrays, gather, scatter
+from ....indexing.advanced import IndexArrays, gather
 from ....tensor.apply import apply, as_tensor
 from ....tensor.leaves import leaf
 from ....tensor.methods import reducing, reshaping
@@ -23,7 +22,7 @@ from ....tensor.promotion import truth
 from ....tensor.tensor import Tensor
 from ....trace.context import current, table
 from ....trace.symint import SymInt, as_dim
-from ...creation import iota, zeros
+from ...creation import zeros
 from ...out_arrays import into_read
 from ..registry import handles
 
@@ -49,11 +48,7 @@ def places_of(mask: Tensor) -> Tensor:
     known = data_dependent_sizes.known_places(trace, mask.value)
     if known is not None:
         return Tensor(known)
-    count = count_of(mask)
-    # Element k of those that are true goes to place k, all others to one place behind, where none is.
-    place = apply("select", mask, reducing.scan("cumsum", mask, 0) - 1, count)
-    found = data_dependent_sizes.empty(tensor_type(DTYPES["i64"], (as_dim(count),)))
-    scatter(IndexArrays(found, [0], [place], 0, None), iota(mask.dims[0]))
+    found = apply("flatnonzero", mask, extent=as_dim(count_of(mask)))
     trace.places.append((mask.value, found.value))
     return found
 
@@ -66,10 +61,10 @@ def nonzero(a: Any) -> tuple[Tensor, ...]:
         raise OpError("nonzero of a tensor of rank 0", "reshape it to (1,)", "TX0103")
     flat = places_of(reshaping.ravel(truth(a)))
     found = []
-    for size in reversed(a.shape):
+    for size in reversed(a.shape[1:]):
         found.append(flat % size)
         flat = flat // size
-    return tuple(reversed(found))
+    return (flat, *reversed(found))
 
 
 @handles(np.flatnonzero)

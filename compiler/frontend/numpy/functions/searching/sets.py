@@ -52,19 +52,36 @@ def _found(x: Any, equal_nan: bool) -> UniqueAll:
     flat = reshaping.ravel(x)
     order = _computed(apply("argsort", flat))
     ordered = inside(flat, order)
-    differs = apply("not_equal", ordered[1:], ordered[:-1])
-    if equal_nan and (x.element.is_float or x.element.is_complex):
-        both = apply("logical_and", apply("isnan", ordered[1:]), apply("isnan", ordered[:-1]))
-        differs = apply("logical_and", differs, apply("logical_not", both))
-    first = apply("equal", zeros(flat[:1].shape, "i64"), 0)
-    is_new = _computed(apply("concatenate", first, differs, axis=0))
-    starts = places_of(is_new)
+    starts, is_new = _starts(ordered, equal_nan)
     numbers = zeros(flat.shape, "i64")
     scatter(IndexArrays(numbers, [0], [order], 0, None), reducing.scan("cumsum", is_new, 0) - 1)
-    ends = apply(
-        "concatenate", starts[1:], reshaping.reshape(as_tensor(flat.shape[0]), (1,))[: starts[:1].shape[0]], axis=0
-    )
-    return UniqueAll(inside(ordered, starts), inside(order, starts), reshaping.reshape(numbers, x.shape), ends - starts)
+    indices, inverse = inside(order, starts), reshaping.reshape(numbers, x.shape)
+    return UniqueAll(inside(ordered, starts), indices, inverse, _lengths(starts, flat))
+
+
+def _counted(x: Any, equal_nan: bool) -> UniqueCounts:
+    """The different elements and how often each is there, for which no positions are sorted."""
+    flat = reshaping.ravel(as_tensor(x))
+    ordered = _computed(apply("sort", flat))
+    starts, _ = _starts(ordered, equal_nan)
+    return UniqueCounts(inside(ordered, starts), _lengths(starts, flat))
+
+
+def _starts(ordered: Tensor, equal_nan: bool) -> tuple[Tensor, Tensor]:
+    """Where in sorted elements each different one begins, and which of all that are."""
+    differs = apply("not_equal", ordered[1:], ordered[:-1])
+    if equal_nan and (ordered.element.is_float or ordered.element.is_complex):
+        both = apply("logical_and", apply("isnan", ordered[1:]), apply("isnan", ordered[:-1]))
+        differs = apply("logical_and", differs, apply("logical_not", both))
+    first = apply("equal", zeros(ordered[:1].shape, "i64"), 0)
+    is_new = _computed(apply("concatenate", first, differs, axis=0))
+    return places_of(is_new), is_new
+
+
+def _lengths(starts: Tensor, flat: Tensor) -> Tensor:
+    """How many elements there are from each start to the next one."""
+    end = reshaping.reshape(as_tensor(flat.shape[0]), (1,))[: starts[:1].shape[0]]
+    return apply("concatenate", starts[1:], end, axis=0) - starts
 
 
 def _computed(t: Tensor) -> Tensor:
@@ -83,12 +100,15 @@ def unique(
     x = as_tensor(ar)
     if axis is not None and x.ndim != 1:
         raise OpError("np.unique does not take axis here", "leave it out: elements are compared, no slices", "TX0240")
-    found = _found(x, equal_nan)
+    found = _found(x, equal_nan) if return_index or return_inverse else None
+    if found is None:
+        values, counts = _counted(x, equal_nan)
+        return (values, counts) if return_counts else values
     wanted = [found.values]
     for asked, result in ((return_index, found.indices), (return_inverse, found.inverse_indices)):
         wanted += [result] if asked else []
     wanted += [found.counts] if return_counts else []
-    return wanted[0] if len(wanted) == 1 else tuple(wanted)
+    return tuple(wanted)
 
 
 @handles(np.unique_all)
@@ -98,8 +118,7 @@ def unique_all(x: Any, /) -> UniqueAll:
 
 @handles(np.unique_counts)
 def unique_counts(x: Any, /) -> UniqueCounts:
-    found = unique_all(x)
-    return UniqueCounts(found.values, found.counts)
+    return _counted(x, False)
 
 
 @handles(np.unique_inverse)
@@ -110,7 +129,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
 
 @handles(np.unique_values)
 def unique_values(x: Any, /) -> Tensor:
-    return unique_all(x).values
+    return _counted(x, False).values
 
 
 def _together(ar1: Any, ar2: Any) -> tuple[Tensor, Tensor]:
