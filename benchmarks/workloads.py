@@ -234,6 +234,7 @@ FAMILIES: dict[str, Family] = dict(
         _family("random-uniform", programs.random_uniform, _RANDOM),
         _family("random-normal", programs.random_normal, _RANDOM),
         _family("sort", programs.sort, _SORTED),
+        _family("median", programs.median, _SORTED, elements=lambda n: n, peers=("txc", "numpy")),
         # Positions of equal elements differ between peers.
         _family("argsort", programs.argsort, _SORTED, seen=np.sort, elements=lambda n: 3.0 * n),
         _family(

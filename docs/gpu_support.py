@@ -126,6 +126,8 @@ EXAMPLES: dict[str, Callable[[Any], Any]] = {
     "argsort": lambda x: np.argsort(x, axis=1),
     "sort_with_positions": lambda x: apply("sort_with_positions", x, axis=1),
     "searchsorted": lambda x: np.searchsorted(np.sort(x[0]), x[1]),
+    "kth_elements": lambda x: np.median(x, axis=1),
+    "partition_positions": lambda x: apply("partition_positions", x, x[:, 2:3]),
     "flatnonzero": lambda x: apply("flatnonzero", x[0] != 0, extent=6),
     "cholesky": lambda x: np.linalg.cholesky(x[:, :4]),
     "eliminate": lambda x: np.linalg.solve(x[:, :4], x[:, 4:]),

@@ -32,6 +32,8 @@ LOOP_GENERATORS: dict[str, tuple[str, str]] = {
     "jacobi_svd": ("linalg.qr_jacobi", "schedule_svd"),
     "eigenvalues": ("linalg.hessenberg_qr", "schedule_eigenvalues"),
     "eigenvectors": ("linalg.hessenberg_qr", "schedule_eigenvectors"),
+    "kth_elements": ("sort.selection", "schedule_selection"),
+    "partition_positions": ("sort.partition", "schedule_partition"),
     **dict.fromkeys(("sort", "argsort", "sort_with_positions"), ("sort.schedule", "schedule_sort")),
 }
 

@@ -197,6 +197,27 @@ def test_nditer_is_refused_and_says_what_to_write():
     assert "for i in range(x.size) with x.reshape(-1)[i]" in str(caught.value)
 
 
+def test_partitions_take_places_inside():
+    """From either end, by number or several; elsewhere they raise as NumPy does."""
+
+    @txc.jit
+    def parted(x, k):
+        return np.partition(x, k), np.argpartition(x, k, axis=-1)
+
+    for k in (0, 4, -1, -5):
+        values, found = parted(X, k)
+        for rows in (values, np.take_along_axis(X, found, 1)):
+            np.testing.assert_array_equal(rows[:, k], np.sort(X)[:, k])
+            np.testing.assert_array_equal(np.sort(rows[:, : k % 5]), np.sort(X)[:, : k % 5])
+    for k in (5, -6):
+        with pytest.raises(ValueError, match="out of bounds"):
+            np.partition(X, k)
+        with pytest.raises(ValueError, match="kth is out of bounds"):
+            parted(X, k)
+    several = txc.jit(lambda x: (np.partition(x, (1, 3)), np.argpartition(x, [1, 3])))
+    np.testing.assert_array_equal(several(X)[0], np.sort(X))
+
+
 def test_different_elements_alone_sort_no_positions():
     x = np.round(X * 2)
     x[1, 2] = x[2, 3] = np.nan

@@ -13,7 +13,7 @@ import pytest
 import txc
 from txc.compiler.config.options import Options
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.tensor.apply import apply
+from txc.compiler.frontend.tensor.apply import apply, as_tensor
 from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
 from txc.passes.cost.model import Machine
@@ -484,3 +484,37 @@ def test_grids_of_few_rows_where_registers_are_few(monkeypatch: pytest.MonkeyPat
         values, found, _ = f(x)
         np.testing.assert_array_equal(found, expected)
         equal_bits(values, x[expected])
+
+
+KTH = [name for name in DTYPES if name not in ("?", "bf16", "c8", "c16")]
+
+
+@pytest.mark.parametrize("name", KTH)
+def test_elements_by_their_number_in_order(name: str):
+    """Of rows that are sorted and of such as are not: the bits of what sorting puts there."""
+
+    @txc.jit
+    def program(x, places):
+        places = as_tensor(places).reshape((x.shape[0], 2))
+        kth = apply("kth_elements", x, places)
+        return kth, apply("partition_positions", x, kth[:, 1:])
+
+    for n in (1, 70, 2048, 2049, 5000):
+        rng = np.random.default_rng(n)
+        several = numbers(name, (3, n))
+        different = (rng.standard_normal((3, n)) * 40).astype(name) if n > 70 else several
+        for x in (several, different, np.sort(different, axis=1), np.zeros((3, n), name)):
+            places = np.array([[(n - 1) // 2, n // 2], [0, n - 1], [-5, n + 5]])
+            found = positions(x, 1)
+            kth, parted = program(x, places)
+            clipped = np.clip(places, 0, n - 1)
+            equal_bits(kth, np.take_along_axis(np.take_along_axis(x, found, 1), clipped, 1))
+            np.testing.assert_array_equal(np.sort(parted, axis=1), np.broadcast_to(np.arange(n), (3, n)))
+            for values, order, pivot, k, row in zip(x, parted, kth[:, 1], clipped[:, 1], np.sort(x, axis=1)):
+                moved = values[order]
+                same = (moved == pivot) | ((moved != moved) & (pivot != pivot))
+                first, last = np.flatnonzero(same)[[0, -1]]
+                assert same[first : last + 1].all() and first <= k <= last
+                for part in (slice(0, first), slice(first, last + 1), slice(last + 1, n)):
+                    assert (np.diff(order[part]) > 0).all()
+                    np.testing.assert_array_equal(np.sort(moved[part]), row[part])

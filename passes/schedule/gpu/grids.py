@@ -25,6 +25,7 @@ from ..map.schedule import VectorConfig
 from ..matmul.match import MatmulOperands, match_matmul
 from ..rows.staging import can_fission, fission
 from ..sort.schedule import schedule_sort
+from ..sort.selection import pick, schedule_selection, sort_rows
 from .attention_rows import ContractionRows, holds_contraction
 from .cpu_loops_as_threads import map_cpu_loops_to_threads
 from .map import LaunchShape, schedule_gpu_map
@@ -64,6 +65,8 @@ class GpuSchedule(Scheduler):
             choice = self._schedule_of_rows(op)
         elif isinstance(op, kernel.CustomOp) and loop_generator(op.fn.data) is schedule_sort:
             choice = "sort", "blocks sort tiles, then merge by ranks", lambda block: self._sort(op, block)
+        elif isinstance(op, kernel.CustomOp) and loop_generator(op.fn.data) is schedule_selection:
+            choice = "sort and pick", "sorting has work for all threads", lambda block: self._select(op, block)
         why = "little parallelism: CPU threads and lanes become GPU threads"
         return choice or ("threads", why, lambda block: self._as_threads(op, block))
 
@@ -129,6 +132,12 @@ class GpuSchedule(Scheduler):
             block, length - SHORT_SORT,
             lambda inner: schedule_gpu_sort(self.context, op, inner), lambda inner: self._as_threads(op, inner),
         )  # fmt: skip
+
+    def _select(self, op: kernel.CustomOp, block: Block) -> None:
+        dims, loops = buffer_info(op.ins[0]).dims, Block()
+        ordered = sort_rows(self.context, op, dims, block, lambda sort: self._sort(sort, block))
+        pick(self.context, op, dims, loops, ordered)
+        map_cpu_loops_to_threads(self.context, loops, block)
 
     def _fissioned(self, op: kernel.RowGroupOp, runs: Sequence[Sequence[kernel.GenericOp]], block: Block) -> None:
         """Runs of the nests of rows one after another, with memory between them."""

@@ -18,6 +18,7 @@ from ..shaping.indexing import permuted, take
 
 __all__ = ["METHODS", "argsort", "lexsort", "searchsorted", "sort", "topk"]
 
+_OUTSIDE = "kth is out of bounds"
 _KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 
 
@@ -53,20 +54,36 @@ def sort_complex(a: Any) -> Tensor:
 @handles(np.partition)
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") -> Tensor:
     """Sorted altogether, which is one of the results that NumPy's may be."""
-    _selected("partition", kind)
-    return sort(a, axis)
+    a, axis, _, inside = _selected("partition", a, kth, axis, kind)
+    return required(apply("sort", a, axis=axis), inside, _OUTSIDE)
 
 
 @handles(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") -> Tensor:
-    """The positions of all elements in order, which is one of the results that NumPy's may be."""
-    _selected("argpartition", kind)
-    return argsort(a, axis)
+    """The positions of what comes before the element that is at `kth` in order, of its equals, and of the others, which
+    is one of the results that NumPy's may be; of all in order where there are several `kth`."""
+    a, axis, place, inside = _selected("argpartition", a, kth, axis, kind)
+    if place.ndim or a.element.is_complex or a.element.kind == "bool":
+        return required(apply("argsort", a, axis=axis), inside, _OUTSIDE)
+    place = required(place, inside, _OUTSIDE)
+    rows = reshaping.moveaxis(a, axis, -1)
+    pivot = apply("kth_elements", rows, reshaping.broadcast(place, (*rows.shape[:-1], 1)))
+    return reshaping.moveaxis(apply("partition_positions", rows, pivot), -1, axis)
 
 
-def _selected(name: str, kind: str) -> None:
+def _selected(name: str, a: Any, kth: Any, axis: Any, kind: str) -> tuple[Tensor, int, Tensor, Tensor]:
+    """The tensor, its axis, the places from the first element on, and whether all are inside."""
     if kind != "introselect":
         raise OpError(f"np.{name} does not take kind={kind!r}", "leave it out", "TX0240")
+    a, axis = _operand(name, a, axis, None)
+    kth = as_tensor(kth)
+    if not kth.element.is_integer:
+        raise OpError(f"np.{name} takes integers for kth, not {kth.user_type}", code="TX0112")
+    n = a.shape[axis]
+    place = cast(kth, DTYPES["i64"])
+    inside = apply("logical_and", apply("greater_equal", place, -n), apply("less", place, n))
+    place = apply("select", apply("less", place, 0), place + n, place)
+    return a, axis, place, reducing.reduce("all", inside) if inside.ndim else inside
 
 
 @handles(np.lexsort)

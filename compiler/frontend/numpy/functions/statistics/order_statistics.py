@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from ....trace.context import table
 from ... import creation
 from ...out_arrays import into
 from ..registry import handles
-from ..shaping.indexing import take_along_axis
 
 __all__ = ["median", "quantile"]
 
@@ -53,35 +53,41 @@ def _counted(rows: Tensor, without_nan: bool) -> Any:
     return rows.shape[-1]
 
 
-def _element_at(rows: Tensor, place: Any) -> Tensor:
-    """The element of each sorted row at a place, which is a number or one a row."""
-    place = cast(as_tensor(place), DTYPES["i64"])
-    last = (*rows.shape[:-1], 1)
-    return reshaping.squeeze(take_along_axis(rows, reshaping.broadcast(place, last), -1), -1)
+def _elements_at(rows: Tensor, places: Sequence[Any], several: Any = None) -> list[Tensor]:
+    """The elements that sorted rows have at places, which are numbers or one a row, behind a dim of `several`."""
+    own, first = rows.shape[:-1], () if several is None else (several,)
+    wide = [reshaping.broadcast(cast(as_tensor(place), DTYPES["i64"]), (*first, *own, 1)) for place in places]
+    if first:  # those of one number are neighbours: they are found together
+        wide = [reshaping.transpose(x, [*range(1, rows.ndim), 0, rows.ndim]) for x in wide]
+    numbers = apply("concatenate", *wide, axis=-1)
+    found = apply("kth_elements", rows, reshaping.reshape(numbers, [*own, -1]))
+    found = reshaping.reshape(found, [*own, *first, len(places)])
+    if first:
+        found = reshaping.transpose(found, [rows.ndim - 1, *range(rows.ndim - 1), rows.ndim])
+    return [found[..., i] for i in range(len(places))]
+
+
+def _has_nan(rows: Tensor) -> Tensor:
+    """Whether a row has one."""
+    return reducing.reduce("any", apply("isnan", rows), -1)
 
 
 def _median(a: Any, axis: Any, keepdims: Any, without_nan: bool) -> Tensor:
     rows, axes, _ = _in_rows(a, axis)
     if not rows.element.is_float:
         rows = cast(rows, DTYPES["f64"])
-    count = _counted(rows, without_nan)
+    count, spoilt = _counted(rows, without_nan), _has_nan(rows)
     if table().decide(0, "<", rows.dims[-1]) is not True:
         # What may have no elements has NaN behind them, which is also the one before the first.
-        size = rows.shape[-1]
         nothing = creation.full((*rows.shape[:-1], 1), np.nan, rows.dtype)
         rows = apply("concatenate", rows, nothing, axis=-1)
-        ordered = apply("sort", rows)
-        last = _element_at(ordered, size - 1)
-    else:
-        ordered = apply("sort", rows)
-        last = ordered[..., -1]
-    low, high = _element_at(ordered, (count - 1) // 2), _element_at(ordered, count // 2)
+    low, high = _elements_at(rows, ((count - 1) // 2, count // 2))
     wide = low.element.computes_in
     middle = cast((cast(low, wide) + cast(high, wide)) / 2, low.element)
     odd = as_tensor(count % 2) == 1
     odd = reshaping.squeeze(odd, -1) if odd.ndim else odd
     found = apply("select", odd, low, middle)
-    return _kept(found if without_nan else apply("select", apply("isnan", last), last, found), axes, keepdims)
+    return _kept(found if without_nan else apply("select", spoilt, np.nan, found), axes, keepdims)
 
 
 @handles(np.median)
@@ -103,29 +109,30 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: Any, without_nan
     rows, axes, _ = _in_rows(a, axis)
     if rows.element.kind == "bool" and method in _CONTINUOUS:
         apply("sub", rows, rows)  # as NumPy does to interpolate, which raises
+    rows = cast(rows, DTYPES["u8"]) if rows.element.kind == "bool" else rows
     q = as_tensor(q)
     # What is between two elements has the dtype that these have with the number.
     element = common_dtype([rows, q]) if method in _CONTINUOUS else rows.element
     element = element if element.is_float else DTYPES["f64"]
-    ordered = apply("sort", rows)
-    ordered = ordered if rows.element.is_float else cast(ordered, element)
     if q.ndim > 1:
         raise OpError(f"np.{name} takes a number or a vector of them, not {q.user_type}", code="TX0103")
-    count = _counted(rows, without_nan)
-    if not q.ndim:
-        return _kept(_one_quantile(ordered, q, count, method, without_nan, element), axes, keepdims)
-    # A dim of one for the numbers, before those of the rows.
-    wide = reshaping.expand_dims(ordered, 0)
-    numbers = reshaping.reshape(q, [-1, *[1] * rows.ndim])
-    found = reshaping.broadcast(wide, [q.shape[0], *rows.shape])
-    return _kept(_one_quantile(found, numbers, count, method, without_nan, element), axes, keepdims, 1)
+    count, spoilt = _counted(rows, without_nan), None if without_nan else _has_nan(rows)
+    several, numbers, shape = None, q, rows.shape[:-1]
+    if q.ndim:  # a dim of one for the numbers, before those of the rows
+        several, numbers = q.shape[0], reshaping.reshape(q, [-1, *[1] * rows.ndim])
+        shape = (several, *shape)
+    found = _one_quantile(lambda at: _elements_at(rows, at, several), numbers, count, method, shape, element)
+    if spoilt is not None:
+        found = apply("select", reshaping.expand_dims(spoilt, 0) if q.ndim else spoilt, np.nan, found)
+    return _kept(found, axes, keepdims, q.ndim)
 
 
 def _one_quantile(
-    ordered: Tensor, q: Tensor, count: Any, method: str, without_nan: bool, element: DType
+    elements: Callable[[Sequence[Tensor]], list[Tensor]], q: Tensor, count: Any, method: str, shape: Sequence[Any],
+    element: DType,
 ) -> Tensor:  # fmt: skip
-    """The quantile of sorted rows, by NumPy's own steps: a place between two elements, and what is between them, as an
-    `element`: their distance is one of theirs."""
+    """The quantile of rows, by NumPy's own steps: a place between two elements in order, and what is between them, as
+    an `element`: their distance is one of theirs.  `shape` is that of the result."""
     f64 = DTYPES["f64"]
     q, count = cast(q, f64), cast(as_tensor(count), f64)
     alpha, beta = _CONTINUOUS.get(method, (1.0, 1.0))
@@ -135,16 +142,14 @@ def _one_quantile(
     share = place - low
     if method == "nearest":
         low = high = apply("rint", place)
-    below = _element_at(ordered, high if method == "higher" else low)
-    above = _element_at(ordered, low if method == "lower" else high)
+    found = elements((high if method == "higher" else low, low if method == "lower" else high))
+    below, above = (x if x.element.is_float else cast(x, element) for x in found)
     if method == "midpoint":
         share = apply("select", share > 0, 0.5, 0.0)
     if method in ("lower", "higher", "nearest"):
         share = share * 0
-    share = reshaping.broadcast(share, (*ordered.shape[:-1], 1))
-    between = _between(below, above, cast(reshaping.squeeze(share, -1), element))
-    last = ordered[..., -1]
-    return between if without_nan else apply("select", apply("isnan", last), last, between)
+    share = reshaping.broadcast(share, (*shape, 1))
+    return _between(below, above, cast(reshaping.squeeze(share, -1), element))
 
 
 def _between(a: Tensor, b: Tensor, t: Tensor) -> Tensor:
