@@ -349,3 +349,36 @@ def test_lazy_tensors_index_as_their_numbers_do():
     assert FACTORS[int(t.argmin())] == 1.5 and FACTORS[t.argmax()] == 0.5
     with pytest.raises(IndexError, match="list index out of range"):
         FACTORS[int(t[0])]
+
+
+def longest_rise(x):
+    best = [1] * len(x)
+    for i in range(len(x)):
+        for j in range(i):
+            if x[j] < x[i]:
+                best[i] = max(best[i], best[j] + 1)
+    return best, max(best)
+
+
+def reached(edges, start):
+    distances, queue, head = [-1] * len(edges), [start], 0
+    distances[start] = 0
+    while head < len(queue):
+        u = queue[head]
+        head += 1
+        for v in range(len(edges)):
+            if edges[u, v] and distances[v] == -1:
+                distances[v] = distances[u] + 1
+                queue.append(v)
+    return distances, queue
+
+
+def test_counters_of_loops_over_sizes_that_are_facts():
+    edges = np.array([[0, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 0]])
+    for function, calls in (
+        (longest_rise, [(np.array([3, 1, 4, 1, 5, 9, 2, 6]),), (np.array([2, 1, 0]),)]),
+        (reached, [(edges, 0), (edges[:3, :3].copy(), 2)]),
+    ):
+        compiled = txc.jit(function)
+        for args in calls:
+            assert repr(compiled(*args)) == repr(function(*args))

@@ -71,6 +71,8 @@ class DimTable:
         self.loops: dict[Sym, tuple[Dim, Dim]] = {}
         #: The same of loops that are over, of which an earlier try of one may have left a number.
         self._ended: dict[Sym, tuple[Dim, Dim]] = {}
+        #: The variables of loops that are never written out, since how many iterations they have is a size.
+        self.only_loops: set[Sym] = set()
 
     def declare(self, name: str, hint: int | None = None, described: str = "") -> Dim:
         """A new input symbol; `hint` is its value in the call that is traced, None in a `.tx` declaration."""

@@ -403,6 +403,7 @@ class ForLoops(WhileLoops):
             return loops.for_(
                 require(), start, end, by, step, initial, names, stop, plan.is_shared, learnt.hints(names),
                 plan.resized, plan.vectors, counter=next(iter(carries.bound), "") if plain else "",
+                tried=check is not None,
             )  # fmt: skip
 
         with require().effort.loop():

@@ -36,13 +36,14 @@ def for_(
     trace: Trace, lower: Any, upper: Any, step: Any, body: Callable[..., Any], carried: Sequence[Any],
     names: Sequence[str] = (), stop: str | None = None, is_shared: Callable[[Tensor], bool] | None = None,
     hints: Hints | None = None, resized: Collection[int] = (), vectors: Collection[int] = (), counter: str = "",
+    tried: bool = False,
 ) -> tuple[Any, ...]:  # fmt: skip
     """``for i in range(lower, upper, step)``: `body(i, carried) -> carried`; the variables after the loop.
 
     `i` is a `SymInt`.  `is_shared` says of a variable's array whether others see it.  The loop ends after an iteration
     that makes the variable called `stop` true.  Raises TxcError, naming the variable by `names`, where one changes
     dtype or shape on the way; the sizes of those whose numbers are `resized` may, and those of `vectors` probably do.
-    Errors call `i` by the name `counter`.
+    Errors call `i` by the name `counter`.  `tried`: where it can be no such loop, its iterations are written out.
     """
     with located():
         loc = user_loc()
@@ -71,6 +72,8 @@ def for_(
             name = name.removeprefix("$")
         plan = Carried(trace, carried, names, is_shared, hints, resized, (high - low + by - 1) // by, vectors)
         symbol = Sym(name)
+        if not tried:
+            facts.only_loops.add(symbol)
         name_counter(name, counter if upwards else "")
         item = SymInt(first + scale * sym(name))
         for _ in range(_ROUNDS):

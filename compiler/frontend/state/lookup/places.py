@@ -42,7 +42,8 @@ def _is_counted_later(key: SymInt, written_out: int, alone: bool) -> bool:
     place = facts.resolve(key.dim)
     if not facts.varies(place):
         return facts.hint(place) is None
-    counts = {s: last - first + 1 for s, (first, last) in facts.loops.items() if s not in trace.bound}
+    never = trace.bound | facts.only_loops
+    counts = {s: last - first + 1 for s, (first, last) in facts.loops.items() if s not in never}
     counting = place.symbols() & facts.loops.keys()
     if any(s not in counts or counts[s].const is None for s in counting):
         return True
