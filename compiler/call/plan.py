@@ -14,6 +14,7 @@ from ...dialects.dims.dims import Dim, Sym, dim, parse_dim
 from ...dialects.types import DType, dtype
 from ..frontend.trace.graph import Graph, Input
 from .facts import StrideClass
+from .made_objects import MadeOutput
 from .parameters import CallSignature, NotNative, Parameter, object_count
 from .signature import (
     ROOM,
@@ -257,6 +258,8 @@ class _Numbering:
             if min(conds) < self.buffers:
                 raise NotNative("an argument says which of several results there is")
             return ("either", conds, tuple(self.structure(v) for v in x))
+        if isinstance(x, MadeOutput):
+            raise NotNative("an object of Python's")
         if isinstance(x, (ChainedOutput, ListOutput, MixedOutput, ZippedOutput)):
             raise NotNative("a list as long as the call says")
         if isinstance(x, int) and not isinstance(x, bool):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.buffers.array_view import array_view
+from .made_objects import MadeOutput
 from .signature import (
     BoxedOutput,
     ChainedOutput,
@@ -49,6 +50,8 @@ class Results:
         #: The arrays of the caller, which tensors of them share.
         self._shared = {id(array) for array in (*given, *self._named.values())}
         self._made: dict[Any, Any] = {}
+        #: By the identity of their structures.
+        self._objects: dict[int, Any] = {}
 
     def of(self, structure: Any) -> Any:
         """The part of the result that a structure stands for; what is in it twice is one object."""
@@ -64,6 +67,10 @@ class Results:
             return structure.value
         if isinstance(structure, EitherOutput):
             return self.of(structure.of(self._outputs))
+        if isinstance(structure, MadeOutput):
+            if id(structure) not in self._objects:
+                self._objects[id(structure)] = structure.make([self.of(part) for part in structure])
+            return self._objects[id(structure)]
         if isinstance(structure, ChainedOutput):
             return [item for part in structure for item in self.of(part)]
         if isinstance(structure, MixedOutput):

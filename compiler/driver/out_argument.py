@@ -9,6 +9,7 @@ import numpy as np
 
 from ...runtime.gpu.device_array import OnDevice, is_device_array
 from ..call.device_arguments import shared
+from ..call.made_objects import MadeOutput
 from ..call.signature import (
     ChainedOutput,
     EitherOutput,
@@ -35,7 +36,7 @@ def destinations(name: str, structure: Any, out: Any, device: str) -> dict[Any, 
     None for each result.  Arrays on the device that the function runs on are forms (`OnDevice`) here.  TypeError where
     it does not fit what the function returns.
     """
-    if isinstance(structure, (ChainedOutput, EitherOutput, MixedOutput, ZippedOutput)):
+    if isinstance(structure, (ChainedOutput, EitherOutput, MadeOutput, MixedOutput, ZippedOutput)):
         raise TypeError(f"out= of {name}: it takes functions that return an array, or a tuple of arrays")
     single = _is_array(structure)
     results = [structure] if single else list(structure) if isinstance(structure, (tuple, list)) else None

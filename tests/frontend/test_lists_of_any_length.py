@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -376,3 +377,58 @@ def test_a_list_in_loops_of_three_levels() -> None:
     compiled = txc.jit(in_three_loops)
     for values in CALLS:
         assert repr(compiled(np.array(values), 0.0)) == repr(in_three_loops(np.array(values), 0.0))
+
+
+def flooded(cells, i, j):
+    h, w = cells.shape
+    colour, stack, order = cells[i, j], [(i, j)], []
+    while stack:
+        i, j = stack.pop()
+        if i < 0 or i >= h or j < 0 or j >= w or cells[i, j] != colour:
+            continue
+        cells[i, j] = 9
+        order.append((i, j))
+        stack += [(i + 1, j), (i - 1, j)]
+        stack.append((i, j + 1))
+        stack.append((i, j - 1))
+    return order
+
+
+def merged(starts, ends):
+    found = []
+    for pair in sorted((a, b) for a, b in zip(starts, ends)):
+        if found and pair[0] <= found[-1][1]:
+            a, b = found[-1]
+            found[-1] = (a, max(b, pair[1]))
+        else:
+            found.append(pair)
+    found.insert(0, (-1, 0.5))
+    found.reverse()
+    return found, len(found), found.pop(0)
+
+
+def test_tuples_come_and_go():
+    for function, calls in (
+        (flooded, [(np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1]]), 0, 0), (np.array([[1, 1, 0], [1, 0, 0]]), 1, 2)]),
+        (merged, [(np.array([1, 8, 2, 9]), np.array([3.0, 10, 6, 12])), (np.array([5]), np.array([7.0]))]),
+    ):
+        compiled = txc.jit(function)
+        for args in calls:
+            mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
+            found, expected = compiled(*mine), function(*theirs)
+            assert repr(found) == repr(expected)
+            np.testing.assert_equal(mine, theirs)
+
+
+def test_taking_from_no_items():
+    def taken(x):
+        stack = [(1, 2)]
+        while stack:
+            a, b = stack.pop()
+            if x[a] < b:
+                stack.append((1, 2))
+            x[a] += 1
+        return stack.pop()
+
+    with pytest.raises(IndexError, match=r"^pop from empty list$"):
+        txc.jit(taken)(np.zeros(2))

@@ -26,7 +26,7 @@ def python_type(value: Any) -> type:
     if isinstance(value, SymInt):
         return int
     if isinstance(value, GrowingList):
-        return list
+        return value.__class__
     if isinstance(value, StagedDict):
         return dict
     if not isinstance(value, Tensor):
@@ -43,6 +43,8 @@ def type_name(value: Any) -> str:
 
 
 def _isinstance(value: Any, kinds: Any) -> bool:
+    if isinstance(value, GrowingList):
+        return issubclass(value.__class__, kinds)
     return isinstance(value, kinds) or (isinstance(value, (SymInt, Tensor)) and issubclass(python_type(value), kinds))
 
 

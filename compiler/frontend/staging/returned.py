@@ -9,13 +9,16 @@ memory, and each of these results is a view of that.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ....dialects.dims.dims import Dim, Sym, dim, packed_strides
 from ....dialects.registry import OPS, OpError, View
+from ...call.made_objects import MadeOutput, Making, NotMade, deque_of, making_of, range_of
 from ...call.signature import (
     BoxedOutput,
     ChainedOutput,
@@ -31,13 +34,15 @@ from ...call.signature import (
     SizedOutput,
     ViewOutput,
     ZippedOutput,
+    is_named,
     like,
 )
-from ...diagnostics import user_loc
+from ...diagnostics import TxcError, user_loc
 from ..indexing.data_dependent_sizes import given_out
 from ..state.alternatives.mixed_numbers import MixedNumber
 from ..state.alternatives.one_of import Method, OneOf
 from ..state.containers.growing_lists import GrowingList, Records, Stack
+from ..state.containers.staged_deques import StagedDeque
 from ..state.containers.staged_dicts import StagedDict
 from ..tensor.apply import as_tensor
 from ..tensor.promotion import fits
@@ -46,6 +51,8 @@ from ..tensor.views.composite_views import BitsView, ComplexPartView, ConcatView
 from ..tensor.views.strides import Strides, strides_of, viewed_strides
 from ..trace.graph import Value
 from ..trace.symint import SymInt
+from .iteration.iterables import StagedRange
+from .rewriting.break_lowering import GENERATED_PREFIX
 
 if TYPE_CHECKING:
     from ..trace.trace import Trace
@@ -66,6 +73,9 @@ class Returned:
         #: The arrays of the function that several results share, with the number of the output, once there is one.
         self._shared: dict[Tensor, int | None] = {}
         self._views = 0
+        #: Objects of Python's by identity, with their structures, and those whose parts are being looked at.
+        self._objects: dict[int, tuple[Any, MadeOutput]] = {}
+        self._open: set[int] = set()
 
     def structure(self, result: Any) -> Any:
         """The structure of the returned value."""
@@ -87,13 +97,30 @@ class Returned:
             return self._either(x)
         if isinstance(x, StagedDict) and x.missing:
             return self._place(x.variants())
-        if isinstance(x, dict):
+        if type(x) in (dict, StagedDict):
             return {k: self._place(v) for k, v in x.items()}
-        if isinstance(x, GrowingList) and x.stacked:
+        if type(x) is not StagedDeque and isinstance(x, GrowingList) and x.stacked:
             return self._items(x)
-        if isinstance(x, (tuple, list)):
+        if isinstance(x, (tuple, list)) and (type(x) in (tuple, list, GrowingList) or is_named(x)):
             return like(x, [self._place(v) for v in x])
-        return None if x is None else Literal(x)
+        return self._object(x)
+
+    def _object(self, x: Any) -> Any:
+        """An object of Python's: one from outside is itself, one that the function made is made anew in each call."""
+        captures = self._trace.captures
+        if x is None or (captures is not None and captures.is_outside(x)):
+            return None if x is None else Literal(x)
+        if (made := making_of_result(x)) is None:
+            return Literal(x)
+        if id(x) in self._open:
+            raise _refused(
+                "an object is returned that refers to itself", "return its parts, and make it of them outside"
+            )
+        if id(x) not in self._objects:
+            self._open.add(id(x))
+            self._objects[id(x)] = x, MadeOutput([self._place(part) for part in made.parts], made.make)
+            self._open.discard(id(x))
+        return self._objects[id(x)][1]
 
     def _either(self, x: OneOf) -> EitherOutput:
         """What a value of one kind or another is."""
@@ -245,16 +272,42 @@ class Returned:
         )
 
 
-def _tensors(x: Any) -> Iterator[Tensor]:
-    """The tensors in a result."""
+def _tensors(x: Any, around: tuple[int, ...] = ()) -> Iterator[Tensor]:
+    """The tensors in a result; `around` are the identities of what it is in."""
     if isinstance(x, Tensor):
         yield x
     elif isinstance(x, OneOf):
         for value, _ in x.options:
-            yield from _tensors(value)
-    elif isinstance(x, (dict, tuple, list)) and not (isinstance(x, GrowingList) and x.stacked):
+            yield from _tensors(value, around)
+    elif isinstance(x, GrowingList) and x.stacked:
+        return
+    elif type(x) in (dict, StagedDict, list, GrowingList) or isinstance(x, tuple):
         for part in dict.values(x) if isinstance(x, dict) else x:
-            yield from _tensors(part)
+            yield from _tensors(part, around)
+    elif id(x) not in around and (made := making_of_result(x)) is not None:
+        yield from _tensors(tuple(made.parts), (*around, id(x)))
+
+
+def making_of_result(x: Any) -> Making | None:
+    """`making_of` a part of a result, with what to write where nobody knows it."""
+    if isinstance(x, types.FunctionType) and GENERATED_PREFIX in x.__qualname__:
+        what = "a function is returned that exists only while the function around it is compiled"
+        raise _refused(what, "return what it computes, or its arguments")
+    if isinstance(x, StagedDeque):
+        items = GrowingList()
+        items.set_parts(x.parts())
+        return Making([items], partial(deque_of, x.maxlen))
+    if isinstance(x, StagedRange):
+        return Making([x.start, x.stop, x.step], range_of)
+    try:
+        return making_of(x)
+    except NotMade:
+        kind = type(x).__name__
+        raise _refused(f"a {kind} is returned, which is more than its attributes", "return its parts") from None
+
+
+def _refused(text: str, hint: str) -> TxcError:
+    return TxcError(text, user_loc(), hint, "TX0322")
 
 
 class _Viewed(NamedTuple):

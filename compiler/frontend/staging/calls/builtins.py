@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ from ...scalars.type_tests import TYPE_TESTS
 from ...state.alternatives.mixed_numbers import MixedNumber
 from ...state.containers.growing_lists import GrowingList
 from ...state.containers.list_errors import unknown_length
+from ...state.containers.staged_deques import StagedDeque
 from ...state.containers.staged_dicts import StagedDict
 from ...tensor.apply import apply
 from ...tensor.tensor import Tensor
@@ -259,6 +261,7 @@ REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
     **{f: _filter_of_warnings(f) for f in (warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings)},
     **{f: _of_values(f) for f in (set, frozenset, bytes, bytearray, memoryview, hash, id)},
     len: _len,
+    deque: StagedDeque,
     float: _float,
     int: _int,
     max: _extreme(max),

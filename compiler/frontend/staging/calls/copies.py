@@ -11,6 +11,7 @@ from ....call.signature import is_named, like
 from ...state.alternatives.mixed_numbers import MixedNumber
 from ...state.alternatives.one_of import OneOf
 from ...state.containers.growing_lists import GrowingList
+from ...state.containers.staged_deques import StagedDeque
 from ...state.containers.staged_dicts import StagedDict
 from ...state.state import held
 from ...tensor.tensor import Tensor
@@ -54,6 +55,11 @@ def _with_parts(
         return value
     if isinstance(value, OneOf):
         return value.each(lambda v: _deepcopy(runtime, v))
+    if isinstance(value, StagedDeque):
+        new = value.copy()
+        if not value.stacked:
+            new.set_parts([deep(part) for part in value])
+        return new
     if isinstance(value, GrowingList) and value.stacked:
         return BY_ITEM[list](runtime, of_each_item(runtime, value, lambda item: _deepcopy(runtime, item)))
     if type(value) in (list, GrowingList):

@@ -22,6 +22,7 @@ from .....dialects.registry import OpError
 from .....dialects.types import DTYPES, DType
 from ....diagnostics import located
 from ...numpy.creation import empty
+from ...scalars.python_numbers import checked
 from ...tensor.apply import apply, as_tensor, is_traced, stack
 from ...tensor.broadcasting import broadcast_to
 from ...tensor.promotion import cast, common_dtype
@@ -37,7 +38,8 @@ from .item_kinds import Kinds, Outcomes, outcomes
 from .list_errors import ByItems, SeveralDtypes, copying, item_of, unknown_length
 
 __all__ = [
-    "Appending", "GrowingList", "Item", "Records", "Stack", "alike", "is_record", "numbers_in", "stack_for", "together",
+    "Appending", "GrowingList", "Item", "ItemTypes", "Records", "Stack", "alike", "is_record", "stack_for",
+    "together",
 ]  # fmt: skip
 
 
@@ -237,6 +239,14 @@ class Item(NamedTuple):
         """Of which type, or types, a number is."""
         return self.form.spec if isinstance(self.form, Kinds) else Common.of_items(self.array, self.weak)
 
+    @property
+    def types(self) -> ItemTypes | None:
+        """Of which types it is, or they are; None of what is neither numbers nor tuples or lists of numbers."""
+        if self.is_number:
+            return ItemTypes(None, (self.common,))
+        known = bool(self.columns) and all(column.is_number for column in self.columns)
+        return ItemTypes(self.form, tuple(column.common for column in self.columns)) if known else None
+
     def as_kinds(self, kinds: Kinds) -> Item:
         """A number, or several, as one of these types."""
         if isinstance(self.form, Kinds) and self.form.spec is kinds.spec:
@@ -345,6 +355,47 @@ def together(values: Sequence[Any]) -> Stack | None:
     return known[0].stack(iter(made))
 
 
+class ItemTypes(NamedTuple):
+    """Of which types the items of a list are: numbers, or tuples or lists of numbers.
+
+    `form` is as in `Records`, None for numbers, and `commons` has the types of each part; () where there are no items.
+    """
+
+    form: Any
+    commons: tuple[Common, ...]
+
+    @property
+    def size(self) -> int:
+        """In how many vectors such items are."""
+        return sum(1 if len(common.kinds) == 1 else 2 for common in self.commons)
+
+    def joined(self, other: ItemTypes) -> ItemTypes | None:
+        """The types of items that are of either; itself where that has the other; None where there are none."""
+        if not self.commons or not other.commons:
+            return self if not other.commons else other
+        if type(self.form) is not type(other.form) or len(self.commons) != len(other.commons):
+            return None
+        commons = [a.joined_with(b) for a, b in zip(self.commons, other.commons)]
+        if all(a is b for a, b in zip(commons, self.commons)):
+            return self
+        known = tuple(common for common in commons if common is not None)
+        return ItemTypes(self.form, known) if len(known) == len(commons) else None
+
+    def stack(self, vectors: Iterable[Tensor], name: str, fork: Callable[..., Any]) -> Stack:
+        """The items that these vectors have."""
+        rest = iter(vectors)
+        columns = [numbers_in(c, [*itertools.islice(rest, 1 if len(c.kinds) == 1 else 2)], name, fork)
+                   for c in self.commons]  # fmt: skip
+        return columns[0] if self.form is None else Records(self.form, columns)
+
+    def empty(self, name: str, fork: Callable[..., Any]) -> Stack:
+        """No items of these types."""
+        vectors: list[Tensor] = []
+        for common in self.commons:
+            vectors += [empty((0,), common.element.numpy), *([empty((0,), np.uint8)] if len(common.kinds) > 1 else [])]
+        return self.stack(vectors, name, fork)
+
+
 def numbers_in(common: Common, vectors: Sequence[Tensor], name: str, fork: Callable[..., Any]) -> Stack:
     """The items that are numbers of some types, of which there are the values and the numbers of their types."""
     if len(common.kinds) == 1:
@@ -386,6 +437,8 @@ class GrowingList(list[Any]):
 
     stacked = False
     appending: Appending | None = None
+    #: What Python says where an item is taken from it and there is none.
+    empty_text = "pop from empty list"
     #: What Python says that it is.
     __class__ = property(lambda self: list)  # type: ignore[assignment]
 
@@ -499,23 +552,50 @@ class GrowingList(list[Any]):
 
     def records(self) -> tuple[Any, list[GrowingList]] | None:
         """Where items are tuples or lists of numbers: such an item, and lists of their first parts, second parts, …"""
-        parts = self.parts()
-        first = next((part for part in parts if _is_of_tuples(part)), None)
-        if first is None:
+        if not any(_is_of_tuples(part) for part in self.parts()):
             return None
-        columns = [GrowingList() for _ in first.columns]
-        for part in parts:
+        found = self._columns()
+        if found is None:
+            self._refuse_several()
+        return found
+
+    def _columns(self) -> tuple[Any, list[GrowingList]] | None:
+        """`records`, of items of which no loop may have appended any; None where they are of several forms."""
+        form: Any = None
+        columns: list[GrowingList] = []
+        for part in self.parts():
             if _is_of_tuples(part):
-                of = part.columns
-            elif is_record(part) and isinstance(part, list) is isinstance(first.form, list):
-                of = part
+                of, kind = part.columns, part.form
+            elif is_record(part):
+                of, kind = part, [] if isinstance(part, list) else ()
             else:
-                of = []
-            if len(of) != len(columns):
-                self._refuse_several()
+                return None
+            if form is None:
+                form, columns = kind, [GrowingList() for _ in of]
+            if len(of) != len(columns) or type(kind) is not type(form):
+                return None
             for column, value in zip(columns, of):
                 column.add(value) if isinstance(value, Stack) else list.append(column, value)
-        return first.form, columns
+        return None if form is None else (form, columns)
+
+    def item_types(self) -> ItemTypes | None:
+        """Of which types its items are; None where they are neither numbers nor tuples or lists of numbers, or of
+        several types that no dtype holds."""
+        if self.appending is not None:
+            return None
+        form, columns = (None, [self]) if self.commons() is not None else self._columns() or (None, [])
+        made: list[Common] = []
+        for column in columns:
+            commons = column.commons()
+            if commons is None:
+                return None
+            common = next(iter(commons), None)
+            for other in commons[1:]:
+                common = None if common is None else common.joined_with(other)
+            if common is None and commons:
+                return None
+            made += [] if common is None else [common]
+        return ItemTypes(form, tuple(made)) if columns else None
 
     def commons(self) -> list[Common] | None:
         """Of which types the numbers are that its parts are; None where some are no numbers."""
@@ -617,6 +697,12 @@ class GrowingList(list[Any]):
             self._unknown()
         return self.all_items()
 
+    def movable(self) -> Stack:
+        """All items, numbers or tuples or lists of numbers, as one stack; refused of what loops append of others."""
+        if not self.parts() or (self.commons() is None and not self.are_records):
+            self._unknown()
+        return self.all_items()
+
     def all_items(self) -> Stack:
         """All items, numbers or tuples of numbers, as one stack."""
         if self.appending is not None:
@@ -626,13 +712,13 @@ class GrowingList(list[Any]):
             self._refuse_several()
         return found if found.present is None else found.part(slice(None))
 
-    def vectors(self, common: Common, label: str, fork: Callable[..., Any]) -> list[Tensor]:
-        """The vectors in which numbers are that `common` has: their values and, where they may be of several types, the
-        numbers of their types."""
-        vectors = numbers_in(common, [empty((0,), common.element.numpy), empty((0,), np.uint8)], label, fork)
+    def vectors(self, types: ItemTypes, label: str, fork: Callable[..., Any]) -> list[Tensor]:
+        """The vectors in which its items are, as such of `types`: of numbers their values and, where they may be of
+        several types, the numbers of their types."""
+        none = types.empty(label, fork)
         if not self.parts():
-            return [leaf.room for leaf in vectors.leaves]
-        both = alike([Item.of(vectors), Item.of(self.numbers())])
+            return [leaf.room for leaf in none.leaves]
+        both = alike([Item.of(none), Item.of(self.movable())])
         assert both is not None
         return [Tensor(leaf.array.value) for leaf in both[1].leaves]
 
@@ -640,10 +726,10 @@ class GrowingList(list[Any]):
         if not self.stacked and not is_known_later(key):
             super().__setitem__(key, value)
             return
-        numbers = self.numbers()
+        numbers = self.movable()
         if isinstance(key, (Tensor, SymInt)):
             key = inside(key, symint(numbers.count), "list assignment")
-        if isinstance(key, slice) or not is_record((value,)):
+        if isinstance(key, slice) or not (is_record((value,)) or is_record(value)):
             self._unknown()
         both = alike([Item.of(numbers), Item.of(value)])
         if both is None:
@@ -657,10 +743,13 @@ class GrowingList(list[Any]):
     def pop(self, at: Any = -1) -> Any:
         if not self.stacked and not isinstance(at, Tensor):
             return super().pop(at)
-        numbers = self.numbers()
+        numbers = self.movable()
         if not isinstance(at, int):
             self._unknown()
-        item = numbers.at(at)
+        some = symint(numbers.count) > 0
+        if some is False:
+            raise IndexError(self.empty_text)
+        item = numbers.at(checked(as_tensor(at), some, IndexError, self.empty_text))
         self.set_parts([numbers.part(slice(None, at)), *([] if at == -1 else [numbers.part(slice(at + 1, None))])])
         return item
 
@@ -668,7 +757,7 @@ class GrowingList(list[Any]):
         if not self.stacked and not isinstance(at, Tensor):
             super().insert(at, item)
             return
-        numbers = self.numbers()
+        numbers = self.movable()
         if not isinstance(at, int):
             self._unknown()
         self.set_parts([numbers.part(slice(None, at)), item, numbers.part(slice(at, None))])
@@ -685,7 +774,7 @@ class GrowingList(list[Any]):
         if not self.stacked:
             super().reverse()
             return
-        self.set_parts([self.numbers().part(slice(None, None, -1))])
+        self.set_parts([self.movable().part(slice(None, None, -1))])
 
     def extend(self, items: Any) -> None:
         if not self.stacked and not getattr(items, "stacked", False):

@@ -69,7 +69,7 @@ def item_of(items: Any, key: Any, is_fixed: Callable[[Any], bool]) -> Any:
 def _name(items: Any) -> str | None:
     """How errors call a sequence that is indexed as Python's own are; None for any other."""
     if isinstance(items, GrowingList):
-        return None if items.stacked else "list"
+        return None if items.stacked else items.__class__.__name__
     read = getattr(type(items), "__getitem__", None)
     return next((name for kind, name in _NAMES.items() if read is kind.__getitem__), None)
 

@@ -11,7 +11,7 @@ from ...tensor.tensor import Tensor
 from ...tensor.views.composite_views import roots
 from ...trace.context import require
 from ..alternatives.mixed_numbers import MixedNumber
-from ..containers.growing_lists import GrowingList, Item, Stack, alike, is_record, together
+from ..containers.growing_lists import GrowingList, Item, ItemTypes, Stack, alike, is_record, together
 from ..containers.list_errors import ByItems, copying, instead_of_item, unknown_length
 from ..state import Location, arrays_of, is_number
 from ..values import described
@@ -26,19 +26,19 @@ class LoopLists(LoopReferences):
     """The lists that iterations make longer."""
 
     def _carry_items(self, holder: Any, now: Any = None) -> bool:
-        """Carry the items of a list, which an iteration leaves as `now`, as one vector; False where they are no numbers
-        of one type."""
+        """Carry the items of a list, which an iteration leaves as `now`, as one vector; False where they are neither
+        numbers nor tuples or lists of numbers."""
         if not isinstance(holder, GrowingList) or holder not in self.before:
             return False
         label = self.before.holders[id(holder)][1]
-        location, kind = Location(holder, ITEMS, label), None
+        location, kind = Location(holder, ITEMS, label), ItemTypes(None, ())
         around = holder.appending
         if id(holder) in self.grown:
             around = self.around.get(id(holder), around)
             _, item, _, _ = self.grown[id(holder)]
-            if not item.is_number:
+            kind = item.types
+            if kind is None:
                 return False
-            kind = item.common
         if around is not None:
             raise ByItems(holder, unknown_length())
         try:

@@ -25,7 +25,8 @@ from ..alternatives.choice import is_same_place
 from ..alternatives.mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
 from ..alternatives.one_of import MOST_OPTIONS, Method, OneOf, any_of, one_of_a_loop
 from ..alternatives.resized import as_arrays
-from ..containers.growing_lists import GrowingList, Stack, numbers_in
+from ..containers.growing_lists import GrowingList, ItemTypes, Stack
+from ..containers.staged_deques import StagedDeque
 from ..containers.staged_dicts import StagedDict
 from ..sharing import is_array
 from ..state import UNSET
@@ -70,7 +71,7 @@ class Form:
             return form
         if isinstance(value, Tensor) and is_array(value):
             return _Fixed(label, value) if is_older(value) else Arrays.of(label, value)
-        if isinstance(value, (Stack, Unusable)):
+        if isinstance(value, (Stack, StagedDeque, Unusable)):
             raise NoForm
         if isinstance(value, (Tensor, SymInt)):
             return Number(label, Common.of(value))
@@ -305,59 +306,46 @@ class _Parts(Form):
 
 
 class Items(Form):
-    """A list of numbers, of which there may be any number; `common` is None while none has been seen."""
+    """A list of numbers, or of tuples or lists of numbers, of which there may be any number."""
 
-    def __init__(self, label: str, common: Common | None):
+    def __init__(self, label: str, types: ItemTypes):
         super().__init__(label)
-        self.common = common
-        self.size = 0 if common is None else 1 if len(common.kinds) == 1 else 2
+        self.types, self.size = types, types.size
         self.vectors = range(self.size)
 
     @staticmethod
     def of(label: str, value: Any) -> Items:
-        commons = value.commons() if isinstance(value, GrowingList) and require().binds else None
-        if commons is None:
+        types = value.item_types() if isinstance(value, GrowingList) and require().binds else None
+        if types is None:
             raise NoForm
-        common = next(iter(commons), None)
-        for other in commons[1:]:
-            common = None if common is None else common.joined_with(other)
-        if commons and common is None:
-            raise NoForm
-        return Items(label, common)
+        return Items(label, types)
 
     def _with(self, value: Any) -> Form | None:
         if type(value) is not GrowingList:
             return None
         try:
-            other = Items.of(self.label, value)
+            types = self.types.joined(Items.of(self.label, value).types)
         except NoForm:
             return None
-        if self.common is None or other.common is None:
-            return self if other.common is None else other
-        common = self.common.joined_with(other.common)
-        return self if common is self.common else None if common is None else Items(self.label, common)
+        return self if types is self.types else None if types is None else Items(self.label, types)
 
     def _leaves(self, values: Sequence[tuple[Any, Any]], instead: Sequence[Any], again: Again) -> list[Any]:
-        if self.common is None or not values:
+        if not self.size or not values:
             return [*instead]
-        columns = zip(*(self._vectors(value, again) for value, _ in values))
+        columns = zip(*(value.vectors(self.types, self.label, again) for value, _ in values))
         if len(values) == 1:
             return [vector for (vector,) in columns]
         conds = [cond for _, cond in values]
         return [*as_arrays([OneOf(self.label, "", "", [*zip(vectors, conds)], again) for vectors in columns])]
 
-    def _vectors(self, value: GrowingList, again: Again) -> list[Tensor]:
-        assert self.common is not None
-        return value.vectors(self.common, self.label, again)
-
     def made(self, leaves: Iterator[Any], again: Again) -> Any:
         made = GrowingList()
-        if self.common is not None:
+        if self.size:
             vectors = [next(leaves) for _ in range(self.size)]
             undefined = next((vector for vector in vectors if isinstance(vector, Undefined)), None)
             if undefined is not None:
                 return undefined
-            made.add(numbers_in(self.common, vectors, self.label, again))
+            made.add(self.types.stack(vectors, self.label, again))
         return made
 
 
