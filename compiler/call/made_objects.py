@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .signature import is_named
 
-__all__ = ["MadeOutput", "Making", "NotMade", "deque_of", "making_of", "range_of"]
+__all__ = ["MadeOutput", "Making", "NotMade", "deque_of", "making_of", "nested", "range_of"]
 
 #: The flag of CPython's types that says that a class statement made them.
 _BY_CLASS_STATEMENT = 1 << 9
@@ -89,6 +89,11 @@ def _slots(kind: type) -> list[str]:
 def deque_of(maxlen: int | None, parts: Sequence[Any]) -> deque[Any]:
     """The deque that has the items of a list, the only part."""
     return deque(parts[0], maxlen)
+
+
+def nested(depth: int, parts: Sequence[Any]) -> list[Any]:
+    """A list of lists, `depth` of them in each other, of a list of arrays, the only part."""
+    return [nested(depth - 1, [row]) if depth > 2 else list(row) for row in parts[0]]
 
 
 def range_of(parts: Sequence[Any]) -> range:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,11 @@ class Results:
             makers = [_PYTHONS[name] if name in _PYTHONS else np.dtype(name).type for name in structure.types]
             values, numbers = (np.asarray(self.of(column)).tolist() for column in structure)
             real = {"complex", "complex64", "complex128"}.isdisjoint
-            return [makers[n](v.real if real([structure.types[n]]) else v) for v, n in zip(values, numbers)]
+
+            def number(v: Any, n: int) -> Any:
+                return makers[n](v.real if real([structure.types[n]]) else v)
+
+            return _each(number, values, numbers)
         if isinstance(structure, ZippedOutput):
             return [structure.form(item) for item in zip(*map(self.of, structure))]
         if isinstance(structure, dict):
@@ -111,3 +115,8 @@ class Results:
         element = base.dtype if base.dtype.name == view.element else np.dtype(view.element)
         shape, strides, offset = self._views[view.number]
         return array_view(base, element, shape, strides, offset, view.read_only)
+
+
+def _each(number: Callable[[Any, Any], Any], values: list[Any], numbers: list[Any]) -> list[Any]:
+    """What a function makes of each value, and of what another list has in its place, in lists of lists as they are."""
+    return [_each(number, v, n) if isinstance(v, list) else number(v, n) for v, n in zip(values, numbers)]

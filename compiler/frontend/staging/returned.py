@@ -18,7 +18,7 @@ import numpy as np
 
 from ....dialects.dims.dims import Dim, Sym, dim, packed_strides
 from ....dialects.registry import OPS, OpError, View
-from ...call.made_objects import MadeOutput, Making, NotMade, deque_of, making_of, range_of
+from ...call.made_objects import MadeOutput, Making, NotMade, deque_of, making_of, nested, range_of
 from ...call.signature import (
     BoxedOutput,
     ChainedOutput,
@@ -99,9 +99,11 @@ class Returned:
             return self._place(x.variants())
         if type(x) in (dict, StagedDict):
             return {k: self._place(v) for k, v in x.items()}
-        if type(x) is not StagedDeque and isinstance(x, GrowingList) and x.stacked:
+        if isinstance(x, StagedDeque):
+            return self._object(x)
+        if isinstance(x, GrowingList) and x.stacked:
             return self._items(x)
-        if isinstance(x, (tuple, list)) and (type(x) in (tuple, list, GrowingList) or is_named(x)):
+        if isinstance(x, (tuple, list)) and (type(x) in (tuple, list) or is_named(x) or isinstance(x, GrowingList)):
             return like(x, [self._place(v) for v in x])
         return self._object(x)
 
@@ -141,6 +143,10 @@ class Returned:
             return ZippedOutput([self._place(c) for c in columns], list if isinstance(form, list) else tuple)
         if isinstance(part, Records):
             return self._mixed(part)
+        if part.depth > 1 and not part.weak:
+            rows = GrowingList()
+            rows.add(Stack(x.whole(), ""))
+            return MadeOutput([self._place(rows)], partial(nested, part.depth))
         whole, kind = x.whole(), NumbersOutput if part.weak else ListOutput
         return self._sized(whole, kind.__name__) if self._is_sized(whole) else kind(self._output(whole.value))
 
@@ -281,7 +287,7 @@ def _tensors(x: Any, around: tuple[int, ...] = ()) -> Iterator[Tensor]:
             yield from _tensors(value, around)
     elif isinstance(x, GrowingList) and x.stacked:
         return
-    elif type(x) in (dict, StagedDict, list, GrowingList) or isinstance(x, tuple):
+    elif type(x) in (dict, StagedDict, list) or isinstance(x, (tuple, GrowingList)):
         for part in dict.values(x) if isinstance(x, dict) else x:
             yield from _tensors(part, around)
     elif id(x) not in around and (made := making_of_result(x)) is not None:

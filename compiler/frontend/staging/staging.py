@@ -32,7 +32,7 @@ from ..scalars.type_tests import TYPE_TESTS, python_type, type_name
 from ..state.alternatives.identity import is_same
 from ..state.alternatives.mixed_numbers import MixedNumber
 from ..state.alternatives.one_of import Attributes, OneOf, any_of, one_of_in
-from ..state.containers.growing_lists import GrowingList
+from ..state.containers.growing_lists import AsTable, GrowingList
 from ..state.containers.list_errors import SeveralDtypes
 from ..state.containers.staged_dicts import StagedDict
 from ..state.iterators import Consumer, PlacedIterator
@@ -114,15 +114,24 @@ def trace_function(
     that make an op's loops much shorter.
 
     Loops hand on copies of arrays where nobody can tell.  Where one can, all is run again with loops that hand on
-    which array it is.
+    which array it is.  So it is where a list of lists turns out to be one into whose items the program stores.
     """
+    tables: dict[Any, Any] = {}
+
+    def traced(refers: bool) -> Traced:
+        while True:
+            try:
+                return _traced(function, arguments, fixed, storages, views, specializes, tables, refers)
+            except AsTable as found:
+                tables[found.made_at] = found.common
+
     try:
-        return _traced(function, arguments, fixed, storages, views, specializes)
+        return traced(refers=False)
     except TxcError as error:
         if error.code not in _OF_REFERENCES:
             raise
         try:
-            return _traced(function, arguments, fixed, storages, views, specializes, refers=True)
+            return traced(refers=True)
         except Exception:
             raise error from error.__cause__
 
@@ -133,12 +142,13 @@ _OF_REFERENCES = frozenset({"TX0291", "TX0292", "TX0315", "TX0319"})
 
 def _traced(
     function: Callable[..., Any], arguments: Sequence[Argument], fixed: Mapping[str, int],
-    storages: Sequence[Storage], views: bool, specializes: bool, refers: bool = False,
+    storages: Sequence[Storage], views: bool, specializes: bool, tables: dict[Any, Any], refers: bool,
 ) -> Traced:  # fmt: skip
-    """`trace_function`; with `refers`, loops hand on which array a variable refers to."""
+    """`trace_function`; with `refers`, loops hand on which array a variable refers to.  `tables` is as the trace's."""
     with Trace(function.__name__) as trace:
         runtime = StagedRuntime()
         runtime.captures.refers = refers
+        trace.tables = tables
         trace.captures, trace.has_rooms, trace.specializes = runtime.captures, True, specializes
         for storage in storages:
             share(trace, storage)
@@ -407,7 +417,7 @@ class StagedRuntime(ControlFlow):
 
     def list_(self, items: list[Any]) -> GrowingList:
         """A list that the function makes: loops of compiled code may append to it."""
-        return GrowingList(items)
+        return GrowingList(items).made_here()
 
     def dict_(self, items: dict[Any, Any]) -> StagedDict:
         """A dict that the function makes: branches and loops of compiled code may give it keys."""

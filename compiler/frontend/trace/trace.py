@@ -87,6 +87,9 @@ class Trace:
         self.guards: list[tuple[Callable[[type[BaseException]], bool], Loc | None]] = []
         #: The nodes that may raise such an error, with where that is: none of them may stay in the program.
         self.guarded: dict[Node, Loc | None] = {}
+        #: Lists of lists into whose items the program stores, by where they are made, with the types of the numbers in
+        #: these (`growing_lists.AsTable`); None where nothing can be learnt, since the trace is not run again.
+        self.tables: dict[Any, Any] | None = None
         #: How many ``with warnings.catch_warnings()`` are open.
         self.quiet = 0
         #: Whether comparisons of run-time ints are computed at run time instead of becoming facts.

@@ -258,7 +258,7 @@ def listed(made: Comprehension) -> GrowingList:
     """``[… for … in …]``."""
 
     def loop() -> GrowingList:
-        out = GrowingList()
+        out = GrowingList().made_here()
         made.loop(out.append, {OF_COMPREHENSION: types.CellType(out)})
         return out
 

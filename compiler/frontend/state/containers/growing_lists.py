@@ -20,7 +20,7 @@ import numpy as np
 from .....dialects.dims.dims import Dim, dim
 from .....dialects.registry import OpError
 from .....dialects.types import DTYPES, DType
-from ....diagnostics import located
+from ....diagnostics import located, user_loc
 from ...numpy.creation import empty
 from ...scalars.python_numbers import checked
 from ...tensor.apply import apply, as_tensor, is_traced, stack
@@ -38,9 +38,20 @@ from .item_kinds import Kinds, Outcomes, outcomes
 from .list_errors import ByItems, SeveralDtypes, copying, item_of, unknown_length
 
 __all__ = [
-    "Appending", "GrowingList", "Item", "ItemTypes", "Records", "Stack", "alike", "is_record", "stack_for",
-    "together",
+    "Appending", "AsTable", "FixedList", "GrowingList", "Item", "ItemTypes", "Records", "Stack", "alike", "is_record",
+    "stack_for", "together",
 ]  # fmt: skip
+
+
+class AsTable(BaseException):
+    """The program stores into an item of a list of lists that is made somewhere: all is staged again, with items that
+    are rows of arrays which hold numbers of these types.
+
+    No error of the program's, so nothing that takes those takes it.
+    """
+
+    def __init__(self, made_at: Any, common: Common):
+        self.made_at, self.common = made_at, common
 
 
 class Stack:
@@ -134,6 +145,8 @@ class Records(Stack):
     def __init__(self, form: Any, columns: Sequence[Stack]):
         super().__init__(columns[0].room, "", 1, columns[0].present)
         self.form, self.columns = form, [*columns]
+        if isinstance(form, Kinds):
+            self.depth = columns[0].depth
 
     @property
     def leaves(self) -> Sequence[Stack]:
@@ -156,6 +169,10 @@ class Records(Stack):
         return apply("concatenate", *(cast(r, element).reshape((r.shape[0], 1)) for r in rows), axis=1)
 
     def at(self, i: Any) -> Any:
+        if self.depth > 1:
+            made = FixedList()
+            made.add(Records(self.form, [part for c in self.columns for part in c.at(i).parts()]))
+            return made
         return made_like(self.form, [c.at(i) for c in self.columns])
 
     def flattened(self) -> Stack:
@@ -224,10 +241,36 @@ class Item(NamedTuple):
             return None
         return Item(array, array.weak if not array.ndim else "", 1)
 
+    @staticmethod
+    def row_of(value: Any, table: GrowingList) -> Item | None:
+        """A list that is an item of another one, into whose items the program stores, as the rows of arrays; None where
+        it is none such, or has other things than numbers."""
+        trace = require()
+        common = None if trace.tables is None else trace.tables.get(table.made_at)
+        if common is None or trace.fork_value is None or not isinstance(value, GrowingList):
+            return None
+        parts = value.parts()
+        if value.commons() is not None:
+            depth, arrays = 2, value.vectors(ItemTypes(None, (common,)), "an item of a list", trace.fork_value)
+        elif len(parts) == 1 and isinstance(parts[0], Stack) and parts[0].depth > 1:
+            depth, arrays = 1 + parts[0].depth, [Tensor(leaf.rows.value) for leaf in parts[0].leaves]
+            of = parts[0].form.spec if isinstance(parts[0], Records) else Common.of_items(arrays[0], parts[0].weak)
+            if of.kinds != common.kinds:
+                if len(arrays) > 1 or common.joined_with(of) is None:
+                    return None
+                kinds = Kinds(common, "an item of a list", trace.fork_value)
+                arrays = kinds.columns(arrays[0], of, None, arrays[0].dims)
+        else:
+            return None
+        if len(arrays) == 1:
+            return Item(arrays[0], common.kinds[0].weak, depth)
+        kinds = Kinds(common, "an item of a list", trace.fork_value)
+        return _of_columns([Item(array, "", depth) for array in arrays], kinds)
+
     @property
     def is_number(self) -> bool:
         """Whether it is a number, or several."""
-        return isinstance(self.form, Kinds) or (
+        return (isinstance(self.form, Kinds) and self.depth == 1) or (
             not self.columns
             and self.depth == 1
             and self.array.ndim == self.several
@@ -258,7 +301,8 @@ class Item(NamedTuple):
 
 
 def _of_columns(columns: Sequence[Item], form: Any) -> Item:
-    return columns[0]._replace(weak="", columns=tuple(columns), form=form)
+    depth = columns[0].depth if isinstance(form, Kinds) else 1
+    return columns[0]._replace(weak="", depth=depth, columns=tuple(columns), form=form)
 
 
 def alike(items: Sequence[Item | None]) -> list[Item] | None:
@@ -439,8 +483,15 @@ class GrowingList(list[Any]):
     appending: Appending | None = None
     #: What Python says where an item is taken from it and there is none.
     empty_text = "pop from empty list"
+    #: Where the program makes it, of one whose items it may store into.
+    made_at: Any = None
     #: What Python says that it is.
     __class__ = property(lambda self: list)  # type: ignore[assignment]
+
+    def made_here(self) -> GrowingList:
+        """Itself, which the program makes where it is now."""
+        self.made_at = user_loc()
+        return self
 
     def add(self, part: Stack) -> None:
         """Append the items of a loop."""
@@ -462,6 +513,10 @@ class GrowingList(list[Any]):
 
     def parts(self) -> list[Any]:
         return [*super().__iter__()]
+
+    def parts_now(self) -> list[Any]:
+        """Its parts, which stay as they are, for another list."""
+        return self.parts()
 
     @property
     def length(self) -> Any:
@@ -581,7 +636,7 @@ class GrowingList(list[Any]):
     def item_types(self) -> ItemTypes | None:
         """Of which types its items are; None where they are neither numbers nor tuples or lists of numbers, or of
         several types that no dtype holds."""
-        if self.appending is not None:
+        if self.appending is not None or self._has_lists:
             return None
         form, columns = (None, [self]) if self.commons() is not None else self._columns() or (None, [])
         made: list[Common] = []
@@ -601,10 +656,12 @@ class GrowingList(list[Any]):
         """Of which types the numbers are that its parts are; None where some are no numbers."""
         found: list[Common] = []
         for part in self.parts():
+            if isinstance(part, Stack) and part.depth > 1:
+                return None
             if isinstance(part, Records) and isinstance(part.form, Kinds):
                 found.append(part.form.spec)
             elif isinstance(part, Stack):
-                if isinstance(part, Records) or part.depth > 1 or part.room.ndim > 1:
+                if isinstance(part, Records) or part.room.ndim > 1:
                     return None
                 found.append(Common.of_items(part.room, part.weak))
             elif is_record((part,)):
@@ -624,13 +681,19 @@ class GrowingList(list[Any]):
     def _refuse_several(self) -> NoReturn:
         with located():
             raise OpError(
-                "a list that a compiled loop or branch appends to has items of types that no dtype holds exactly",
-                "append items of one type, as float(…) makes them",
+                "a list that a compiled loop or branch fills has items of types that no dtype holds exactly",
+                "give it items of one type, as float(…) makes them",
                 "TX0315",
             )
 
     def at(self, i: Any) -> Any:
         """Item number `i`, which may be a run-time int."""
+        item = self._at(i)
+        if isinstance(item, FixedList):
+            item.made_at = self.made_at
+        return item
+
+    def _at(self, i: Any) -> Any:
         parts = self.parts()
         if self.appending is not None:
             now = self.appending
@@ -649,6 +712,8 @@ class GrowingList(list[Any]):
             return made_like(form, [c.at(i) for c in columns])
         if self.commons() is not None:
             return self.numbers().at(i)
+        if any(isinstance(part, list) or (isinstance(part, Stack) and part.depth > 1) for part in parts):
+            self._unknown()
         if len({_element(part) for part in parts}) > 1:
             self._refuse_several()
         return self.whole()[i]
@@ -662,6 +727,7 @@ class GrowingList(list[Any]):
         if isinstance(key, slice) and self.appending is None:
             parts, made = self.parts(), GrowingList()
             made.add((parts[0] if len(parts) == 1 else self.all_items()).part(key))
+            made.made_at = self.made_at
             return made
         return self._unknown()
 
@@ -678,6 +744,8 @@ class GrowingList(list[Any]):
         if self.appending is not None:
             self._unknown()
         trace, length = require(), self.length
+        if isinstance(length, int):
+            return length
         if trace.is_bound(length.dim) or trace.table.varies(length.dim):
             self._unknown()
         return int(length)
@@ -688,7 +756,7 @@ class GrowingList(list[Any]):
         if self.appending is not None or getattr(other, "appending", None) is not None or not isinstance(other, list):
             return self._unknown()
         made = GrowingList()
-        made.set_parts([*self.parts(), *(other.parts() if isinstance(other, GrowingList) else other)])
+        made.set_parts([*self.parts_now(), *(other.parts_now() if isinstance(other, GrowingList) else other)])
         return made
 
     def numbers(self) -> Stack:
@@ -699,9 +767,14 @@ class GrowingList(list[Any]):
 
     def movable(self) -> Stack:
         """All items, numbers or tuples or lists of numbers, as one stack; refused of what loops append of others."""
-        if not self.parts() or (self.commons() is None and not self.are_records):
+        if not self.parts() or (self.commons() is None and not self.are_records) or self._has_lists:
             self._unknown()
         return self.all_items()
+
+    @property
+    def _has_lists(self) -> bool:
+        """Whether items are lists that others may refer to, so that what happens to these happens to the items."""
+        return any(isinstance(part, list) for part in self.parts())
 
     def all_items(self) -> Stack:
         """All items, numbers or tuples of numbers, as one stack."""
@@ -726,10 +799,14 @@ class GrowingList(list[Any]):
         if not self.stacked and not is_known_later(key):
             super().__setitem__(key, value)
             return
+        if isinstance(value, list) and not isinstance(key, slice):
+            with located():
+                text = "a list in a list of lists is replaced, which others may refer to"
+                raise OpError(text, "make an array of it: rows change places by a[[i, j]] = a[[j, i]]", "TX0315")
         numbers = self.movable()
         if isinstance(key, (Tensor, SymInt)):
             key = inside(key, symint(numbers.count), "list assignment")
-        if isinstance(key, slice) or not (is_record((value,)) or is_record(value)):
+        if isinstance(key, slice) or not (is_record((value,)) or (isinstance(value, tuple) and is_record(value))):
             self._unknown()
         both = alike([Item.of(numbers), Item.of(value)])
         if both is None:
@@ -788,7 +865,8 @@ class GrowingList(list[Any]):
 
     def copy(self) -> GrowingList:
         made = GrowingList()
-        made.set_parts(self.parts() if self.appending is None else self._unknown())
+        made.set_parts(self.parts_now() if self.appending is None else self._unknown())
+        made.made_at = self.made_at
         return made
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -804,9 +882,57 @@ class GrowingList(list[Any]):
 
 
 class FixedList(GrowingList):
-    """An item of a list of lists, made anew each time that it is asked for; so nobody may change it."""
+    """An item of a list of lists, made anew each time that it is asked for.
 
-    def _fixed(self, *_: Any) -> Any:
+    It is a row of arrays, and stores into it go there, where the list of lists is one of `Trace.tables`; else nobody
+    may change it.
+    """
+
+    @property
+    def is_row(self) -> bool:
+        return self._types_of_table() is not None
+
+    def _types_of_table(self) -> Common | None:
+        tables = require().tables
+        return None if tables is None or self.made_at is None else tables.get(self.made_at)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        common = self._common_with(value)
+        if self.made_at is None or common is None or not (is_integer(key) or is_known_later(key)):
+            self._fixed()
+        if self._types_of_table() != common:
+            raise AsTable(self.made_at, common)
+        (part,) = self.parts()
+        place = inside(key, symint(part.count), "list assignment")
+        both = alike([Item.of(part), Item.of(value)])
+        assert both is not None
+        for leaf, item in zip(part.leaves, both[1].leaves):
+            leaf.room[place] = item.array
+
+    def _common_with(self, value: Any) -> Common | None:
+        """The types of numbers in it and of another one; None where it has other things."""
+        known = self.commons() if is_record((value,)) else None
+        if not known or require().tables is None:
+            return None
+        kinds = [kind for common in [*known, Common.of(value)] for kind in common.kinds]
+        common = self._types_of_table() or Common.of_kind(kinds[0])
+        for kind in kinds:
+            joined = common.joined_with(Common.of_kind(kind))
+            if joined is None:
+                self._refuse_several()
+            common = joined
+        return common
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.copy()[key] if isinstance(key, slice) and self.is_row else super().__getitem__(key)
+
+    def parts_now(self) -> list[Any]:
+        if not self.is_row:
+            return self.parts()
+        return [part.with_leaves(Stack(Tensor(leaf.rows.value), leaf.weak, leaf.depth) for leaf in part.leaves)
+                for part in self.parts()]  # fmt: skip
+
+    def _fixed(self, *_: Any) -> NoReturn:
         with located():
             text = "a list changes that is an item of another one, and only the compiled function knows which"
             raise OpError(text, "make it complete before, or store into an array", "TX0315")
@@ -877,5 +1003,5 @@ for _name in (
     "__reversed__", "__rmul__", "count", "index", "remove", "sort",
 ):  # fmt: skip
     setattr(GrowingList, _name, _of_items(_name))
-for _name in ("__delitem__", "__iadd__", "__imul__", "__setitem__", "clear", "pop", "remove", "reverse", "sort"):
+for _name in ("__delitem__", "__iadd__", "__imul__", "clear", "pop", "remove", "reverse", "sort"):
     setattr(FixedList, _name, FixedList._fixed)

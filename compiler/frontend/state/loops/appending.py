@@ -68,7 +68,7 @@ class LoopLists(LoopReferences):
         for value in values:
             known = is_number(value) or isinstance(value, (MixedNumber, Stack)) or self._is_new_list(value)
             known = known or (type(value) is tuple and is_record(value))
-            made = Item.of(value) if known else None
+            made = (Item.row_of(value, grown) or Item.of(value)) if known else None
             if made is None or (made.several and len(values) > 1):
                 raise OpError(
                     f"the list {label} gets {described(value)} in each iteration of a loop of compiled code",

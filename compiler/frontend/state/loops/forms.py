@@ -25,7 +25,7 @@ from ..alternatives.choice import is_same_place
 from ..alternatives.mixed_numbers import Common, MixedNumber, common_value, is_of, kinds_of
 from ..alternatives.one_of import MOST_OPTIONS, Method, OneOf, any_of, one_of_a_loop
 from ..alternatives.resized import as_arrays
-from ..containers.growing_lists import GrowingList, ItemTypes, Stack
+from ..containers.growing_lists import FixedList, GrowingList, ItemTypes, Stack
 from ..containers.staged_deques import StagedDeque
 from ..containers.staged_dicts import StagedDict
 from ..sharing import is_array
@@ -71,7 +71,7 @@ class Form:
             return form
         if isinstance(value, Tensor) and is_array(value):
             return _Fixed(label, value) if is_older(value) else Arrays.of(label, value)
-        if isinstance(value, (Stack, StagedDeque, Unusable)):
+        if isinstance(value, (Stack, StagedDeque, Unusable)) or (isinstance(value, FixedList) and value.is_row):
             raise NoForm
         if isinstance(value, (Tensor, SymInt)):
             return Number(label, Common.of(value))
