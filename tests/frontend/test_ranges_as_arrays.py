@@ -118,8 +118,3 @@ def test_values_decide_that_they_are_not(f: Callable[..., Any], error: type[Exce
     for g in (f, txc.jit(f)):
         with pytest.raises(error):
             g(X, X[::-1] - 1.5)
-
-
-def test_segments_are_named_as_numpy_names_them() -> None:
-    with pytest.raises(TxcError, match=r"np\.maximum\.reduceat at places that are known only at run time"):
-        txc.jit(lambda x, i: np.maximum.reduceat(x, i))(X, np.array([0, 2]))

@@ -361,3 +361,20 @@ def polyval(p: Any, x: Any) -> Any:
     for i in range(int(p.shape[0])):
         result = result * x + p[i]
     return result
+
+
+@handles(np.polynomial.polynomial.polyval)
+def rising_polyval(x: Any, c: Any, tensor: bool = True) -> Any:
+    """The same of coefficients with the constant first; further dims of these are other polynomials, each of them at
+    all places (`tensor`), or at those that it is broadcast against."""
+    c, x = as_tensor(c), as_tensor(x)
+    if not (c.element.is_float or c.element.is_complex):
+        c = c + 0.0
+    if not c.ndim:
+        c = c.reshape(1)
+    if tensor and x.ndim:
+        c = c.reshape((*c.shape, *([1] * x.ndim)))
+    result = c[-1] + x * 0
+    for i in range(2, int(c.shape[0]) + 1):
+        result = c[-i] + result * x
+    return result

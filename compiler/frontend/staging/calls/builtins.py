@@ -243,8 +243,8 @@ def _creation(f: Any) -> Callable[..., Any]:
     return create
 
 
-#: By the function that the user calls.
-REPLACED: dict[Any, Any] = {f: _creation(f) for f in CREATION} | {
+#: By the function that the user calls: those of NumPy that its protocols do not hand over, and Python's.
+REPLACED: dict[Any, Any] = {f: _creation(f) for f in (*CREATION, np.polynomial.polynomial.polyval)} | {
     range: _range,
     np.stack: _stack,
     np.concatenate: _joining(np.concatenate, lambda items: (items, 0)),

@@ -100,7 +100,7 @@ def rule_of(f: Any) -> Row:
 
 
 #: Functions whose results of rank 0 are arrays even of numbers, and those that give numbers even of arrays.
-_ARRAYS = frozenset({np.where, np.select, np.piecewise, np.copy, np.tensordot, np.i0, np.roll, np.isin})
+_ARRAYS = frozenset({np.where, np.select, np.piecewise, np.copy, np.cross, np.tensordot, np.i0, np.roll, np.isin})
 _NUMBERS = frozenset({np.nan_to_num, np.einsum, np.kron})
 
 

@@ -19,6 +19,7 @@ from ....tensor.promotion import cast, strong
 from ....tensor.tensor import Tensor
 from ....tensor.views.view_or_copy import is_number
 from ....trace.context import current, table
+from ...creation import zeros
 from ...out_arrays import into, into_acceptable
 from ..registry import handles, required
 
@@ -94,9 +95,12 @@ def kron(a: Any, b: Any) -> Any:
 
 
 def _crossed(a: Tensor, b: Tensor, along: tuple[int, int, int]) -> Tensor:
-    """The cross product of vectors of 3 along the axes `along` of the operands and the result."""
+    """The cross product of vectors of 3, or of 2, along the axes `along` of the operands and the result."""
     a, b = reshaping.moveaxis(a, along[0], -1), reshaping.moveaxis(b, along[1], -1)
-    (a0, a1, a2), (b0, b1, b2) = ([t[..., i] for i in range(3)] for t in (a, b))
+    (a0, a1, *rest), (b0, b1, *others) = ([t[..., i] for i in range(int(t.shape[-1]))] for t in (a, b))
+    if not rest and not others:
+        return a0 * b1 - a1 * b0
+    (a2,), (b2,) = rest or [zeros((), a.element)], others or [zeros((), b.element)]
     parts = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
     return stack(broadcast_together(parts, "cross"), along[2])
 
@@ -107,13 +111,17 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     if axis is not None:
         axisa = axisb = axisc = axis
     for t, at in ((a, axisa), (b, axisb)):
-        if t.ndim == 0 or bool(t.shape[reshaping.axis_of(at, t.ndim)] != 3):
-            raise OpError(f"np.cross takes vectors of 3 elements, not {t.user_type}", code="TX0111")
+        if t.ndim == 0 or int(t.shape[reshaping.axis_of(at, t.ndim)]) not in (2, 3):
+            raise OpError(f"np.cross takes vectors of 2 or 3 elements, not {t.user_type}", code="TX0111")
     return _crossed(a, b, (axisa, axisb, axisc))
 
 
 @handles(np.linalg.cross)
 def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x1, x2 = as_tensor(x1), as_tensor(x2)
+    for t in (x1, x2):
+        if t.ndim == 0 or bool(t.shape[reshaping.axis_of(axis, t.ndim)] != 3):
+            raise OpError(f"np.linalg.cross takes vectors of 3 elements, not {t.user_type}", code="TX0111")
     return cross(x1, x2, axis=axis)
 
 
