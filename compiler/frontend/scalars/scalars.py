@@ -20,6 +20,7 @@ from ..tensor.promotion import cast
 from ..tensor.tensor import Tensor
 from ..trace.context import current
 from ..trace.symint import SymInt, sym_min, symint
+from .decimal_rounding import MOST_DIGITS, rounded
 from .math_functions import MATH
 from .python_numbers import as_float, as_int
 from .size_numbers import known_number, quotient_of
@@ -65,10 +66,12 @@ def _round(value: Any, ndigits: Any = None) -> Any:
             return as_int(value)
         if (number := known_number(value)) is not None:
             return round(number, ndigits)
+        if value.weak == "float" and isinstance(ndigits, int) and 0 <= ndigits <= MOST_DIGITS:
+            return rounded(value, ndigits)
         if value.weak:
             raise OpError(
-                f"round() of a Python {value.weak} that is known only at run time, to digits",
-                "np.round(x, n) rounds as NumPy does; int(np.rint(x)) gives an int",
+                f"round() of a Python {value.weak} that is known only at run time, to {ndigits} digits",
+                f"np.round(x, n) rounds as NumPy does; Python's is there for 0 to {MOST_DIGITS} digits of a float",
                 "TX0234",
             )
         return np.round(value, ndigits)  # pyright: ignore[reportCallIssue, reportArgumentType]
