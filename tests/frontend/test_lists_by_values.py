@@ -339,14 +339,6 @@ def stored_into_in_each_iteration(x):
     return out
 
 
-def changes_an_item(x):
-    out = []
-    for i in range(len(x)):
-        out.append([i, x[i]])
-    out[0][1] = 7
-    return out
-
-
 def extends_an_item(x):
     out = []
     for i in range(len(x)):
@@ -376,7 +368,6 @@ def texts(x):
         (stored_into_behind, "an item of out may be an array from before the loop"),
         (stored_into_in_its_variable, "an item of out may be an array from before the loop"),
         (stored_into_in_each_iteration, "the list out gets arrays that others see, and the loop stores into them"),
-        (changes_an_item, "a list changes that is an item of another one"),
         (extends_an_item, "a list changes that is an item of another one"),
         (pairs_of_pairs, "the list out gets a tuple in each iteration"),
         (texts, "the list out gets 'large' in one branch of an if"),

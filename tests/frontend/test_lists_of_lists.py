@@ -123,7 +123,11 @@ def test_lists_of_lists_of_numpys_numbers_and_of_arrays():
     def made(x):
         numbers = [[v * 2 for v in row] for row in x]
         deeper = [[[v, v + 1] for v in row] for row in x]
-        return numbers, [[row * v for v in row] for row in x], deeper, [[float(v) for v in row] for row in x]
+        pairs = []
+        for i in range(len(x)):
+            pairs.append([i, x[i, 0]])
+        pairs[0][1] = 7
+        return pairs, numbers, [[row * v for v in row] for row in x], deeper, [[float(v) for v in row] for row in x]
 
     like_python(made, (X,), (X[:2, 1:].astype(np.float32),), (INTS,))
 

@@ -236,3 +236,20 @@ def test_what_is_refused(f: Callable[..., Any], text: str) -> None:
     with pytest.raises(TxcError, match=text) as raised:
         txc.jit(f)(np.array(CALLS[0]), np.float64(1.0))
     assert raised.value.code == "TX0315"
+
+
+def test_keys_that_a_loop_over_a_size_counts():
+    def keyed(x, k):
+        sums, named, table = {0: 0.0, 1: 0.0}, {}, {}
+        for i in range(k):
+            sums[i % 2] += float(i)
+        for i, v in enumerate(x):
+            named[f"x{i}"] = v * 2
+            table[i] = {}
+            for j in range(i):
+                table[i][j] = v - x[j]
+        return sums, named, table
+
+    compiled = txc.jit(keyed)
+    for x, k in ((np.arange(4.0), 3), (np.arange(2.0), 5)):
+        assert repr(compiled(x, k)) == repr(keyed(x, k))

@@ -55,6 +55,9 @@ MOST_ADDED = 512
 TRIES = 3
 
 
+#: The error of a number that is needed while the function is compiled.
+NEEDED = "TX0202"
+
 #: How messages call what a loop goes through, which stays what it is where the body gives its name to something else.
 GONE_THROUGH = "array of the loop"
 
@@ -162,7 +165,7 @@ class ForLoops(WhileLoops):
     ) -> None:  # fmt: skip
         known = iterable.known() if isinstance(iterable, StagedIterable) else iterable
         if known is None:
-            self._for(iterable, body, stop, Carries(*carries), roots)
+            self._of_sized_length(iterable, body, stop, carries, roots)
         elif not isinstance(iterable, StagedIterable) or self._is_short(known, body, Carries(*carries), roots):
             self._written_out(known, body, stop, roots, carries)
         else:
@@ -237,6 +240,28 @@ class ForLoops(WhileLoops):
                 return True  # the error is the program's
         assert learnt.adds is not None
         return learnt.adds * len(known) <= MOST_ADDED
+
+    def _of_sized_length(
+        self, items: StagedIterable, body: Callable[[Any], Any], stop: str | None, carries: Sequence[Sequence[str]],
+        roots: Roots,
+    ) -> None:  # fmt: skip
+        """A loop of compiled code, as long as a size says.
+
+        Where its body needs the counter as a number the size becomes a fact, and the iterations are written out.
+        """
+        refusals = learnt_of(self.captures, Carries(*carries)).refusals
+        if len(refusals) < TRIES:
+            try:
+                self.attempt(roots, lambda: self._for(items, body, stop, Carries(*carries), roots))
+                return
+            except OpError as error:
+                if error.code != NEEDED:
+                    raise
+                refusals.append(error)
+        try:
+            self._written_out(items.as_fact(), body, stop, roots, carries, refusals[-1])
+        except OpError as error:
+            raise refusals[-1] from error
 
     def _of_known_length(
         self, items: StagedIterable, known: Sequence[Any], body: Callable[[Any], Any], stop: str | None,

@@ -49,6 +49,10 @@ class StagedIterable(GoneThrough, ABC):
         n = self.length
         return _InTurn(self, n) if isinstance(n, int) else None
 
+    def as_fact(self) -> Sequence[Any]:
+        """The items as `known` gives them; their number becomes a fact."""
+        return _InTurn(self, int(self.length))
+
     def __iter__(self) -> Iterator[Any]:
         """For Python's own loops, in comprehensions: the length becomes a fact."""
         return map(self.at, range(int(self.length)))
@@ -139,6 +143,9 @@ class StagedRange(AsArray, StagedIterable):
     def as_array(self) -> Tensor:
         """What NumPy makes of it."""
         return arange(self.start, self.stop, self.step)
+
+    def as_fact(self) -> range:
+        return self.as_python()
 
     def known(self) -> range | None:
         if all(is_integer(x) and isinstance(x, int) for x in (self.start, self.stop, self.step)):
