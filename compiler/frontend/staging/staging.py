@@ -23,7 +23,7 @@ from ...cache.captured_value import CONTAINERS, MISSING, Captured, cell_content
 from ...call.argument import Argument
 from ...call.foreign_arrays import LeftToPython
 from ...call.shared_memory import Storage
-from ...call.signature import like
+from ...call.signature import is_named, like
 from ...call.wrapper import unwrapped
 from ...diagnostics import TxcError, at, error_loc, head_of, is_pythons, located
 from ..numpy.dispatch import library_function
@@ -386,6 +386,17 @@ class StagedRuntime(ControlFlow):
             return self.captures.with_arrays(value, require().capture)
         return INDEXED.get(id(value), value)
 
+    def _made(self, value: Any) -> Any:
+        """What code that is not staged made: arrays become hidden arguments, each call's own.
+
+        As they are, a loop or branch of compiled code would store into them once, while the function is compiled.
+        """
+        if type(value) is np.ndarray and value.dtype.kind in "biufc":
+            return require().capture(value)
+        if (type(value) in (tuple, list) or is_named(value)) and any(type(part) is np.ndarray for part in value):
+            return like(value, [self._made(part) for part in value])
+        return value
+
     def compared(self, value: Any) -> Any:
         """An operand of ``==`` or ``!=``: what its class then reads of it are facts."""
         self.captures.take_comparison(value)
@@ -569,7 +580,7 @@ class StagedRuntime(ControlFlow):
         replaced: Any = one
         if one is None:
             try:
-                return function(*given, **named)
+                return self._made(function(*given, **named))
             except SeveralDtypes as error:
                 replaced = error.grown
                 if not any(_has(replaced, x) for x in (*given, *named.values())):

@@ -18,6 +18,7 @@ from ....tensor.broadcasting import broadcast_to
 from ....tensor.methods import elements, reshaping
 from ....tensor.promotion import cast, common_dtype
 from ....tensor.tensor import Tensor
+from ....trace.context import require
 from ....trace.symint import SymInt
 from ...creation import arange, linspace
 
@@ -29,6 +30,11 @@ def _known(key: Any) -> bool:
     items = key if isinstance(key, tuple) else (key,)
     parts = [p for k in items for p in ((k.start, k.stop, k.step) if isinstance(k, slice) else (k,))]
     return not any(isinstance(p, (Tensor, SymInt)) for p in parts)
+
+
+def _captured(made: Any) -> Any:
+    """Arrays that NumPy makes while the function is compiled, as the function's own."""
+    return type(made)(map(_captured, made)) if isinstance(made, (tuple, list)) else require().capture(made)
 
 
 def _range(key: slice) -> Tensor:
@@ -51,7 +57,7 @@ class Grid:
 
     def __getitem__(self, key: Any) -> Any:
         if _known(key):
-            return self.own[key]
+            return _captured(self.own[key])
         with located():
             if isinstance(key, slice):
                 return _range(key)
@@ -73,7 +79,7 @@ class Joined:
 
     def __getitem__(self, key: Any) -> Any:
         if _known(key):
-            return self.own[key]
+            return _captured(self.own[key])
         with located():
             return apply("concatenate", *self._parts(key if isinstance(key, tuple) else (key,)), axis=self.axis)
 
