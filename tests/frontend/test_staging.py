@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -581,3 +582,40 @@ def test_an_index_stays_inside_in_every_iteration(f: Any):
         else:
             np.testing.assert_array_equal(jitted(mine, n), expected)
         np.testing.assert_array_equal(mine, numpys)
+
+
+def test_variables_with_annotations():
+    @dataclasses.dataclass
+    class Found:
+        total: float
+        count: int = 0
+
+    def annotated(x):
+        total: float = 0.0
+        count: int
+        count = 0
+        for v in x:
+            twice: float = v * 2
+            total: float = total + twice
+            if v > 1:
+                count: int = count + 1
+            else:
+                more: int = 3
+                count += more
+
+        def inner(q: int) -> int:
+            r: int = q + 1
+            while r < 10:
+                r: int = r + 1
+            return r
+
+        x[0]: float = 5.0  # pyright: ignore[reportInvalidTypeForm]
+        made = Found(total)
+        made.count: int = count  # pyright: ignore[reportInvalidTypeForm]
+        return made.total, made.count, inner(2)
+
+    compiled = txc.jit(annotated)
+    for x in (np.arange(6.0), np.arange(3.0) - 1):
+        mine = x.copy()
+        assert repr(compiled(mine)) == repr(annotated(x))
+        np.testing.assert_array_equal(mine, x)

@@ -51,6 +51,7 @@ from .calls.builtins import as_text, replacement, staging_error
 from .calls.constructors import constructor
 from .calls.copies import COPIES
 from .calls.functional import FUNCTIONAL
+from .calls.in_python import IN_PYTHON
 from .calls.list_methods import method_of_container, sorted_
 from .calls.membership import conditions_of_equality, conditions_of_membership
 from .calls.pattern_tests import class_parts, mapping_parts, sequence_parts
@@ -394,7 +395,8 @@ class StagedRuntime(ControlFlow):
         if type(value) is np.ndarray and value.dtype.kind in "biufc":
             return require().capture(value)
         if (type(value) in (tuple, list) or is_named(value)) and any(type(part) is np.ndarray for part in value):
-            return like(value, [self._made(part) for part in value])
+            parts: Any = value
+            return like(parts, [self._made(part) for part in parts])
         return value
 
     def compared(self, value: Any) -> Any:
@@ -603,6 +605,8 @@ class StagedRuntime(ControlFlow):
                 return functools.partial(by_item, self)
             if (found := replacement(called)) is not None:
                 return found
+            if (own := IN_PYTHON.get(called)) is not None:
+                return stage(own, self)
         if (method := method_of_container(self, called)) is not None:
             return method
         if called is operator.getitem:

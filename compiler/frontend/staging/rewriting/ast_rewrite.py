@@ -35,6 +35,7 @@ from .generator_lowering import lower_generators
 from .induction import counting_of
 from .match_lowering import RuntimeCall, without_matches
 from .nodes import children, walk
+from .variable_annotations import drop_annotations
 
 __all__ = ["RUNTIME", "bound_names", "returns", "rewrite"]
 
@@ -148,6 +149,7 @@ class _Stager(ast.NodeTransformer):
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         node.decorator_list = []
+        drop_annotations(node)
         lower_generators(node)
         self.given_inside = {name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names}
         self.scope(node)
