@@ -21,7 +21,7 @@ from .....dialects.dims.dims import Dim, dim
 from .....dialects.registry import OpError
 from .....dialects.types import DTYPES, DType
 from ....diagnostics import located, user_loc
-from ...numpy.creation import empty
+from ...numpy.creation import arange, empty
 from ...scalars.python_numbers import checked
 from ...tensor.apply import apply, as_tensor, is_traced, stack
 from ...tensor.broadcasting import broadcast_to
@@ -127,6 +127,10 @@ class Stack:
         made = Stack(self.room.reshape((first * second, *rest)), self.weak, self.depth, present)
         made.share(self.others, self.shared_in)
         return made
+
+    def in_order(self, places: Tensor) -> Stack:
+        """The items, numbers or tuples of such, that are at some places."""
+        return self.with_leaves(iter([Stack(taken(leaf.rows, places), leaf.weak) for leaf in self.leaves]))
 
     def part(self, key: slice) -> Stack:
         """Some of the items."""
@@ -698,7 +702,7 @@ class GrowingList(list[Any]):
         if self.appending is not None:
             now = self.appending
             known = now.is_known and not now.around and now.each == 1 and not isinstance(now.stack, Records)
-            if i != -1 or not parts or isinstance(parts[-1], Stack) or not known:
+            if not (isinstance(i, int) and i == -1) or not parts or isinstance(parts[-1], Stack) or not known:
                 self._unknown()
             return parts[-1] if len(parts) > now.before else now.previous(parts[-1])
         if len(parts) == 1:
@@ -820,24 +824,34 @@ class GrowingList(list[Any]):
     def pop(self, at: Any = -1) -> Any:
         if not self.stacked and not isinstance(at, Tensor):
             return super().pop(at)
-        numbers = self.movable()
-        if not isinstance(at, int):
-            self._unknown()
-        some = symint(numbers.count) > 0
-        if some is False:
-            raise IndexError(self.empty_text)
-        item = numbers.at(checked(as_tensor(at), some, IndexError, self.empty_text))
-        self.set_parts([numbers.part(slice(None, at)), *([] if at == -1 else [numbers.part(slice(at + 1, None))])])
+        items = self.movable()
+        count = symint(items.count)
+        if isinstance(at, int) and at in (0, -1):
+            some = count > 0
+            if some is False:
+                raise IndexError(self.empty_text)
+            item = items.at(checked(as_tensor(at), some, IndexError, self.empty_text))
+            self.set_parts([items.part(slice(1, None) if at == 0 else slice(None, -1))])
+            return item
+        place = inside(at, count, "pop")
+        item = items.at(place)
+        here = arange(count)[1:] - 1
+        self.set_parts([items.in_order(apply("select", here < place, here, here + 1))])
         return item
 
     def insert(self, at: Any, item: Any) -> None:
         if not self.stacked and not isinstance(at, Tensor):
             super().insert(at, item)
             return
-        numbers = self.movable()
-        if not isinstance(at, int):
-            self._unknown()
-        self.set_parts([numbers.part(slice(None, at)), item, numbers.part(slice(at, None))])
+        items = self.movable() if self.parts() else None
+        both = together([item] if items is None else [items, item])
+        if both is None:
+            self._refuse_several()
+        here, count = arange(both.rows.shape[0]), both.rows.shape[0] - 1
+        place = as_tensor(at)
+        place = apply("select", place < 0, apply("cwise_max", place + count, 0), apply("cwise_min", place, count))
+        order = apply("select", here < place, here, apply("select", apply("equal", here, place), count, here - 1))
+        self.set_parts([both.in_order(order)])
 
     def __delitem__(self, key: Any) -> None:
         if not self.stacked and not isinstance(key, Tensor):
