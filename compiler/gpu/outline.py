@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.attributes import (
@@ -35,6 +35,7 @@ from ...dialects.loop import (
     ParallelOp,
     ReduceOp,
     ScanOp,
+    StoreOp,
     TensorMapOp,
     WhileOp,
     YieldOp,
@@ -73,6 +74,7 @@ class _Outliner:
         self.arguments = len(self.buffers)
         symbols: tuple[Dim, ...] = from_attr(self.function.attributes["tx.symbols"])
         self.scope = [s.symbol for s in symbols if s.symbol is not None]
+        self.needed = _needed_by_host(self.function.body.block)
 
     def block(self, block: Block) -> tuple[Step, ...]:
         """The steps of a block of the host; what it defines is not known outside of it."""
@@ -89,6 +91,8 @@ class _Outliner:
                 yield self._temporary(op)
             case TensorMapOp():
                 yield self._describe(op)
+            case _ if _is_number(op) and op.results[0] not in self.needed:
+                pass  # kernels read it, or compute it, again
             case LoadOp():
                 yield self._load(op)
             case BindOp():
@@ -98,8 +102,6 @@ class _Outliner:
                 yield self._compute(op, "index", str(op.expr.data))
             case arith.ConstantOp(value=IntegerAttr() as value):
                 yield self._compute(op, "constant", str(from_attr(value)))
-            case arith.ConstantOp(value=FloatAttr()):
-                pass  # only kernels compute with it, and each has its own
             case arith.CmpiOp() if runs_on_host(op):
                 yield self._compute(op, COMPARISONS[op.predicate.value.data])
             case _ if runs_on_host(op):
@@ -163,17 +165,15 @@ class _Outliner:
         if nest.kind.data != "gpu_block":
             raise EmitError(f"loop.parallel of kind {nest.kind.data} outside of a gpu_block")
         name = f"{re.sub(r'[^A-Za-z0-9_]', '_', self.function.sym_name.data)}_k{len(self.kernels)}"
-        outside = dict.fromkeys(_from_outside(nest))
+        outside = dict.fromkeys(v for used in _from_outside(nest) for v in _with_buffers(used))
         # Tensor maps come first: as parameters they lie at multiples of 64 bytes.
         maps = [v for v in outside if isinstance(v.type, TensorMapType)]
         used = [v for v in outside if isinstance(v.type, BufferType)]
         body = Block(arg_types=[v.type for v in (*maps, *used)])
         mapping: dict[SSAValue, SSAValue] = dict(zip((*maps, *used), body.args))
         for value in outside:
-            if value not in mapping:
-                mapping[value] = self._again(value, body)
-        symbols = _free_symbols(nest, used)
-        symbols.update(*(op.expr.data.symbols() for op in body.ops if isinstance(op, IndexOp)))
+            self._again(value, body, mapping)
+        symbols = _free_symbols([*body.walk(), *nest.walk()], used)
         integers = [s for s in self.scope if s in symbols]
         body.add_ops([nest.clone(mapping), func.ReturnOp()])
         kernel = func.FuncOp(name, ([*body.arg_types], []), Region(body))
@@ -184,14 +184,69 @@ class _Outliner:
         names = (*(self.tensor_maps[m] for m in maps), *(self.buffers[b] for b in used))
         return Launch(name, str(blocks), names, tuple(s.name for s in integers))
 
-    def _again(self, value: SSAValue, body: Block) -> SSAValue:
+    def _again(self, value: SSAValue, body: Block, again: dict[SSAValue, SSAValue]) -> SSAValue:
         """A number of the host that a kernel uses, computed again in the kernel."""
+        if value in again:
+            return again[value]
         made = value.owner
-        if not isinstance(made, Operation) or not runs_on_host(made):
+        if not isinstance(made, Operation) or not _is_number(made):
+            raise EmitError(f"a kernel uses {value}, which neither it nor the host computes")
+        if isinstance(made, LoadOp) and not _is_of_cell(made):
             raise EmitError(f"a kernel uses {value}, which the host has read: loop.bind makes it a symbol")
-        copy = made.clone({operand: self._again(operand, body) for operand in made.operands})
+        for operand in made.operands:
+            self._again(operand, body, again)
+        copy = made.clone(dict(again))
         body.add_op(copy)
-        return copy.results[0]
+        again[value] = copy.results[0]
+        return again[value]
+
+
+def _is_number(op: Operation) -> bool:
+    """Whether an op of the host makes one number, and does nothing else."""
+    return isinstance(op, LoadOp) or runs_on_host(op)
+
+
+def _needed_by_host(block: Block) -> set[SSAValue]:
+    """The numbers that decide what the host does: conditions, symbols, and what those are computed from."""
+    needed: set[SSAValue] = set()
+    open_ = [v for op in _host_ops(block) if not _is_number(op) for v in op.operands]
+    while open_:
+        value = open_.pop()
+        if value not in needed:
+            needed.add(value)
+            open_.extend(value.owner.operands if isinstance(value.owner, Operation) else ())
+    return needed
+
+
+def _host_ops(block: Block) -> Iterator[Operation]:
+    """What the host does, kernels left out."""
+    for op in block.ops:
+        if not isinstance(op, ParallelOp):
+            yield op
+            for region in op.regions:
+                yield from _host_ops(region.block)
+
+
+def _is_of_cell(load: LoadOp) -> bool:
+    """Whether a kernel behind a read by the host reads the same: one store, in a kernel in front, fills the buffer.
+
+    What is behind `load` runs before that store does so again, since both are of one block.
+    """
+    if not isinstance(load.buffer.owner, AllocOp):
+        return False
+    writers = [use.operation for use in load.buffer.uses if not isinstance(use.operation, LoadOp)]
+    if len(writers) != 1 or not isinstance(writers[0], StoreOp) or load.parent is None:
+        return False
+    kernel = load.parent.find_ancestor_op_in_block(writers[0])
+    return kernel is not None and kernel.is_before_in_block(load)
+
+
+def _with_buffers(value: SSAValue) -> Iterator[SSAValue]:
+    """A number of the host with the buffers that it is read from."""
+    yield value
+    if isinstance(value.owner, Operation) and _is_number(value.owner):
+        for operand in value.owner.operands:
+            yield from _with_buffers(operand)
 
 
 def _info(buffer: SSAValue) -> BufferInfo:
@@ -213,13 +268,13 @@ def _from_outside(nest: Operation) -> Iterator[SSAValue]:
     return (v for op in nest.walk() for v in op.operands if v not in inside)
 
 
-def _free_symbols(nest: Operation, buffers: Iterable[SSAValue]) -> set[Sym]:
-    """The symbols of a nest's index expressions and of its buffers' strides that it does not define."""
+def _free_symbols(ops: Iterable[Operation], buffers: Iterable[SSAValue]) -> set[Sym]:
+    """The symbols of ops' index expressions and of their buffers' strides that they do not define."""
     found: set[Sym] = set()
     defined: set[Sym] = set()
     for info in map(_info, buffers):
         found.update(*(s.symbols() for s in info.strides))
-    for op in nest.walk():
+    for op in ops:
         if isinstance(op, ParallelOp | ForOp | ReduceOp | ScanOp):
             defined.add(op.symbol)
         elif isinstance(op, BindOp):
