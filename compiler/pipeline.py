@@ -20,6 +20,7 @@ from xdsl.utils.arg_spec import ArgSpec
 from ..dialects.attributes import BufferType, DimsAttr, dims_attr, from_attr, tensor_of
 from ..dialects.dims.dims import Dim, dim, packed_strides
 from ..dialects.matrix_units import allowed_units, wants_amx
+from ..dialects.tx_internal import Empty
 from ..dialects.verification import verify_distinct
 from ..passes.cost.model import Machine
 from ..passes.cost.work import work_of
@@ -423,6 +424,8 @@ def code_of(graph: Graph, module: ModuleOp) -> CodeSpec:
         tuple(sorted(mutated_inputs(graph, outputs))),
         str(from_attr(attributes["tx.arena"])),
         str(from_attr(attributes["tx.thread_arena"])),
+        check_word=outputs[-1] if graph.checks else -1,
+        partial=any(node.op is Empty for node in graph.walk()),
     )
 
 

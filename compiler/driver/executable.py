@@ -61,7 +61,8 @@ class CodeSpec(NamedTuple):
     which `written` are arguments written in place; `arena` and `thread_arena` are bytes of temporaries, for all and for
     each thread.  `work` estimates the iterations of the kernel; empty: no bound is known.  `entry` is the name
     of the entry for calls from Python; where that is empty, `by_python` says why.  Code that is `checked` notes
-    an index that is outside.
+    an index that is outside.  `check_word` is the output that says which run-time check failed (-1: there are none).
+    Results of `partial` code may have elements without a value, on paths that do not use them.
     """
 
     function: str
@@ -75,6 +76,8 @@ class CodeSpec(NamedTuple):
     entry: str = ""
     by_python: str = "no Python function has it as its body"
     checked: bool = False
+    check_word: int = -1
+    partial: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ class GpuCode:
         around: Callable[[KernelLaunch, Callable[[], None]], None] | None,
     ) -> None:
         """As `run`; `around` is called with each launch and what makes it."""
-        with device_lock(self.device_name), _Call(self.device) as call:
+        with device_lock(self.device_name), _Call(self.device, self.code.partial) as call:
             addresses = [call.place(a, filled=i < inputs) for i, a in enumerate(arrays)]
             arena = call.allocate(prepared.arena)
             self.queue(prepared, addresses, arena, around)
@@ -82,8 +82,13 @@ class GpuCode:
             for array in arrays:
                 if isinstance(array, OnDevice):
                     array.owner.used()
+            word = self.code.check_word
+            if word >= 0:
+                call.fetch(addresses[word], arrays[word])
+            # Behind a check that failed results are never written; what was written in place until then stays.
+            done = word < 0 or isinstance(arrays[word], OnDevice) or not arrays[word]
             for i, array in enumerate(arrays):
-                if i >= inputs or i in self.code.written:
+                if i in self.code.written or (done and i >= inputs):
                     call.fetch(addresses[i], array)
 
     def queue(
@@ -146,10 +151,13 @@ class GpuCode:
 
 
 class _Call:
-    """The memory of one call on a device, given back when it ends, whatever way."""
+    """The memory of one call on a device, given back when it ends, whatever way.
 
-    def __init__(self, device: GpuDevice):
-        self.device = device
+    Where code is `partial`, results may hold what nobody wrote.
+    """
+
+    def __init__(self, device: GpuDevice, partial: bool):
+        self.device, self.partial = device, partial
         self._taken: list[int] = []
 
     def __enter__(self) -> _Call:
@@ -186,10 +194,10 @@ class _Call:
             return
         start = address - (array.ctypes.data - low)
         if memory.size == array.nbytes:
-            self.device.read(start, memory)
+            self.device.read(start, memory, written=not self.partial)
             return
         copied = np.empty(memory.size, np.uint8)
-        self.device.read(start, copied)
+        self.device.read(start, copied, written=not self.partial)
         array[...] = np.ndarray(array.shape, array.dtype, copied.data, array.ctypes.data - low, array.strides)
 
 

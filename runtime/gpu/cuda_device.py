@@ -103,7 +103,7 @@ class CudaDevice:
         with self.current():
             self._staging.write(address, array)
 
-    def read(self, address: int, array: np.ndarray) -> None:
+    def read(self, address: int, array: np.ndarray, *, written: bool = True) -> None:
         with self.current():
             self._staging.read(address, array)
             self._pending.clear()

@@ -135,8 +135,11 @@ class GpuDevice(Protocol):
         """Copy a C-contiguous array of the host to the device; the array may be changed once this returns."""
         ...
 
-    def read(self, address: int, array: np.ndarray) -> None:
-        """Copy from the device to a C-contiguous array of the host, which holds the values once this returns."""
+    def read(self, address: int, array: np.ndarray, *, written: bool = True) -> None:
+        """Copy from the device to a C-contiguous array of the host, which holds the values once this returns.
+
+        All of it is to have been `written`, which the simulator checks, unless nobody reads what was not.
+        """
         ...
 
     def load(self, ptx: str) -> GpuModule:

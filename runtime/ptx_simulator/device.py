@@ -53,8 +53,8 @@ class PtxSimulator:
     def write(self, address: int, array: np.ndarray) -> None:
         self.heap.write(address, array)
 
-    def read(self, address: int, array: np.ndarray) -> None:
-        self.heap.read(address, array)
+    def read(self, address: int, array: np.ndarray, *, written: bool = True) -> None:
+        self.heap.read(address, array, written)
 
     def load(self, ptx: str) -> PtxModule:
         return PtxModule(self, parse(ptx))
