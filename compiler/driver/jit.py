@@ -317,9 +317,10 @@ class Jitted(Inspection, FunctionPointers, Wrapper, NativeCallable):
                 write(call, with_runtime_checks(traced.graph))
             raise traced.raised
         facts = tuple(stride_fact(a) for a in call.arrays(Signature.of(traced.graph)))
-        if self._options.gpu and traced.graph.has_bound_sizes:
+        if self._options.gpu and (sized := traced.graph.node_with_bound_size()):
             raise on_demand.diagnostics().TxcError(
                 f"{traced.graph.name} has a size that values decide, which code for a GPU does not take",
+                sized.loc,
                 hint="run it on the CPU, or use np.where(mask, x, other)",
                 code="TX0252",
             )

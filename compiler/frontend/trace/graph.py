@@ -301,10 +301,9 @@ class Graph:
 
         return visit(self.nodes())
 
-    @property
-    def has_bound_sizes(self) -> bool:
-        """Whether a size in it is one that values decide (`data_dependent_sizes`)."""
-        return any(node.attrs.get("only") is not None for node in self.walk())
+    def node_with_bound_size(self) -> Node | None:
+        """The first node with a size in it that values decide (`data_dependent_sizes`)."""
+        return next((node for node in self.walk() if node.attrs.get("only") is not None), None)
 
     def without_places(self) -> Graph:
         """The same program wherever it is written."""
