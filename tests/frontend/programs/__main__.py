@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from .compare import FAULTS, WAYS, Outcome, compare
 from .generate import FEATURES, Program, generate
@@ -36,10 +36,10 @@ def kind_of(outcome: Outcome) -> str:
 def tried(seed: int, given: argparse.Namespace) -> tuple[Program, list[Outcome]]:
     """A seed's program, and what comes of it, and of what is left of it while it is refused."""
     program, way, by_code = generate(seed, given.without, given.only, given.way), given.way, not given.interpreted
-    outcomes = [compare(program, way, by_code=by_code)]
+    outcomes = [compare(program, way, by_code=by_code, device=given.device)]
     while outcomes[-1].verdict == "refused" and len(outcomes) <= _AGAIN and 1 < outcomes[-1].line < len(program.lines):
         program = Program(without(program.lines, outcomes[-1].line - 1), program.calls)
-        outcomes.append(compare(program, way, by_code=by_code))
+        outcomes.append(compare(program, way, by_code=by_code, device=given.device))
     return program, outcomes
 
 
@@ -61,10 +61,10 @@ def _batch(seeds: range, given: argparse.Namespace) -> None:
 
             def fails(smaller: Program, kind: str = kind) -> bool:
                 faulthandler.dump_traceback_later(_STILL, exit=True)
-                return kind_of(compare(smaller, given.way, by_code=not given.interpreted)) == kind
+                return kind_of(compare(smaller, given.way, by_code=not given.interpreted, device=given.device)) == kind
 
             small = shrink(program, fails)
-            detail = compare(small, given.way, by_code=not given.interpreted).detail
+            detail = compare(small, given.way, by_code=not given.interpreted, device=given.device).detail
             print(f"seed {seed}, {kind}\n{small.text}# {small.calls}\n{detail}\n", flush=True)
 
 
@@ -105,6 +105,7 @@ def _arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--way", choices=WAYS, default="jit")
     parser.add_argument("--interpreted", action="store_true", help="by the interpreter of graphs, not by machine code")
+    parser.add_argument("--device", default="cpu", help="ptx-sim, cuda:0: where jit's functions run")
     parser.add_argument("--without", type=features, default=[])
     parser.add_argument("--only", type=features)
     parser.add_argument("--show", type=int, metavar="SEED")
@@ -122,7 +123,7 @@ def main() -> int:
     if given.here:
         _batch(range(given.seed, given.seed + given.count), given)
         return 0
-    options = ["--way", given.way, *([] if given.shrink else ["--no-shrink"])]
+    options = ["--device", given.device, "--way", given.way, *([] if given.shrink else ["--no-shrink"])]
     options += ["--interpreted"] if given.interpreted else []
     options += ["--without", ",".join(given.without)] if given.without else []
     options += ["--only", ",".join(given.only)] if given.only else []
@@ -130,7 +131,8 @@ def main() -> int:
     verdicts: Counter[str] = Counter()
     with ThreadPoolExecutor(given.jobs) as pool:
         starts = range(given.seed, end, given.batch)
-        for found, shown in pool.map(lambda s: _run(s, min(s + given.batch, end), options), starts):
+        for done in as_completed(pool.submit(_run, s, min(s + given.batch, end), options) for s in starts):
+            found, shown = done.result()
             verdicts += found
             print(*shown, sep="\n", end="\n" if shown else "", flush=True)
     print(*(f"{verdict}: {n}" for verdict, n in verdicts.most_common()), sep="\n")

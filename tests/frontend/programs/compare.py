@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
     line: int = 0
 
 
-def compare(program: Program, way: str = "jit", *, by_code: bool = True) -> Outcome:
+def compare(program: Program, way: str = "jit", *, by_code: bool = True, device: str = "cpu") -> Outcome:
     """What Python and txc do with a program: its results, and what it leaves in its arguments.
 
     Without `by_code` the interpreter of graphs stands where machine code is.
@@ -63,7 +63,7 @@ def compare(program: Program, way: str = "jit", *, by_code: bool = True) -> Outc
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
     try:
         code = compile(text, name, "exec")
-        outcome = _compared(program, code, name, way) if by_code else None
+        outcome = _compared(program, code, name, way, device) if by_code else None
         if outcome is not None and outcome.verdict not in ("different", "raised"):
             return outcome
         with interpreted() as seen:
@@ -75,11 +75,11 @@ def compare(program: Program, way: str = "jit", *, by_code: bool = True) -> Outc
         del linecache.cache[name]
 
 
-def _compared(program: Program, code: types.CodeType, name: str, way: str) -> Outcome:
+def _compared(program: Program, code: types.CodeType, name: str, way: str, device: str = "cpu") -> Outcome:
     theirs, ours = types.ModuleType("theirs"), types.ModuleType("ours")
     for module in (theirs, ours):
         exec(code, module.__dict__)
-    f: Callable[..., Any] = _eager(ours.f) if way == "eager" else txc.jit(ours.f)
+    f: Callable[..., Any] = _eager(ours.f) if way == "eager" else txc.jit(ours.f, device=device)
     if way == "tx":
         f = _loaded(program, name)
     outcome = Outcome("same")
