@@ -95,7 +95,5 @@ def test_a_size_that_values_decide_is_refused_at_its_line(device: str) -> None:
         y = x * 2
         return y[y > 1]
 
-    with pytest.raises(
-        txc.TxcError, match=r"(?s)values decide.*TX0252.*return y\[y > 1\].*run it on the CPU"
-    ):
+    with pytest.raises(txc.TxcError, match=r"(?s)values decide.*TX0252.*return y\[y > 1\].*run it on the CPU"):
         txc.jit(positive, device=device)(X)
