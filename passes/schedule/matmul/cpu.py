@@ -105,7 +105,7 @@ class CpuMatmul(FewRows):
             height = Range(r, 0, minimum(self.m - first, self.width), unroll=self.width)
             square = height, Range(j, 0, self.width, vector=self.width)
             with for_loops(rows, Range(left, 0, first, step=self.width), *square) as body:
-                to, of = (self._point(*place, dim(0)) for place in ((first + r, left + j), (left + j, first + r)))
+                to, of = (self.point(*place, dim(0)) for place in ((first + r, left + j), (left + j, first + r)))
                 for out, index in zip(self.nest.outs, self.nest.maps_out(), strict=True):
                     found = load_all(body, [out], [e.substitute(of) for e in index.exprs])
                     store_all(body, found, [out], [e.substitute(to) for e in index.exprs])
