@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import txc
+from txc.compiler.frontend.tensor.apply import apply
 from txc.compiler.tools.bisect import differing
 from txc.passes.schedule.custom import LOOP_GENERATORS
 
@@ -36,6 +37,15 @@ def sorts_complex_numbers(x: Any) -> Any:
 
 def searches(x: Any) -> Any:
     return np.searchsorted(np.sort(x[0]), x[1:3])
+
+
+def selects(x: Any) -> Any:
+    kth = apply("kth_elements", x, np.zeros((len(x), 1), np.int64) + 2)
+    return kth, apply("partition_positions", x, kth)
+
+
+def chooses(x: Any) -> Any:
+    return apply("flatnonzero", np.arange(9) % 3 < 1 + 0 * x[0, 0], extent=3)
 
 
 def transforms(x: Any) -> Any:
@@ -95,6 +105,8 @@ CASES: dict[Callable[[Any], Any], np.ndarray | list[np.ndarray]] = {
     sorts: X,
     sorts_complex_numbers: WAVES,
     searches: X,
+    selects: X,
+    chooses: X,
     transforms: WAVES,
     transform_of_any_length: LENGTHS,
     solves: SQUARE,
@@ -108,7 +120,8 @@ CASES: dict[Callable[[Any], Any], np.ndarray | list[np.ndarray]] = {
 }
 #: The loop generators of the CPU, and the functions here that use them.
 USES = {
-    "fft": transforms, "searchsorted": searches, "eliminate": solves, "cholesky": factors, "qr": factors,
+    "fft": transforms, "searchsorted": searches, "kth_elements": selects, "partition_positions": selects,
+    "flatnonzero": chooses, "eliminate": solves, "cholesky": factors, "qr": factors,
     "jacobi_eigh": eigenvalues, "jacobi_svd": singular_values, "eigenvalues": any_eigenvalues,
     "eigenvectors": any_eigenvalues, "sort": sorts, "argsort": sorts, "sort_with_positions": sorts_complex_numbers,
 }  # fmt: skip
