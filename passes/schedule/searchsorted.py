@@ -13,7 +13,7 @@ from ...dialects.types import DTYPES
 from .body import ScheduleContext, buffer_info
 from .builder import LoopBuilder
 from .map.schedule import VectorConfig
-from .sort.keys import keys_of
+from .sort.keys.keys import keys_of
 
 __all__ = ["schedule_search"]
 

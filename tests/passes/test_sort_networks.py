@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from txc.passes.schedule.sort.network import bitonic_merge, odd_even_mergesort
+from txc.passes.schedule.sort.comparison.network import bitonic_merge, odd_even_mergesort
 
 
 def sorted_by(network: Sequence[tuple[int, int]], rows: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from ..sort.base import SortBase
-from ..sort.keys import keys_of
+from ..sort.keys.keys import keys_of
 from .builder import SharedMemory, grid_loop, thread_grid, thread_loop
 
 __all__ = ["SHORT_ROW", "schedule_gpu_sort"]

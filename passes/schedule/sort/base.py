@@ -15,7 +15,7 @@ from ....dialects.types import DTYPES, DType
 from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
-from .keys import Key
+from .keys.keys import Key
 
 __all__ = ["ElementIndex", "SortBase"]
 

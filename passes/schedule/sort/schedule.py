@@ -23,12 +23,12 @@ from ...cost.remarks import remark
 from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
-from .argsort32 import PackedArgsort, positions_by_network, positions_in_columns
-from .argsort64 import PackedArgsort64, wide_positions
-from .mergesort import NetworkMergeSort, merge_sort_time, values_by_network
-from .radix import RadixSort, radix_sort_time
-from .samplesort import SampleSort, sample_sort_time, vectors_are_compressed
-from .short_rows import ColumnSort, column_sort_time, longest_in_columns
+from .comparison.mergesort import NetworkMergeSort, merge_sort_time, values_by_network
+from .comparison.short_rows import ColumnSort, column_sort_time, longest_in_columns
+from .distribution.radix import RadixSort, radix_sort_time
+from .distribution.samplesort import SampleSort, sample_sort_time, vectors_are_compressed
+from .positions.argsort32 import PackedArgsort, positions_by_network, positions_in_columns
+from .positions.argsort64 import PackedArgsort64, wide_positions
 
 __all__ = ["schedule_sort"]
 

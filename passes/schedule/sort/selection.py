@@ -25,7 +25,7 @@ from ..body import ScheduleContext, buffer_info
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import ElementIndex
-from .keys import keys_of
+from .keys.keys import keys_of
 from .schedule import schedule_sort
 
 __all__ = ["pick", "schedule_selection", "sort_rows"]

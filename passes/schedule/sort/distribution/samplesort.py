@@ -16,21 +16,21 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, SSAValue
 
-from ....dialects import loop
-from ....dialects.dims.dims import Dim, dim, maximum, minimum
-from ....dialects.scalar.language import Value
-from ....dialects.types import DTYPES, DType
-from ...cost.model import CostModel
-from ..builder import LoopBuilder
-from ..map.schedule import VectorConfig
-from .argsort64 import PackedArgsort64
-from .cross_lane_merge import ROWS, CrossLaneMerge
-from .heapsort import heapsort
-from .key_compression import ScaledRows
-from .key_range import KeyRange
-from .mergesort import NetworkMergeSort
-from .network import Grid, exponent, power_of_two
-from .signed_zeros import SignedZeroFixup
+from .....dialects import loop
+from .....dialects.dims.dims import Dim, dim, maximum, minimum
+from .....dialects.scalar.language import Value
+from .....dialects.types import DTYPES, DType
+from ....cost.model import CostModel
+from ...builder import LoopBuilder
+from ...map.schedule import VectorConfig
+from ..comparison.cross_lane_merge import ROWS, CrossLaneMerge
+from ..comparison.heapsort import heapsort
+from ..comparison.mergesort import NetworkMergeSort
+from ..comparison.network import Grid, exponent, power_of_two
+from ..keys.key_compression import ScaledRows
+from ..keys.key_range import KeyRange
+from ..keys.signed_zeros import SignedZeroFixup
+from ..positions.argsort64 import PackedArgsort64
 
 __all__ = ["SampleSort", "sample_sort_time", "vectors_are_compressed"]
 

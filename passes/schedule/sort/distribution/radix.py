@@ -19,16 +19,16 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, SSAValue
 
-from ....dialects import kernel, loop
-from ....dialects.dims.dims import Dim, dim, maximum, minimum
-from ....dialects.scalar.language import Value
-from ....dialects.types import DTYPES, DType
-from ...cost.model import CostModel
-from ..body import ScheduleContext, buffer_info
-from ..builder import LoopBuilder
-from ..map.schedule import VectorConfig
-from .base import SortBase
-from .keys import Key, keys_of
+from .....dialects import kernel, loop
+from .....dialects.dims.dims import Dim, dim, maximum, minimum
+from .....dialects.scalar.language import Value
+from .....dialects.types import DTYPES, DType
+from ....cost.model import CostModel
+from ...body import ScheduleContext, buffer_info
+from ...builder import LoopBuilder
+from ...map.schedule import VectorConfig
+from ..base import SortBase
+from ..keys.keys import Key, keys_of
 
 __all__ = ["RadixSort", "radix_sort_time"]
 

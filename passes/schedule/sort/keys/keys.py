@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ....dialects.scalar.language import ComplexValue, ScalarBuilder, Value
-from ....dialects.types import DTYPES, DType
+from .....dialects.scalar.language import ComplexValue, ScalarBuilder, Value
+from .....dialects.types import DTYPES, DType
 
 __all__ = ["LEAST_BITS", "Key", "as_number", "from_ordered_key", "keys_of", "to_ordered_key"]
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ....dialects.dims.dims import Dim, dim
-from ....dialects.scalar.language import Value
-from ....dialects.types import DTYPES
-from ..builder import LoopBuilder
-from .base import ElementIndex
-from .mergesort import NetworkMergeSort
-from .network import exponent
+from .....dialects.dims.dims import Dim, dim
+from .....dialects.scalar.language import Value
+from .....dialects.types import DTYPES
+from ...builder import LoopBuilder
+from ..base import ElementIndex
+from ..comparison.mergesort import NetworkMergeSort
+from ..comparison.network import exponent
 
 __all__ = ["SignedZeroFixup"]
 

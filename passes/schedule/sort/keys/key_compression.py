@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from ....dialects.dims.dims import Dim, dim, maximum, minimum
-from ....dialects.scalar.language import Value
-from ....dialects.types import DTYPES
-from ..builder import LoopBuilder
-from .argsort64 import PackedArgsort64
-from .base import ElementIndex
+from .....dialects.dims.dims import Dim, dim, maximum, minimum
+from .....dialects.scalar.language import Value
+from .....dialects.types import DTYPES
+from ...builder import LoopBuilder
+from ..base import ElementIndex
+from ..positions.argsort64 import PackedArgsort64
 from .key_range import RANGE, KeyRange, both_ranges, no_range
 
 __all__ = ["ScaledRows"]

@@ -13,20 +13,20 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from ....dialects import loop
-from ....dialects.dims.dims import Dim, dim
-from ....dialects.order import FREE
-from ....dialects.scalar.builder import scalar_constant
-from ....dialects.scalar.language import Value
-from ....dialects.types import DTYPES, DType
-from ..builder import LoopBuilder
-from ..map.schedule import VectorConfig
+from .....dialects import loop
+from .....dialects.dims.dims import Dim, dim
+from .....dialects.order import FREE
+from .....dialects.scalar.builder import scalar_constant
+from .....dialects.scalar.language import Value
+from .....dialects.types import DTYPES, DType
+from ...builder import LoopBuilder
+from ...map.schedule import VectorConfig
+from ..base import ElementIndex
+from ..comparison.heapsort import heapsort
+from ..comparison.network import exponent
+from ..keys.key_range import BITS, NUMBERS, RANGE, KeyRange, both_ranges
+from ..keys.keys import Key, keys_of
 from .argsort32 import PackedArgsort
-from .base import ElementIndex
-from .heapsort import heapsort
-from .key_range import BITS, NUMBERS, RANGE, KeyRange, both_ranges
-from .keys import Key, keys_of
-from .network import exponent
 
 __all__ = ["PackedArgsort64", "wide_positions"]
 

@@ -17,17 +17,17 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, SSAValue
 
-from ....dialects import kernel, loop
-from ....dialects.dims.dims import Dim, dim, maximum, minimum
-from ....dialects.scalar.language import Value
-from ....dialects.types import DTYPES, DType
-from ...cost.model import CostModel
-from ..body import ScheduleContext, buffer_info
-from ..builder import LoopBuilder
-from ..map.schedule import VectorConfig
-from .base import ElementIndex, SortBase
-from .key_range import KeyRange
-from .keys import Key, as_number, from_ordered_key, to_ordered_key
+from .....dialects import kernel, loop
+from .....dialects.dims.dims import Dim, dim, maximum, minimum
+from .....dialects.scalar.language import Value
+from .....dialects.types import DTYPES, DType
+from ....cost.model import CostModel
+from ...body import ScheduleContext, buffer_info
+from ...builder import LoopBuilder
+from ...map.schedule import VectorConfig
+from ..base import ElementIndex, SortBase
+from ..keys.key_range import KeyRange
+from ..keys.keys import Key, as_number, from_ordered_key, to_ordered_key
 from .network import Grid, SortingNetwork, exponent, largest_value, power_of_two
 
 __all__ = ["NetworkMergeSort", "merge_sort_time", "values_by_network"]

@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import Block, SSAValue
 
-from ....dialects import loop
-from ....dialects.dims.dims import Dim, dim, maximum, minimum
-from ....dialects.dims.index_map import product, unravel
-from ....dialects.scalar.language import Value
-from ....dialects.types import DTYPES, DType
-from ...cost.model import CostModel
-from ..body import buffer_info
-from ..builder import LoopBuilder
-from .argsort64 import PackedArgsort64
-from .base import ElementIndex
-from .key_range import KeyRange
-from .keys import as_number
+from .....dialects import loop
+from .....dialects.dims.dims import Dim, dim, maximum, minimum
+from .....dialects.dims.index_map import product, unravel
+from .....dialects.scalar.language import Value
+from .....dialects.types import DTYPES, DType
+from ....cost.model import CostModel
+from ...body import buffer_info
+from ...builder import LoopBuilder
+from ..base import ElementIndex
+from ..keys.key_range import KeyRange
+from ..keys.keys import as_number
+from ..positions.argsort64 import PackedArgsort64
 from .mergesort import NetworkMergeSort, block_elements
 from .network import Grid, exponent
 

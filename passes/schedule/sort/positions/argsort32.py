@@ -10,16 +10,16 @@ from collections.abc import Callable
 
 from xdsl.ir import Block
 
-from ....dialects.dims.dims import Dim
-from ....dialects.scalar.language import Value
-from ....dialects.types import DTYPES, DType
-from ..builder import LoopBuilder
-from ..map.schedule import VectorConfig
-from .base import ElementIndex
-from .key_range import KeyRange
-from .keys import LEAST_BITS, Key, keys_of
-from .mergesort import NetworkMergeSort
-from .radix import RadixSort
+from .....dialects.dims.dims import Dim
+from .....dialects.scalar.language import Value
+from .....dialects.types import DTYPES, DType
+from ...builder import LoopBuilder
+from ...map.schedule import VectorConfig
+from ..base import ElementIndex
+from ..comparison.mergesort import NetworkMergeSort
+from ..distribution.radix import RadixSort
+from ..keys.key_range import KeyRange
+from ..keys.keys import LEAST_BITS, Key, keys_of
 
 __all__ = ["PackedArgsort", "positions_by_network", "positions_in_columns"]
 

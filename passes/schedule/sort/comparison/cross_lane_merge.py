@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ....dialects.dims.dims import Dim
-from ....dialects.scalar.language import Value
-from ....dialects.types import DTYPES
-from ..builder import LoopBuilder
+from .....dialects.dims.dims import Dim
+from .....dialects.scalar.language import Value
+from .....dialects.types import DTYPES
+from ...builder import LoopBuilder
 from .network import Grid, SortingNetwork, bitonic_merge, power_of_two
 
 __all__ = ["ROWS", "CrossLaneMerge"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ....dialects.dims.dims import Dim, dim
-from ....dialects.scalar.language import Value
-from ....dialects.types import DTYPES
-from ..builder import LoopBuilder
-from .base import ElementIndex
+from .....dialects.dims.dims import Dim, dim
+from .....dialects.scalar.language import Value
+from .....dialects.types import DTYPES
+from ...builder import LoopBuilder
+from ..base import ElementIndex
 
 __all__ = ["heapsort"]
 

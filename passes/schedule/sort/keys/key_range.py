@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
 
-from ....dialects.dims.dims import Dim, dim
-from ....dialects.scalar.builder import BodyBuilder
-from ....dialects.scalar.language import ScalarBuilder, Value
-from ....dialects.types import DTYPES
-from ..builder import LoopBuilder
+from .....dialects.dims.dims import Dim, dim
+from .....dialects.scalar.builder import BodyBuilder
+from .....dialects.scalar.language import ScalarBuilder, Value
+from .....dialects.types import DTYPES
+from ...builder import LoopBuilder
 
 __all__ = ["BITS", "NUMBERS", "RANGE", "SIGN", "KeyRange", "both_ranges", "no_range"]
 

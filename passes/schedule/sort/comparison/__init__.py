@@ -1,0 +1,1 @@
+"""Sorts that compare keys: networks, merges and heaps."""

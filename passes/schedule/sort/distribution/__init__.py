@@ -1,0 +1,1 @@
+"""Sorts that distribute keys to buckets: by digits, or by splitters drawn from a sample."""

@@ -1,0 +1,1 @@
+"""Sorts of positions, beside keys or inside of them."""
