@@ -154,9 +154,9 @@ def shared_memory():
 
 def staging():
     """From a Python function to its graph."""
-    from .frontend.staging import staging
+    from .frontend.staging import tracing
 
-    return staging
+    return tracing
 
 
 def strides():

@@ -23,7 +23,7 @@ from ..driver.executable import Executable, Prepared
 from ..driver.temp_limit import check_temporaries
 from ..frontend.indexing.runtime_checks import with_runtime_checks
 from ..frontend.scalars.int_ranges import prove
-from ..frontend.staging.staging import trace_function
+from ..frontend.staging.tracing import trace_function
 from ..frontend.tensor.views.strides import known_layouts
 from ..frontend.trace.graph import Graph, Input, Node, Value, schedule
 from .axes import Total, totals_of

@@ -12,7 +12,7 @@ import pytest
 
 import txc
 from txc.compiler.diagnostics import TxcError
-from txc.compiler.frontend.staging.staging import StagedRuntime
+from txc.compiler.frontend.staging.runtime import StagedRuntime
 
 from .control import every_stage, same
 

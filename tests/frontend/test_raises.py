@@ -477,7 +477,7 @@ def test_what_compiled_code_cannot_raise_is_refused(f: Callable[..., Any], text:
         ("().shape", "compiler.frontend.trace.emit", True),
         ("a, b = ()[1:], c\n    c = 0", "compiler.frontend.tensor.apply", True),
         ("[][0]", "", False),
-        ("[][0]", "compiler.frontend.staging.staging", False),  # which reads items for the program
+        ("[][0]", "compiler.frontend.staging.runtime", False),  # which reads items for the program
         ("raise IndexError('as Python says it')", "compiler.frontend.tensor.apply", False),
         ("getattr((), 'shape')", "compiler.frontend.tensor.apply", False),
     ],

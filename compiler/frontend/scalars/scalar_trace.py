@@ -17,7 +17,7 @@ from ....dialects.registry import OPS, Map, OpError
 from ....dialects.scalar.program import ScalarProgram, Step
 from ....dialects.types import DTYPES, DType, tensor_type
 from ..staging.regions import region
-from ..staging.staging import StagedRuntime
+from ..staging.runtime import StagedRuntime
 from ..state.alternatives.mixed_numbers import as_one_number
 from ..tensor.apply import as_tensor
 from ..tensor.tensor import Tensor

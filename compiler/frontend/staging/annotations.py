@@ -18,7 +18,7 @@ from ..state.containers.staged_dicts import StagedDict
 from ..trace.graph import Graph
 from ..trace.trace import Trace
 from ..tx.parser import Parameter, read_parameters
-from .staging import StagedRuntime, run_staged
+from .runtime import StagedRuntime, run_staged
 
 __all__ = ["declared_graph", "graph_of_parameters"]
 

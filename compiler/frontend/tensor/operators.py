@@ -97,7 +97,7 @@ _KEEPERS = (sys.stdlib_module_names | {"txc", "xdsl", "numpy"}) - {"__main__", "
 #: The modules of ours that call what a program calls, and look up its keys.
 _OF_PROGRAMS = (
     ".state.containers.staged_dicts", ".state.lookup.items",
-    ".staging.staging", ".staging.calls.builtins", ".staging.calls.list_methods",
+    ".staging.runtime", ".staging.calls.builtins", ".staging.calls.list_methods",
 )  # fmt: skip
 
 

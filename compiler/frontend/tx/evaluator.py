@@ -23,7 +23,7 @@ from ..staging.iteration.iterators import Whole
 from ..staging.rewriting.ast_rewrite import bound_names, returns
 from ..staging.rewriting.break_lowering import NotStaged, rebuild_result, stop_of
 from ..staging.rewriting.induction import Counting, counting_of
-from ..staging.staging import StagedRuntime
+from ..staging.runtime import StagedRuntime
 from ..state.liveness import annotate, live_after, live_at_head, live_in_body
 from ..state.state import Location, Names, Roots
 from ..tensor.apply import call

@@ -20,7 +20,7 @@ from ..iteration.consumers import BY_ITEM, of_each_item
 from .builtins import staging_error
 
 if TYPE_CHECKING:
-    from ..staging import StagedRuntime
+    from ..runtime import StagedRuntime
 
 __all__ = ["COPIES"]
 

@@ -20,7 +20,7 @@ from ..iteration.iterables import as_staged
 from .builtins import staging_error
 
 if TYPE_CHECKING:
-    from ..staging import StagedRuntime
+    from ..runtime import StagedRuntime
 
 __all__ = ["method_of_container", "sorted_"]
 

@@ -23,7 +23,7 @@ from ..calls.builtins import Quiet, staging_error
 from .statements import Statements
 
 if TYPE_CHECKING:
-    from ..staging import StagedRuntime
+    from ..runtime import StagedRuntime
 
 __all__ = ["Attempts"]
 

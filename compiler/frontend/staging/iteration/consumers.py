@@ -27,7 +27,7 @@ from .iterables import as_staged
 from .iterators import Whole, next_of, through
 
 if TYPE_CHECKING:
-    from ..staging import StagedRuntime
+    from ..runtime import StagedRuntime
 
 __all__ = ["BY_ITEM", "of_each_item", "with_list"]
 

@@ -24,7 +24,7 @@ from .comprehensions import Comprehension, listed
 from .generators import Generated
 
 if TYPE_CHECKING:
-    from ..staging import StagedRuntime
+    from ..runtime import StagedRuntime
 
 __all__ = ["extreme"]
 
