@@ -26,7 +26,7 @@ from ..cost.kernel_stats import kernel_label
 from ..cost.model import CostModel
 from ..cost.remarks import enabled, remark
 from ..cost.work import bytes_of
-from ..schedule.body import backward_slice
+from ..schedule.access import backward_slice
 from ..schedule.matmul.match import match_matmul
 from .blocks import blocks_of
 

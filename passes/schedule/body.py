@@ -1,165 +1,41 @@
-"""What schedules share: new iteration variables, access analysis, and copying a nest's body to an iteration point."""
+"""Copies of nests' bodies, epilogues and stores, of reductions and scatters, to places of their iterators."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any
 
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import kernel, loop
-from ...dialects.attributes import BufferInfo, BufferType, DimAttr, DimsAttr, dim_attr, scalar_dtype
-from ...dialects.dims.analysis import constant_bound, expand_mods, linear_in, simplify
-from ...dialects.dims.dims import Dim, Sym, dim, maximum, minimum, packed_strides, sym
-from ...dialects.dims.index_map import IndexMap, unravel
+from ...dialects.attributes import BufferInfo, scalar_dtype
+from ...dialects.dims.analysis import expand_mods, simplify
+from ...dialects.dims.dims import Dim, Sym, minimum, packed_strides, sym
+from ...dialects.dims.index_map import IndexMap
 from ...dialects.order import Order
 from ...dialects.scalar.builder import BodyBuilder
 from ...dialects.scalar.hints import NEWTON
 from ..cost.kernel_stats import remark_kernel
-from ..cost.model import CostModel
 from ..cost.remarks import enabled
 from ..cost.work import bytes_of, operations_and_chain, point_time
 from ..locations import copy_loc
-from ..memory.arena import IvRange, aligned_bytes, most
+from .access import Point, accumulator_types, backward_slice, buffer_info, changing_ops, is_thread_memory, order_of
 from .blocks import Range
+from .function import FunctionContext, if_positive
 
-__all__ = [
-    "Access",
-    "Point",
-    "ScheduleContext",
-    "accesses",
-    "accumulator_types",
-    "at_iterators",
-    "backward_slice",
-    "body_cost",
-    "buffer_info",
-    "if_positive",
-    "is_thread_memory",
-    "materialize_dim",
-    "order_of",
-]
+__all__ = ["ScheduleContext"]
 
 #: `arith.cmpi`'s number of ``sge``.
 SIGNED_AT_LEAST = 5
-#: The value of each iterator ``d0, d1, …`` of a nest, as an expression over loop iterators.
-Point = Mapping[Sym, Dim]
-
-
-@dataclass(frozen=True)
-class Access:
-    """How a nest accesses one operand: elements moved when each iterator advances by one; None where it is not
-    linear."""
-
-    coefficients: dict[Sym, Dim] | None
-    is_output: bool
-    bits: int
-    guarded: bool
-
-    def step(self, symbol: Sym) -> Dim | None:
-        if self.coefficients is None:
-            return None
-        return self.coefficients.get(symbol, dim(0))
-
-    def is_contiguous(self, symbol: Sym) -> bool:
-        """Whether elements lie one after another along an iterator."""
-        step = self.step(symbol)
-        return step is not None and step.const == 1
-
-    def varies(self, symbol: Sym) -> bool:
-        """Whether the operand moves along an iterator."""
-        step = self.step(symbol)
-        return step is None or step.const != 0
-
-    def strides(self, symbol: Sym) -> bool:
-        """Whether the operand moves along an iterator, by more than an element."""
-        step = self.step(symbol)
-        return step is None or (step.const != 1 and bool(step.terms))
-
-
-def buffer_info(value: SSAValue) -> BufferInfo:
-    assert isinstance(value.type, BufferType), f"{value.type} is no buffer"
-    return value.type.data
-
-
-def is_thread_memory(value: SSAValue) -> bool:
-    """Whether a buffer is memory of each thread's own."""
-    return isinstance(value.owner, loop.AllocOp) and value.owner.scope.data == "thread"
-
-
-def accesses(nest: kernel.GenericOp) -> list[Access]:
-    """The accesses of the inputs, then of the outputs."""
-    extents, found = nest.bounds, list[Access]()
-    operands = [*zip(nest.ins, nest.maps_in()), *zip(nest.outs, nest.maps_out())]
-    for n, (value, index) in enumerate(operands):
-        info = buffer_info(value)
-        address = simplify(expand_mods(info.address(index.exprs)), extents)
-        split = linear_in(address, extents)
-        found.append(Access(split and split[0], n >= len(nest.ins), info.dtype.part.bytes * 8, bool(index.guards)))
-    return found
-
-
-def order_of(nest: kernel.GenericOp) -> Order:
-    """The order of a reduction nest."""
-    assert nest.order is not None
-    return nest.order.data
-
-
-def accumulator_types(nest: kernel.GenericOp) -> list[Attribute]:
-    """The types of the accumulators of a reduction nest."""
-    args = nest.combiner.block.args
-    return [a.type for a in list(args)[: len(args) // 2]]
-
-
-def at_iterators(numbers: Iterable[int], index: Iterable[Dim]) -> dict[Sym, Dim]:
-    """Where iterators of a nest stand, by their numbers."""
-    return {Sym(f"d{i}"): at for i, at in zip(numbers, index)}
-
-
-def body_cost(nest: kernel.GenericOp) -> int:
-    """Ops of the body; elementary functions count as the expansions that they are."""
-    expanded = ("math.exp", "math.log", "math.sin", "math.cos", "math.tan", "math.pow", "math.erf", "math.tanh")
-    ops = nest.body.block.ops
-    return sum(15 if op.name.startswith(expanded) or isinstance(op, kernel.CallOp) else 1 for op in ops)
-
-
-def _changing(nest: kernel.GenericOp, along: set[Sym]) -> list[Operation]:
-    """The ops of the body whose values depend on some iterators, the last one, which yields, always among them."""
-    changing: set[SSAValue] = {
-        argument
-        for argument, index in zip(nest.body.block.args, nest.maps_in())
-        if any(e.symbols() & along for e in (*index.exprs, *index.guards))
-    }
-    symbols, found = set(along), list[Operation]()
-    for op in nest.body.block.ops:
-        exprs: tuple[Dim, ...] = ()
-        if isinstance(op, loop.IndexOp):
-            exprs = (op.expr.data,)
-        elif isinstance(op, kernel.ReadOp):
-            exprs = (*op.index.data, *(op.guards.data if op.guards is not None else ()))
-        operands = (o for inner in op.walk() for o in inner.operands)
-        if isinstance(op, kernel.YieldOp) or any(o in changing for o in operands) or any(
-            e.symbols() & symbols for e in exprs
-        ):  # fmt: skip
-            found.append(op)
-            changing.update(op.results)
-            if isinstance(op, loop.BindOp):
-                symbols.add(Sym(op.symbol.data))
-    return found
 
 
 @dataclass
-class ScheduleContext:
-    """The function being built, and what schedules know of it; `ranges` are the sequential loops around them."""
+class ScheduleContext(FunctionContext):
+    """A function being built, and what copies of nests' bodies to places of their iterators ask for."""
 
-    function: func.FuncOp
-    counter: itertools.count[int] = field(default_factory=itertools.count)
-    ranges: list[IvRange] = field(default_factory=list)
     #: What must not be negative where the nest's stores, and the loads of its epilogue, are.
     store_guards: tuple[Dim, ...] = ()
     #: Buffers of one element whose value stays in a register from its store on, and these values.
@@ -171,33 +47,14 @@ class ScheduleContext:
     fused_maps: Mapping[kernel.GenericOp, kernel.GenericOp] = field(default_factory=dict)
     #: Expressions over a nest's iterators that are not negative anywhere in the loops being written.
     proven_guards: frozenset[Dim] = frozenset()
-    costs: CostModel = field(default_factory=CostModel)
     #: Whether stores may be non-temporal.
     nontemporal: bool = True
     #: Whether reductions evaluate the maps in front of them.
     fuse_maps: bool = True
     #: Whether reductions down columns have a form for operands that exceed L2.
     column_tiles: bool = True
-    #: How many threads of a grid take one iteration each; None: as many as there are take tasks.
-    gpu_threads: int | None = None
     #: Extents of iterators of the loops being written, by which indices become simpler.
     extents: Mapping[Sym, Dim] = field(default_factory=dict)
-    #: 1 in calls that use the temporaries which are allocated now, 0 in others.
-    workspace_scale: Dim = field(default_factory=lambda: dim(1))
-
-    @contextmanager
-    def temporarily(self, **fields: Any) -> Iterator[None]:
-        """Other values of some fields, for what is written meanwhile."""
-        before = {name: getattr(self, name) for name in fields}
-        vars(self).update(fields)
-        try:
-            yield
-        finally:
-            vars(self).update(before)
-
-    def new_iv(self) -> Dim:
-        """A new iterator."""
-        return sym(f"i{next(self.counter)}")
 
     def grain(self, inner: Dim, nest: kernel.GenericOp) -> Dim:
         """Iterations of an outer loop that make one parallel task, when each does `inner` points of a nest."""
@@ -224,7 +81,7 @@ class ScheduleContext:
 
         So many lanes are `gathered`, or scattered, one at a time: each is an operation.
         """
-        operations, chain = self._operations_and_chain(_changing(nest, along))
+        operations, chain = self._operations_and_chain(changing_ops(nest, along))
         return self.costs.unroll_factor(operations + gathered, chain)
 
     def _operations_and_chain(self, ops: Iterable[Operation]) -> tuple[float, float]:
@@ -235,78 +92,6 @@ class ScheduleContext:
             if isinstance(every := op.attributes.get(NEWTON), IntegerAttr):
                 operations += self.costs.newton_extra_ops(scalar_dtype(op.results[0].type).bits) / every.value.data
         return operations, chain
-
-    @contextmanager
-    def workspace_when(self, excess: Dim) -> Iterator[None]:
-        """Temporaries that are allocated meanwhile take no memory in calls in which an expression is not positive.
-
-        They do where the expression has symbols that are known only later in a call.
-        """
-        scale, given = self.workspace_scale, self.function.attributes["tx.symbols"]
-        assert isinstance(given, DimsAttr)
-        if excess.symbols() <= {d.symbol for d in given.data}:
-            scale = scale * minimum(1, maximum(0, excess))
-        with self.temporarily(workspace_scale=scale):
-            yield
-
-    def if_positive(
-        self, block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]
-    ) -> None:
-        """One of two branches, each with temporaries that the other does not have."""
-
-        def one(inner: Block) -> None:
-            with self.workspace_when(excess):
-                where(inner)
-
-        def other(inner: Block) -> None:
-            with self.workspace_when(1 - excess):
-                otherwise(inner)
-
-        if_positive(block, excess, one, other)
-
-    def threads(self, block: Block) -> Dim:
-        """How many threads may take part, as a symbol for the rest of the block where that is not known."""
-        if self.gpu_threads is not None:
-            return dim(self.gpu_threads)
-        made = loop.ThreadsOp()
-        block.add_op(made)
-        return self.bind(block, made.result)
-
-    def bind(self, block: Block, value: SSAValue) -> Dim:
-        """An i64 as a symbol for the rest of the block."""
-        name = f"{kernel.BOUND}{next(self.counter)}."
-        block.add_op(loop.BindOp(value, name))
-        return sym(name)
-
-    @contextmanager
-    def bounded(self, block: Block, sizes: Sequence[Dim]) -> Iterator[tuple[Dim, ...]]:
-        """Sizes, those that loops around vary as symbols for the rest of the block.
-
-        Temporaries whose sizes are computed from the symbols, in whatever way, have the bounds that follow from theirs:
-        of a long expression with several iterators few are known.
-        """
-        around = len(self.ranges)
-        iterators = {loop.symbol for loop in self.ranges}
-        named: list[Dim] = []
-        for size in sizes:
-            varies = size.symbol is None and bool(size.symbols() & iterators)
-            named.append(materialize_dim(self, block, size) if varies else size)
-            if varies and (symbol := named[-1].symbol) is not None:
-                self.ranges.append(IvRange(symbol, dim(0), most(size, self.ranges[:around])))
-        yield tuple(named)
-        del self.ranges[around:]
-
-    def allocate(self, block: Block, info: BufferInfo, scope: str = "arena") -> SSAValue:
-        """A temporary at the end of the arena (or of each worker's own)."""
-        attribute = "tx.arena" if scope == "arena" else "tx.thread_arena"
-        size = self.function.attributes[attribute]
-        assert isinstance(size, DimAttr)
-        made = loop.AllocOp(info, size.data, scope)
-        block.add_op(made)
-        self.function.attributes[attribute] = dim_attr(
-            size.data + aligned_bytes(info, self.ranges) * self.workspace_scale
-        )
-        return made.result
 
     def body(
         self, nest: kernel.GenericOp, point: Point, block: Block, loaded: Mapping[int, SSAValue] | None = None
@@ -469,10 +254,6 @@ class ScheduleContext:
         block.add_op(made)
         return list(made.outs)
 
-    def index_of(self, block: Block, number: Dim, extents: Sequence[Dim]) -> list[Dim]:
-        """The row-major multi-index of a number, each of its dims computed here."""
-        return [materialize_dim(self, block, e) for e in unravel(number, extents)]
-
     def combiner_block(self, nest: kernel.GenericOp) -> Block:
         """A copy of the nest's combiner, as a block for `loop.reduce`."""
         source = nest.combiner.block
@@ -574,19 +355,6 @@ def _yielded(region: Region) -> Sequence[SSAValue]:
     return last.values
 
 
-def backward_slice(value: SSAValue) -> set[SSAValue]:
-    """A scalar and all that it is computed from (values bound to symbols excepted: factors have none)."""
-    found: set[SSAValue] = set()
-    stack = [value]
-    while stack:
-        v = stack.pop()
-        if v not in found:
-            found.add(v)
-            if isinstance(v.owner, Operation):
-                stack.extend(o for inner in v.owner.walk() for o in inner.operands)
-    return found
-
-
 def _cloned(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
     if isinstance(op, kernel.YieldOp):
         return loop.YieldOp(*[values.get(v, v) for v in op.values])
@@ -596,28 +364,3 @@ def _cloned(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
         properties=dict(op.properties),
         attributes=dict(op.attributes),
     )
-
-
-def if_positive(block: Block, excess: Dim, where: Callable[[Block], None], otherwise: Callable[[Block], None]) -> None:
-    """One of two ways, by whether an expression is positive: when the loops run, unless it is known before."""
-    if excess.const is not None:
-        return where(block) if excess.const > 0 else otherwise(block)
-    if (most := constant_bound(excess)) is not None and most <= 0:
-        return otherwise(block)
-    condition = (BodyBuilder(block).index(excess) > 0).ref
-    then, other = Block(), Block()
-    where(then)
-    otherwise(other)
-    for inner in (then, other):
-        inner.add_op(loop.YieldOp())
-    block.add_op(loop.IfOp(condition, then, other))
-    return None
-
-
-def materialize_dim(context: ScheduleContext, block: Block, expr: Dim) -> Dim:
-    """An expression, computed here, as a symbol for the rest of the block: what is built on it stays short."""
-    if expr.const is not None or expr.symbol is not None:
-        return expr
-    made = loop.IndexOp(expr)
-    block.add_op(made)
-    return context.bind(block, made.result)

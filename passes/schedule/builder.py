@@ -14,8 +14,10 @@ from ...dialects.order import FREE
 from ...dialects.scalar.builder import BodyBuilder, scalar_constant
 from ...dialects.scalar.language import ComplexValue, Value
 from ...dialects.types import DTYPES
+from .access import buffer_info
 from .blocks import for_loop, parallel_loop
-from .body import ScheduleContext, buffer_info, materialize_dim
+from .body import ScheduleContext
+from .function import materialize_dim
 
 __all__ = ["LoopBuilder"]
 

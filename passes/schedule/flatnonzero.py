@@ -13,7 +13,8 @@ from ...dialects.attributes import BufferInfo
 from ...dialects.dims.dims import Dim, dim, minimum
 from ...dialects.scalar.language import Value
 from ...dialects.types import DTYPES
-from .body import ScheduleContext, buffer_info
+from .access import buffer_info
+from .body import ScheduleContext
 from .builder import LoopBuilder
 from .map.schedule import VectorConfig
 

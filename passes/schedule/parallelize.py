@@ -18,7 +18,8 @@ from xdsl.ir import Block
 from ...dialects.dims.dims import Dim, ceil_div, dim, maximum, minimum
 from ...dialects.dims.index_map import product, unravel
 from .blocks import Range, for_loops, move, parallel_loop
-from .body import ScheduleContext, materialize_dim
+from .body import ScheduleContext
+from .function import materialize_dim
 
 __all__ = ["LoopSpec", "balanced_tile", "parallel_loops", "split_range"]
 

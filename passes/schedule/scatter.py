@@ -7,8 +7,9 @@ from xdsl.ir import Block
 from ...dialects import kernel
 from ...dialects.dims.dims import minimum
 from ...dialects.dims.index_map import product
+from .access import at_iterators
 from .blocks import Range, for_loops, move, parallel_loop
-from .body import ScheduleContext, at_iterators
+from .body import ScheduleContext
 from .map.schedule import VectorConfig
 
 __all__ = ["schedule_scatter"]

@@ -15,8 +15,9 @@ from xdsl.ir import Block
 from ...dialects import kernel
 from ...dialects.dims.analysis import expand_mods, linear_in, quotients, simplify
 from ...dialects.dims.dims import Dim, Sym, ceil_div, dim, maximum, minimum, sym
+from .access import Point, buffer_info
 from .blocks import for_loop
-from .body import Point, ScheduleContext, buffer_info
+from .body import ScheduleContext
 
 __all__ = ["Segments", "match_segments"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation
 
 from ....dialects import loop
-from ..body import is_thread_memory
+from ..access import is_thread_memory
 
 __all__ = ["hoist_invariant_loads"]
 

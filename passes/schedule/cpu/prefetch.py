@@ -19,7 +19,7 @@ from ....dialects.dims.analysis import expand_mods, linear_in
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum, sym
 from ....dialects.dims.index_map import product
 from ...cost.model import CostModel, assumed_number
-from ..body import buffer_info, is_thread_memory
+from ..access import buffer_info, is_thread_memory
 
 __all__ = ["insert_prefetches"]
 

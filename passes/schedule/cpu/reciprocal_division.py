@@ -17,7 +17,7 @@ from ....dialects.kernel import GenericOp, ReadOp, RowGroupOp
 from ....dialects.loop import BindOp, IndexOp
 from ....dialects.scalar.hints import RECIPROCAL
 from ...cost.model import CostModel, Work
-from ..body import backward_slice
+from ..access import backward_slice
 
 __all__ = ["mark_reciprocal_division"]
 

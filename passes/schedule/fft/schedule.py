@@ -23,7 +23,8 @@ from ....dialects.dims.dims import Dim, ceil_div, dim, maximum, minimum, packed_
 from ....dialects.dims.index_map import product
 from ....dialects.scalar.dft_butterflies import RADICES
 from ....dialects.types import DType
-from ..body import ScheduleContext, buffer_info
+from ..access import buffer_info
+from ..body import ScheduleContext
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .bluestein import END, Bluestein, Write

@@ -18,7 +18,8 @@ from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.scalar.dft_butterflies import RADICES, Pair, butterfly, root_of_unity
 from ....dialects.scalar.language import ComplexValue, Value
 from ....dialects.types import DTYPES, DType
-from ..body import ScheduleContext, buffer_info
+from ..access import buffer_info
+from ..body import ScheduleContext
 from ..builder import LoopBuilder
 
 __all__ = ["ENDS", "I64", "LEAST", "MIN_ROW_LENGTH", "StockhamPasses", "angle", "fits", "next_radix", "times", "within"]

@@ -17,8 +17,10 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, iterator, minimum, packed_strides
 from ....dialects.dims.index_map import product
+from ..access import at_iterators, buffer_info
 from ..blocks import for_loop
-from ..body import ScheduleContext, at_iterators, buffer_info, materialize_dim
+from ..body import ScheduleContext
+from ..function import materialize_dim
 from ..matmul.match import MatmulOperands, match_matmul
 from ..rows.staging import (
     crossing_values,

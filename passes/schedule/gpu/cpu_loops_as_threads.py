@@ -17,7 +17,8 @@ from ....dialects.dims.dims import Dim, ceil_div, dim, minimum
 from ....dialects.kernel.access import is_bound
 from ...locations import copy_loc
 from ...memory.arena import IvRange
-from ..body import ScheduleContext, buffer_info, is_thread_memory
+from ..access import buffer_info, is_thread_memory
+from ..body import ScheduleContext
 from .builder import runs_on_host
 
 __all__ = ["WITH_MEMORY", "map_cpu_loops_to_threads"]

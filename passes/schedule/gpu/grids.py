@@ -17,8 +17,8 @@ from ...cost.kernel_stats import remark_kernel
 from ...cost.remarks import collect
 from ...locations import copy_loc
 from ...tensor.tensor_cores import narrow_operands
+from ..access import buffer_info
 from ..base import Scheduler
-from ..body import buffer_info
 from ..cpu.schedule import CpuSchedule
 from ..custom import loop_generator
 from ..map.schedule import VectorConfig

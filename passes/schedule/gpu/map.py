@@ -18,8 +18,10 @@ from ....dialects.dims.analysis import expand_mods, linear_in, simplify
 from ....dialects.dims.dims import Dim, ceil_div, dim
 from ....dialects.dims.index_map import product, unravel
 from ...cost.work import operations_and_chain
+from ..access import accesses, buffer_info
 from ..blocks import for_loops
-from ..body import ScheduleContext, accesses, buffer_info, if_positive, materialize_dim
+from ..body import ScheduleContext
+from ..function import if_positive, materialize_dim
 from ..language.axes import FusedAxis, collapse_axes, point_of, unit_stride_score
 from .builder import grid_loop, lanes_of, thread_loop
 from .transpose import match_transposed, schedule_gpu_tiles

@@ -23,8 +23,10 @@ from ....dialects.matrix_units import MatrixUnit, StageTile
 from ....dialects.scalar.builder import BodyBuilder
 from ....dialects.types import DTYPES
 from ...tensor.tensor_cores import NarrowOperands
+from ..access import accesses, at_iterators, buffer_info
 from ..blocks import Range, for_loops, load_all, parallel_loop
-from ..body import ScheduleContext, accesses, at_iterators, buffer_info, if_positive
+from ..body import ScheduleContext
+from ..function import if_positive
 from ..language.axes import FusedAxis
 from ..matmul.contraction import Contraction
 from ..matmul.match import MatmulOperands

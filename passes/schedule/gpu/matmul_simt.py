@@ -16,8 +16,10 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, ceil_div, dim, minimum
 from ....dialects.dims.index_map import product
+from ..access import at_iterators, order_of
 from ..blocks import Range, carried_loop, for_loops, load_all
-from ..body import ScheduleContext, at_iterators, if_positive, materialize_dim, order_of
+from ..body import ScheduleContext
+from ..function import if_positive, materialize_dim
 from ..matmul.contraction import Contraction
 from ..matmul.match import MatmulOperands
 from .builder import SharedMemory, grid_loop, lanes_of, thread_loop

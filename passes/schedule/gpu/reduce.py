@@ -15,8 +15,10 @@ from xdsl.ir import Block
 from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product
+from ..access import Access, accesses, order_of
 from ..blocks import store_all
-from ..body import Access, ScheduleContext, accesses, if_positive, materialize_dim, order_of
+from ..body import ScheduleContext
+from ..function import if_positive, materialize_dim
 from ..language.axes import FusedAxis, collapse_axes, point_of
 from ..reduce.core import can_vectorize_results, combine_partials, reduce_loop
 from .builder import grid_loop, thread_grid, warp_loop

@@ -15,8 +15,10 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product, unravel
+from ..access import at_iterators, buffer_info
 from ..blocks import for_loop, for_loops
-from ..body import ScheduleContext, at_iterators, buffer_info, if_positive
+from ..body import ScheduleContext
+from ..function import if_positive
 from ..reduce.core import reduce_loop
 from ..rows.staging import in_place_rows, is_row_buffer, stage_shared_rows
 from .builder import SharedMemory, grid_loop, lanes_of, thread_loop, warp_loop

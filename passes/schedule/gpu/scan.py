@@ -16,8 +16,10 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, minimum
 from ....dialects.dims.index_map import product
+from ..access import accesses, accumulator_types, order_of
 from ..blocks import Range, carried_loop, for_loop, load_all, move, store_all
-from ..body import ScheduleContext, accesses, accumulator_types, if_positive, materialize_dim, order_of
+from ..body import ScheduleContext
+from ..function import if_positive, materialize_dim
 from ..language.axes import collapse_axes, point_of
 from ..scan.column_tiles import doubled, is_exclusive
 from .builder import SharedMemory, grid_loop, one_thread, thread_loop

@@ -18,7 +18,8 @@ from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
-from ..body import ScheduleContext, buffer_info
+from ..access import buffer_info
+from ..body import ScheduleContext
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from ..sort.base import SortBase

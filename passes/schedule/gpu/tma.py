@@ -17,7 +17,7 @@ from ....dialects.dims.dims import Dim, Sym, dim, iterator, iterators, minimum
 from ....dialects.dims.index_map import IndexMap, product, unravel
 from ....dialects.loop.tensor_map import strides_of_map
 from ....dialects.matrix_units import StageTile
-from ..body import buffer_info
+from ..access import buffer_info
 
 __all__ = ["TmaOperand", "match_tma", "tma_limits_ok"]
 

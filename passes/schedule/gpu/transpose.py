@@ -17,8 +17,10 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product
+from ..access import accesses, buffer_info
 from ..blocks import for_loops, load_all
-from ..body import ScheduleContext, accesses, buffer_info, if_positive, materialize_dim
+from ..body import ScheduleContext
+from ..function import if_positive, materialize_dim
 from ..language.axes import FusedAxis, point_of
 from .builder import SharedMemory, grid_loop, lanes_of, thread_loop
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ....dialects import kernel, loop
 from ....dialects.dims.dims import Dim, Sym, dim, sym
 from ....dialects.dims.index_map import product
-from ..body import Access
+from ..access import Access
 
 __all__ = ["FusedAxis", "collapse_axes", "index_numbers", "obstacle", "point_of", "unit_stride_score"]
 

@@ -13,8 +13,9 @@ from ....dialects.dims.index_map import product
 from ...cost.kernel_stats import remark_kernel
 from ...cost.remarks import enabled
 from ...cost.work import point_time
+from ..access import buffer_info
 from ..blocks import move, parallel_loop
-from ..body import buffer_info, if_positive
+from ..function import if_positive
 from ..parallelize import LoopSpec, parallel_loops
 from .nest import Loop, Nest, Schedule, Stage
 from .preconditions import names

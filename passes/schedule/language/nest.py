@@ -12,7 +12,8 @@ from xdsl.ir import Block
 from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ...cost.kernel_stats import kernel_label
-from ..body import Access, ScheduleContext, accesses
+from ..access import Access, accesses
+from ..body import ScheduleContext
 from ..segments import Segments
 from .axes import FusedAxis, collapse_axes, index_numbers, obstacle, point_of
 from .preconditions import carried_dependence, guarded_range, names, require

@@ -13,7 +13,8 @@ from ....dialects.dims.dims import Dim, dim, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.language import ComplexValue, ScalarBuilder, Value
 from ....dialects.types import DType
-from ..body import ScheduleContext, buffer_info
+from ..access import buffer_info
+from ..body import ScheduleContext
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 

@@ -11,7 +11,8 @@ from ....dialects import kernel
 from ....dialects.dims.dims import Dim, dim, minimum
 from ....dialects.scalar.language import ComplexValue, Value
 from ....dialects.types import DTYPES
-from ..body import ScheduleContext, buffer_info
+from ..access import buffer_info
+from ..body import ScheduleContext
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import BatchedLinalg, conjugate, fma, inside, magnitude, real, square

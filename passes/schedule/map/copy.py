@@ -10,7 +10,8 @@ from ....dialects import kernel
 from ....dialects.attributes import scalar_type
 from ....dialects.dims.dims import Dim
 from ....dialects.dims.index_map import IndexMap
-from ..body import ScheduleContext, buffer_info
+from ..access import buffer_info
+from ..body import ScheduleContext
 from ..language.lower import write_scheduled
 from ..language.nest import Nest
 from .schedule import VectorConfig, tiles

@@ -10,7 +10,7 @@ from ....dialects import kernel
 from ....dialects.dims.analysis import period
 from ....dialects.dims.dims import Dim, dim, maximum, minimum
 from ....dialects.dims.index_map import product
-from ..body import Access, accesses, buffer_info
+from ..access import Access, accesses, buffer_info
 from ..language.axes import FusedAxis, collapse_axes, index_numbers, unit_stride_score
 from ..language.nest import Loop, Nest
 from ..segments import Segments, match_segments

@@ -30,7 +30,8 @@ from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
 from ...tensor.tensor_cores import FEW, NarrowOperands
 from ..blocks import Range, for_loop, for_loops, load_all, move, shared_loop, store_all
-from ..body import ScheduleContext, materialize_dim
+from ..body import ScheduleContext
+from ..function import materialize_dim
 from ..map.schedule import VectorConfig
 from ..parallelize import split_range
 from .contraction import Contraction

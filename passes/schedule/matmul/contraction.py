@@ -10,8 +10,9 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim
 from ....dialects.dims.index_map import product, unravel
+from ..access import accesses, at_iterators, order_of
 from ..blocks import parallel_loop
-from ..body import ScheduleContext, accesses, at_iterators, order_of
+from ..body import ScheduleContext
 from .match import MatmulOperands
 
 __all__ = ["Contraction"]

@@ -20,9 +20,11 @@ from xdsl.ir import Block, SSAValue
 from ....dialects import kernel, loop
 from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Dim, ceil_div, dim, maximum, minimum
+from ..access import buffer_info
 from ..blocks import Range, for_loop, for_loops, load_all, move, store_all
-from ..body import ScheduleContext, buffer_info, if_positive, materialize_dim
+from ..body import ScheduleContext
 from ..builder import LoopBuilder
+from ..function import if_positive, materialize_dim
 from ..map.schedule import VectorConfig
 from ..parallelize import split_range
 from .few_rows import FewRows

@@ -20,9 +20,10 @@ from xdsl.ir import Block, SSAValue
 
 from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Dim, ceil_div, dim, maximum, minimum
+from ..access import order_of
 from ..blocks import Range, for_loops, store_all
-from ..body import materialize_dim, order_of
 from ..builder import LoopBuilder
+from ..function import materialize_dim
 from .packing import L1_WAYS, PackedOperands
 
 __all__ = ["FewRows"]

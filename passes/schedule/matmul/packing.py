@@ -19,8 +19,10 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.analysis import divisors, expand_mods, linear_in, simplify
 from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, maximum, minimum
+from ..access import accesses, backward_slice, buffer_info, order_of
 from ..blocks import Range, for_loop, for_loops, move, shared_loop
-from ..body import ScheduleContext, accesses, backward_slice, buffer_info, materialize_dim, order_of
+from ..body import ScheduleContext
+from ..function import materialize_dim
 from ..map.schedule import VectorConfig
 from .contraction import Contraction
 from .match import MatmulOperands

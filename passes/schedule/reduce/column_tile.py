@@ -19,8 +19,9 @@ from xdsl.ir import Block, SSAValue
 from ....dialects import kernel
 from ....dialects.dims.dims import Dim, ceil_div, dim
 from ....dialects.order import SERIAL, Order
+from ..access import Point, order_of
 from ..blocks import Range, for_loop, load_all, store_all
-from ..body import Point, ScheduleContext, order_of
+from ..body import ScheduleContext
 from .core import unrolled_reduce
 
 __all__ = ["ColumnTile"]

@@ -16,16 +16,10 @@ from ....dialects.attributes import scalar_dtype
 from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, maximum, minimum, packed_strides
 from ....dialects.dims.index_map import product
 from ...cost.work import point_time, point_work
+from ..access import accesses, accumulator_types, body_cost, buffer_info, order_of
 from ..blocks import store_all
-from ..body import (
-    ScheduleContext,
-    accesses,
-    accumulator_types,
-    body_cost,
-    buffer_info,
-    materialize_dim,
-    order_of,
-)
+from ..body import ScheduleContext
+from ..function import materialize_dim
 from ..language.axes import collapse_axes, point_of
 from ..map.schedule import VectorConfig, choose_lanes
 from ..parallelize import LoopSpec, balanced_tile, parallel_loops

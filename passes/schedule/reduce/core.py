@@ -15,8 +15,9 @@ from ....dialects import kernel
 from ....dialects.attributes import BufferInfo, scalar_dtype
 from ....dialects.dims.dims import Dim, ceil_div, dim, minimum
 from ....dialects.order import Order
+from ..access import Access, Point, accumulator_types, body_cost, order_of
 from ..blocks import Range, for_loop, load_all, store_all
-from ..body import Access, Point, ScheduleContext, accumulator_types, body_cost, order_of
+from ..body import ScheduleContext
 from ..map.schedule import VectorConfig
 from ..segments import Segments, match_segments
 

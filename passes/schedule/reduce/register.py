@@ -14,8 +14,10 @@ from xdsl.ir import Block
 from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, maximum, minimum, sym
 from ...cost.kernel_stats import remark_kernel
+from ..access import Access, accumulator_types, body_cost, order_of
 from ..blocks import for_loop, move, parallel_loop
-from ..body import Access, ScheduleContext, accumulator_types, body_cost, materialize_dim, order_of
+from ..body import ScheduleContext
+from ..function import materialize_dim
 from ..language.axes import FusedAxis
 from ..language.lower import write_scheduled
 from ..language.nest import Nest

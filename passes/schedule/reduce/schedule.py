@@ -18,8 +18,9 @@ from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, ceil_div, minimum
 from ...cost.kernel_stats import remark_kernel
 from ...cost.work import operations_and_chain
+from ..access import Access, accesses, accumulator_types, order_of
 from ..blocks import for_loop, parallel_loop, store_all
-from ..body import Access, ScheduleContext, accesses, accumulator_types, order_of
+from ..body import ScheduleContext
 from ..language.axes import collapse_axes
 from ..map.schedule import VectorConfig
 from .columns import ColumnReduction, prefers_tiling, profits_from_tiling, reduce_columns

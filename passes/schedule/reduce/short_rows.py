@@ -14,7 +14,8 @@ from xdsl.ir import Block
 
 from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym
-from ..body import Access, ScheduleContext, accesses, body_cost
+from ..access import Access, accesses, body_cost
+from ..body import ScheduleContext
 from ..language.axes import FusedAxis, collapse_axes
 from ..language.lower import write_scheduled
 from ..language.nest import Nest

@@ -16,7 +16,9 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, map_attr
 from ....dialects.dims.dims import Dim, ceil_div, dim, iterator, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap
-from ..body import ScheduleContext, accumulator_types, buffer_info, materialize_dim, order_of
+from ..access import accumulator_types, buffer_info, order_of
+from ..body import ScheduleContext
+from ..function import materialize_dim
 from ..map.copy import copy_transposed
 from ..map.schedule import VectorConfig
 

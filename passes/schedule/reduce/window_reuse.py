@@ -16,7 +16,7 @@ from itertools import accumulate
 from ....dialects import kernel
 from ....dialects.dims.dims import Sym, dim, sym
 from ...cost.kernel_stats import remark_kernel
-from ..body import buffer_info
+from ..access import buffer_info
 from ..matmul.register_tile import FMA_RECIPROCAL_THROUGHPUT, LATENCY
 
 __all__ = ["WindowReuse", "choose_window_reuse"]

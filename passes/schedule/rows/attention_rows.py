@@ -15,8 +15,10 @@ from ....dialects import kernel
 from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, dim, iterator, minimum
 from ...locations import copy_loc
+from ..access import at_iterators
 from ..blocks import for_loop
-from ..body import ScheduleContext, at_iterators, materialize_dim
+from ..body import ScheduleContext
+from ..function import materialize_dim
 from ..map.schedule import VectorConfig
 from ..matmul.cpu import CpuMatmul
 from ..matmul.match import MatmulOperands, match_matmul, match_product

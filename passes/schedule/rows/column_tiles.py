@@ -18,8 +18,10 @@ from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, maximum, minimum, sy
 from ....dialects.dims.index_map import product
 from ...cost.work import point_time
 from ...locations import copy_loc
+from ..access import accesses, at_iterators, buffer_info
 from ..blocks import Range, for_loop, for_loops, move
-from ..body import ScheduleContext, accesses, at_iterators, buffer_info, materialize_dim
+from ..body import ScheduleContext
+from ..function import materialize_dim
 from ..language.axes import collapse_axes, point_of
 from ..map.schedule import VectorConfig, choose_lanes
 from ..parallelize import LoopSpec, parallel_loops

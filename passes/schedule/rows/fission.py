@@ -18,7 +18,8 @@ from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim, maximum, minimum
 from ....dialects.dims.index_map import product
 from ...fusion.interchange import interchange
-from ..body import ScheduleContext, accesses, buffer_info
+from ..access import accesses, buffer_info
+from ..body import ScheduleContext
 from ..map.schedule import VectorConfig
 from ..reduce.columns import can_tile_columns, exceeds_l2, reduce_columns
 from .column_tiles import tile_columns

@@ -12,7 +12,8 @@ from itertools import pairwise
 from ....dialects import kernel
 from ...cost.model import CostModel
 from ...cost.work import point_work
-from ..body import ScheduleContext, buffer_info, order_of
+from ..access import buffer_info, order_of
+from ..body import ScheduleContext
 from .staging import is_row_buffer
 
 __all__ = ["fusable_maps"]

@@ -16,8 +16,9 @@ from ....dialects.attributes import BufferInfo
 from ....dialects.dims.dims import Dim, Sym, dim, iterator, maximum, minimum, sym
 from ....dialects.dims.index_map import IndexMap
 from ...fusion.row_fusion import is_column_major
+from ..access import at_iterators, buffer_info
 from ..blocks import for_loop, move
-from ..body import ScheduleContext, at_iterators, buffer_info
+from ..body import ScheduleContext
 from ..map.copy import copy_transposed
 from ..map.schedule import VectorConfig
 from ..parallelize import LoopSpec, parallel_loops

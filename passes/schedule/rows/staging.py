@@ -12,7 +12,7 @@ from ....dialects import kernel, loop
 from ....dialects.attributes import BufferInfo, map_attr, scalar_type
 from ....dialects.dims.dims import Dim, Sym, iterators, packed_strides, sym
 from ....dialects.dims.index_map import IndexMap
-from ..body import buffer_info, is_thread_memory
+from ..access import buffer_info, is_thread_memory
 from ..matmul.match import MatmulOperands, match_matmul, match_product
 
 __all__ = [

@@ -14,8 +14,9 @@ from ....dialects import kernel
 from ....dialects.dims.dims import Dim, Sym, dim, minimum
 from ....dialects.dims.index_map import product
 from ...cost.work import operations_and_chain, point_time
+from ..access import Point, accesses, order_of
 from ..blocks import for_loop, load_all, store_all
-from ..body import Point, ScheduleContext, accesses, order_of
+from ..body import ScheduleContext
 from ..language.axes import FusedAxis, point_of
 from ..map.schedule import VectorConfig, choose_lanes
 from ..parallelize import LoopSpec, balanced_tile, parallel_loops

@@ -15,8 +15,9 @@ from xdsl.ir import Block, SSAValue
 from ....dialects import kernel, loop
 from ....dialects.dims.dims import Dim, Sym, ceil_div, dim, minimum
 from ...cost.work import operations_and_chain, point_time
+from ..access import Access, Point, accesses, accumulator_types, order_of
 from ..blocks import Range, carried_loop, for_loop, load_all, move, parallel_loop, store_all
-from ..body import Access, Point, ScheduleContext, accesses, accumulator_types, order_of
+from ..body import ScheduleContext
 from ..language.axes import FusedAxis, collapse_axes, point_of
 from ..map.schedule import VectorConfig
 from ..parallelize import LoopSpec, parallel_loops

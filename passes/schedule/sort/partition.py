@@ -15,7 +15,8 @@ from ....dialects.dims.dims import Dim, dim
 from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES
-from ..body import ScheduleContext, buffer_info
+from ..access import buffer_info
+from ..body import ScheduleContext
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 

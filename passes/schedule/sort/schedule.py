@@ -20,7 +20,8 @@ from ....dialects.dims.dims import Dim
 from ....dialects.types import DTYPES
 from ...cost.model import assumed_number
 from ...cost.remarks import remark
-from ..body import ScheduleContext, buffer_info
+from ..access import buffer_info
+from ..body import ScheduleContext
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .comparison.mergesort import NetworkMergeSort, merge_sort_time, values_by_network

@@ -21,7 +21,8 @@ from ....dialects.dims.dims import Dim, dim, minimum, packed_strides
 from ....dialects.dims.index_map import product, unravel
 from ....dialects.scalar.language import Value
 from ....dialects.types import DTYPES, DType
-from ..body import ScheduleContext, buffer_info
+from ..access import buffer_info
+from ..body import ScheduleContext
 from ..builder import LoopBuilder
 from ..map.schedule import VectorConfig
 from .base import ElementIndex

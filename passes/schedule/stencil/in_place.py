@@ -24,8 +24,10 @@ from ....dialects.dims.index_map import IndexMap, product
 from ...cost.kernel_stats import remark_kernel
 from ...cost.remarks import enabled
 from ...cost.work import bytes_of
+from ..access import buffer_info
 from ..blocks import for_loop, parallel_loop
-from ..body import ScheduleContext, buffer_info, materialize_dim
+from ..body import ScheduleContext
+from ..function import materialize_dim
 from ..parallelize import split_range
 
 __all__ = ["InPlaceStencil", "match_stencil", "schedule_ring_buffer"]

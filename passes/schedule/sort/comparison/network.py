@@ -18,7 +18,7 @@ from .....dialects.scalar.hints import SINGLE_PORT
 from .....dialects.scalar.language import Value
 from .....dialects.types import DTYPES, DType
 from ....cost.model import CostModel
-from ...body import buffer_info
+from ...access import buffer_info
 from ...builder import LoopBuilder
 
 __all__ = ["Grid", "SortingNetwork", "bitonic_merge", "exponent", "largest_value", "odd_even_mergesort", "power_of_two"]

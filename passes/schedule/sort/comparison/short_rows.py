@@ -19,7 +19,7 @@ from .....dialects.dims.index_map import product, unravel
 from .....dialects.scalar.language import Value
 from .....dialects.types import DTYPES, DType
 from ....cost.model import CostModel
-from ...body import buffer_info
+from ...access import buffer_info
 from ...builder import LoopBuilder
 from ..base import ElementIndex
 from ..keys.key_range import KeyRange
