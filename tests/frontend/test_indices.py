@@ -283,6 +283,21 @@ def test_masks_of_rank_0(true: bool):
     assert t[txc.asarray(true)].shape == (int(true),)
 
 
+def flags(x):
+    y = x.copy()
+    y[True] += 1
+    y[1, True] = 5.0
+    y[False] = 9.0
+    return x[True], x[False], x[True, 0], x[1:, np.True_], x[True, [0, 1]], x[[0, 1], True], x[True, False], y
+
+
+def test_bools_are_masks_of_rank_0():
+    """As in NumPy: a flag is a new dim, of one element or none."""
+    same(flags, (X,))
+    for got, want in zip(flags(txc.asarray(X)), flags(X), strict=True):
+        np.testing.assert_array_equal(np.asarray(got), want)
+
+
 def test_column_major():
     t = txc.asarray(X.copy(), layout="col")
     gathered = t[I, 1:]

@@ -153,7 +153,7 @@ def places(x: Tensor, items: list[Any]) -> IndexArrays:
 def complete(x: Tensor, key: Any) -> list[Any]:
     """One item for each dim (and None for each new one); Ellipsis replaced."""
     items = list(key) if isinstance(key, tuple) else [key]
-    items = [_places_in(k) if isinstance(k, (list, range, AsArray)) else k for k in items]
+    items = [_places_in(k) if isinstance(k, (list, range, AsArray, bool, np.bool_)) else k for k in items]
     used = sum(_dims_used(k) for k in items)
     dots = [i for i, k in enumerate(items) if k is Ellipsis]
     if len(dots) > 1:
@@ -165,8 +165,8 @@ def complete(x: Tensor, key: Any) -> list[Any]:
 
 
 def _places_in(key: Any) -> Any:
-    """A list or range as an index array; a list to which a loop appended is one of its items, also where there is
-    none."""
+    """A list or range as an index array, a bool as a mask of rank 0; a list to which a loop appended is one of its
+    items, also where there is none."""
     if getattr(key, "stacked", False):
         return key.whole()  # pyright: ignore[reportAttributeAccessIssue]  (a `growing.GrowingList`)
     if isinstance(key, AsArray):

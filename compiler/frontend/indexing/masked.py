@@ -26,11 +26,7 @@ __all__ = ["fitting", "mask_of", "masked", "put_masked"]
 
 def mask_of(x: Tensor, items: Sequence[Any]) -> Tensor | None:
     """The mask of the first dims of `x` that a key is; None where it is more, or another one."""
-    if (
-        not is_mask(items[0])
-        or any(k != slice(None) for k in items[1:] if not is_mask(k))
-        or any(map(is_mask, items[1:]))
-    ):
+    if not is_mask(items[0]) or not all(isinstance(k, slice) and k == slice(None) for k in items[1:]):
         return None
     mask = as_tensor(items[0])
     return fitting(mask, x.dims) if mask.ndim else None
