@@ -408,10 +408,11 @@ def merged(starts, ends):
 
 
 def test_tuples_come_and_go():
-    for function, calls in (
+    cases: list[tuple[Any, list[Any]]] = [
         (flooded, [(np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1]]), 0, 0), (np.array([[1, 1, 0], [1, 0, 0]]), 1, 2)]),
         (merged, [(np.array([1, 8, 2, 9]), np.array([3.0, 10, 6, 12])), (np.array([5]), np.array([7.0]))]),
-    ):
+    ]
+    for function, calls in cases:
         compiled = txc.jit(function)
         for args in calls:
             mine, theirs = copy.deepcopy(args), copy.deepcopy(args)

@@ -375,10 +375,11 @@ def reached(edges, start):
 
 def test_counters_of_loops_over_sizes_that_are_facts():
     edges = np.array([[0, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0], [0, 0, 0, 0]])
-    for function, calls in (
+    cases: list[tuple[Any, list[Any]]] = [
         (longest_rise, [(np.array([3, 1, 4, 1, 5, 9, 2, 6]),), (np.array([2, 1, 0]),)]),
         (reached, [(edges, 0), (edges[:3, :3].copy(), 2)]),
-    ):
+    ]
+    for function, calls in cases:
         compiled = txc.jit(function)
         for args in calls:
             assert repr(compiled(*args)) == repr(function(*args))

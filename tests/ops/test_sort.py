@@ -18,8 +18,9 @@ from txc.compiler.frontend.trace.trace import Trace
 from txc.compiler.interpret.bisect import bisect
 from txc.passes.cost.model import Machine
 from txc.passes.cost.remarks import collect
-from txc.passes.schedule.sort import argsort32, samplesort
+from txc.passes.schedule.sort.distribution import samplesort
 from txc.passes.schedule.sort.distribution.radix import LONG
+from txc.passes.schedule.sort.positions import argsort32
 
 from ..codegen.harness import text_at
 from ..pairwise import pairs, pairwise
