@@ -31,7 +31,6 @@ CASES = {
 #: Programs that are refused, and the code of the error.
 REFUSED = {
     "gaussian_blur": "TX0202",
-    "flood_fill": "TX0315",
     "block_dct": "TX0141",
     "adam": "TX0320",
     "dropout": "TX0321",
@@ -39,7 +38,6 @@ REFUSED = {
     "monte_carlo_seeded": "TX0321",
     "rk45_trajectory": "TX0315",
     "bootstrap_seeded": "TX0321",
-    "kmer_dict": "TX0202",
     "summary": "TX0317",
 }  # fmt: skip
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import types
-from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
 from enum import Enum
@@ -58,7 +57,7 @@ def making_of(value: Any) -> Making | None:
         return Making([value.start, value.stop, value.step], _slice)
     if kind is set:
         return Making([*value], set)
-    if kind in (bytearray, array):
+    if kind is bytearray or (kind.__module__, kind.__name__) == ("array", "array"):  # whose module few need
         return Making([], partial(_copy, copy.copy(value)))
     if kind is types.SimpleNamespace:
         return Making([*vars(value).values()], partial(_namespace, [*vars(value)]))

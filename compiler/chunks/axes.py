@@ -185,6 +185,10 @@ def _along_axis(node: Node, sizes: Sizes) -> frozenset[Sym]:
     return _symbols([v.type.dims[node.attrs["axis"]] for v in node.operands])
 
 
+def _along_rows(node: Node, sizes: Sizes) -> frozenset[Sym]:
+    return _symbols([v.type.dims[-1] for v in node.operands])
+
+
 def _reduced(node: Node, sizes: Sizes) -> frozenset[Sym]:
     """The axes that a reduction or a contraction sums up."""
     assert node.op is not None
@@ -325,6 +329,7 @@ _RULES: dict[Any, Rule] = {
     OPS["take"]: _of_taken_axes,
     OPS["contract"]: _reduced,
     **{OPS[name]: _along_axis for name in ("concatenate", "sort", "argsort", "sort_with_positions", "dft")},
+    OPS["kth_elements"]: _along_rows,
     OPS["searchsorted"]: _of_sorted,
     **{OPS[name]: _of_matrices for name in ("eliminate", "cholesky", "qr", "jacobi_eigh", "jacobi_svd")},
     **{OPS[name]: _of_matrices for name in ("eigenvalues", "eigenvectors")},

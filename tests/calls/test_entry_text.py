@@ -32,8 +32,8 @@ def made(monkeypatch, function, *args):
         found.append(emit(plan, module))
         return found[-1]
 
-    def kept(text, target):
-        found.append(compile_llvm(text, target))
+    def kept(text, target, opt_level):
+        found.append(compile_llvm(text, target, opt_level))
         return found[-1]
 
     monkeypatch.setenv("TXC_CACHE_DIR", "0")

@@ -103,12 +103,15 @@ def _run(value: Value, written: Value | None = None) -> np.ndarray:
 
 
 def _computed(outputs: Sequence[Value], written: Value | None) -> list[np.ndarray]:
-    """The values of expressions, at once where they are not long; the first goes into `written`, if there is one."""
+    """The values of expressions, at once where they are not long; the first goes into `written`, if there is one.
+
+    Behind them is what run-time checks found, where there are any.
+    """
     given = request(outputs, written)
     call = None if given is None else lookup(given[0])
     if call is None:
         while piece := first_piece(outputs[0]):
-            keep(piece, _computed_first(piece, None))
+            keep(piece, _computed_first(piece, None)[: len(piece)])
         return _computed_first(outputs, written)
     assert given is not None
     return call(given[1])
