@@ -378,3 +378,18 @@ def test_threads_that_share_what_is_kept():
             found = list(pool.map(lambda t: float((t * 3).sum()), [*whole, *shared, *whole]))
         for value, array in zip(found, [*wanted, *plain, *wanted]):
             np.testing.assert_allclose(value, (array * 3).sum(), rtol=1e-12)
+
+
+def test_pieces_of_an_expression_with_run_time_checks():
+    """The word that says which check failed is none of the values that are kept."""
+
+    def put(x: Any, places: Any) -> Any:
+        for _ in range(12):
+            np.put(x, places, x[1:].sum() * 0.25)
+        return x
+
+    for places in ([0, 3], [5, -6]):
+        got, expected = txc.asarray(np.arange(6.0)), np.arange(6.0)
+        np.testing.assert_allclose(np.asarray(put(got, txc.asarray(np.array(places)))), put(expected, places))
+    with pytest.raises(IndexError):
+        np.asarray(put(txc.asarray(np.arange(6.0)), txc.asarray(np.array([0, 6]))))
