@@ -202,6 +202,8 @@ def test_bfloat16_has_memory_too():
     assert np.asarray(t).dtype.name == "bfloat16" and np.asarray(t).astype(float).tolist() == [1, 2.5]
     np.asarray(t)[0] = 3
     assert str(t) == "  3 2.5" and t.data.nbytes == 4
+    with pytest.raises(BufferError, match="bfloat16"):  # as a buffer NumPy, which asks for one from 3.12 on, has void
+        t.__buffer__(0)
 
 
 def test_numbers_of_tensors():

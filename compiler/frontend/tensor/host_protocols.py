@@ -46,7 +46,7 @@ class Elements:
 
     @property
     def __array_struct__(self) -> Any:
-        # What NumPy asks for first.  The struct keeps the array that it is of.
+        # What NumPy asks for before `__array__`.  The struct keeps the array that it is of.
         if current() is not None:
             raise AttributeError("a tensor of a function that is being compiled has no array struct")
         array = self._shared("__array_struct__")
@@ -66,7 +66,12 @@ class Elements:
         return array.__array_interface__
 
     def __buffer__(self, flags: int) -> memoryview:
-        return self.data
+        # What NumPy asks for first, before the struct, from Python 3.12 on.
+        with located():
+            array = self._memory("memoryview()")
+        if array.dtype.kind == "V":  # bfloat16, which a buffer cannot name
+            raise BufferError(f"a buffer has no {array.dtype}")
+        return array.data
 
     def __dlpack__(
         self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
