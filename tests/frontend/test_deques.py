@@ -97,3 +97,30 @@ def test_errors_are_those_of_python():
         txc.jit(lambda: deque([1, 2])[1:])()  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="maxlen must be non-negative"):
         txc.jit(lambda n: deque(maxlen=n))(-1)
+
+
+def test_operators_are_those_of_deques_and_not_of_lists():
+    def changed(x):
+        d = deque([1, 2, 3], maxlen=4)
+        e = 2 * d  # pyright: ignore[reportOperatorIssue]
+        d *= 2
+        e.rotate(1)
+        pair = deque([x[0], x[1]])
+        equal = pair == [x[0], x[1]], pair == deque([x[0], x[1]]), pair != (x[0], x[1]), [pair] == [[x[0], x[1]]]
+        d += [7]
+        f = deque([1], maxlen=2)
+        f.insert(0, x[1])
+        return d, len(d), e, len(e), equal, f + deque([5]), hasattr(d, "sort")
+
+    like_python(changed, (np.array([1.0, 2.0]),))
+    for wrong in (
+        lambda x: deque([1, 2], maxlen=2).insert(0, 3),
+        lambda x: deque([1]) + [2],  # noqa: RUF005  # pyright: ignore[reportOperatorIssue]
+        lambda x: deque([1]) < [2],  # pyright: ignore[reportOperatorIssue]
+        lambda x: deque([2, 1]).sort(),  # pyright: ignore[reportAttributeAccessIssue]
+    ):
+        with pytest.raises((IndexError, TypeError, AttributeError)) as theirs:
+            wrong(CELLS)
+        with pytest.raises(type(theirs.value)) as ours:
+            txc.jit(wrong)(CELLS)
+        assert str(ours.value).startswith(str(theirs.value))

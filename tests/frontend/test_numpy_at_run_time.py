@@ -81,3 +81,8 @@ def test_polynomials_with_the_constant_first():
         return polyval(x, c), polyval(2.0, c), polyval(x, np.stack([c, c * 2]).T), polyval(x, [1, 2]), polyval(x[0], c)
 
     like_numpy(values, (X[0], np.array([1.0, 2, 3])), (X[1, :3], np.array([2, 5])), (X[:2, :2], np.array([4])))
+
+
+def test_axes_of_unique_are_checked():
+    with pytest.raises(IndexError, match="axis 5"):
+        txc.jit(lambda x: np.unique(x, axis=5))(np.ones(3))

@@ -111,7 +111,10 @@ def _arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     parser.add_argument("--show", type=int, metavar="SEED")
     parser.add_argument("--no-shrink", dest="shrink", action="store_false")
     parser.add_argument("--here", action="store_true", help="in this process")
-    return parser, parser.parse_args()
+    given = parser.parse_args()
+    if given.device != "cpu" and (given.way != "jit" or given.interpreted):
+        parser.error("--device says where functions run that jit compiles")
+    return parser, given
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ Whether one of some conditions is true, or all of them are.
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import KeysView, Sequence, ValuesView
 from typing import Any
 
@@ -72,11 +73,16 @@ def conditions_of_equality(a: Any, b: Any) -> Sequence[Any] | None:
     return found if _compare(a, b, found) else None
 
 
+def _kind_of(sequence: Any) -> type:
+    """As what a sequence is compared: one kind equals no other."""
+    return next(kind for kind in (tuple, deque, list) if isinstance(sequence, kind))
+
+
 def _compare(a: Any, b: Any, found: list[Any]) -> bool:
     """Note whether the items of two sequences are equal; False where that is for Python to say."""
     if not (_is_sequence(a) and _is_sequence(b)):
         return False
-    if isinstance(a, tuple) is not isinstance(b, tuple) or len(a) != len(b):
+    if _kind_of(a) is not _kind_of(b) or len(a) != len(b):
         found.append(False)
         return True
     for x, y in zip(a, b):

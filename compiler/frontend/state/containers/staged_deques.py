@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
 
 from .growing_lists import GrowingList
 
@@ -40,6 +40,14 @@ class StagedDeque(GrowingList):
     def appendleft(self, item: Any) -> None:
         super().insert(0, item)
         self._shorten(at_begin=False)
+
+    def insert(self, at: Any, item: Any) -> None:
+        if self._most is not None:
+            if self.stacked:
+                self._unknown()
+            if len(self) >= self._most:
+                raise IndexError("deque already at its maximum size")
+        super().insert(at, item)
 
     def extend(self, items: Any) -> None:
         if getattr(items, "stacked", False):
@@ -77,7 +85,27 @@ class StagedDeque(GrowingList):
         made.set_parts(super().copy().parts())
         return made
 
+    @property
+    def sort(self) -> NoReturn:  # pyright: ignore[reportIncompatibleMethodOverride]
+        raise AttributeError("'collections.deque' object has no attribute 'sort'")
+
+    def __mul__(self, times: Any) -> StagedDeque:  # pyright: ignore[reportIncompatibleMethodOverride]
+        made = self.copy()
+        made *= times
+        return made
+
+    __rmul__ = __mul__  # pyright: ignore[reportAssignmentType]
+
+    def __imul__(self, times: Any) -> StagedDeque:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if self.stacked:
+            self._unknown()
+        self.set_parts(self.parts() * operator.index(times))
+        self._shorten(at_begin=True)
+        return self
+
     def __add__(self, other: Any) -> Any:
+        if not isinstance(other, deque):
+            raise TypeError(f'can only concatenate deque (not "{other.__class__.__name__}") to deque')
         made = self.copy()
         made.extend(other)
         return made
@@ -105,3 +133,21 @@ class StagedDeque(GrowingList):
         items = self.movable()
         part = slice(-self._most, None) if at_begin else slice(None, self._most)
         self.set_parts([items.part(part)] if self._most else [])
+
+
+def _order(name: str, sign: str) -> Callable[..., Any]:
+    """A comparison by order, which there is of two deques only."""
+    of_lists = getattr(GrowingList, name)
+
+    def compare(self: StagedDeque, other: Any) -> Any:
+        if not isinstance(other, deque):
+            kind = other.__class__.__name__
+            raise TypeError(f"'{sign}' not supported between instances of 'collections.deque' and '{kind}'")
+        return of_lists(self, other)
+
+    compare.__name__ = name
+    return compare
+
+
+for _name, _sign in (("__lt__", "<"), ("__le__", "<="), ("__gt__", ">"), ("__ge__", ">=")):
+    setattr(StagedDeque, _name, _order(_name, _sign))

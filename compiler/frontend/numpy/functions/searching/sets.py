@@ -61,9 +61,8 @@ def _found(x: Any, equal_nan: bool) -> UniqueAll:
     return found._replace(inverse_indices=reshaping.reshape(found.inverse_indices, x.shape))
 
 
-def _slices_found(x: Tensor, axis: Any) -> UniqueAll:
+def _slices_found(x: Tensor, axis: int) -> UniqueAll:
     """The same of the slices along an axis, in the order of their first elements, then the second ones, and so on."""
-    axis = reshaping.axis_of(axis, x.ndim)
     moved = reshaping.moveaxis(x, axis, 0)
     size, *rest = moved.shape
     columns = int(math.prod(rest))
@@ -139,6 +138,8 @@ def unique(
 ) -> Any:  # fmt: skip
     """The different elements in order, those asked for of: first places, number of each element, how often each is."""
     x = as_tensor(ar)
+    if axis is not None:
+        axis = reshaping.axis_of(axis, x.ndim)
     if axis is not None and x.ndim != 1:
         found = _slices_found(x, axis)
     elif return_index or return_inverse:
