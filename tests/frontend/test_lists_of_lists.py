@@ -162,3 +162,16 @@ def test_an_index_outside_and_what_is_refused():
     ):
         with pytest.raises(txc.TxcError, match=text):
             txc.jit(function)(INTS)
+
+
+def test_deep_and_shallow_copies_of_tables():
+    def copied(n):
+        table = [[0] * n for _ in range(n)]
+        deep, shallow = copy.deepcopy(table), table.copy()
+        for i in range(n):
+            deep[i][0] = 1
+            shallow[i][1] = 2
+        return table, deep, shallow
+
+    for n in (2, 3):
+        assert repr(txc.jit(copied)(n)) == repr(copied(n))

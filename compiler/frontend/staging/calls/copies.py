@@ -62,7 +62,7 @@ def _with_parts(
         return new
     if isinstance(value, GrowingList) and value.stacked:
         return BY_ITEM[list](runtime, of_each_item(runtime, value, lambda item: _deepcopy(runtime, item)))
-    if type(value) in (list, GrowingList):
+    if type(value) is list or isinstance(value, GrowingList):
         items = GrowingList()
         made[id(value)] = value, items
         items.set_parts([deep(part) for part in value])
